@@ -31,7 +31,7 @@ class Composer:
     of the template may be left out.
 
     Attributes:
-        derived: whether a template was derived from another.
+        used: what the definitions need explained, as ``howto`` takes it.
     """
 
     def __init__(self, keys: tuple[str, ...], before: bool = True) -> None:
@@ -39,7 +39,7 @@ class Composer:
         self.before = before
         self.state = State()
         self.templates: dict[str, Template] = {}
-        self.derived = False
+        self.used: set[str] = set()
         self._numbers = count(1)
         self._orders: dict[int, tuple[int | None, list[int]]] = {}
 
@@ -75,12 +75,16 @@ class Composer:
                 shorter = definitions.written(draft, texts, definitions.key_of)
                 if len(shorter) + 2 < least:
                     least, prefix, text = len(shorter) + 2, base_name, shorter
-        self.derived |= bool(prefix)
+        whole = f"{name}={prefix}{text}"
+        if not name and len(whole) >= len(line):
+            return one_line(line)
+        self.used |= template.parts()
+        if prefix:
+            self.used.add("b=a")
         if name:
             self.templates.pop(name, None)
             self.templates[name] = template
-        whole = f"{name}={prefix}{text}"
-        return whole if name or len(whole) < len(line) else one_line(line)
+        return whole
 
     def _bases(self, template: Template, leaves: list[Leaf]) -> list[tuple[str, Template]]:
         """The templates that this one is most like, by the letters that need not be told."""

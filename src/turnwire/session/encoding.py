@@ -18,7 +18,7 @@ from turnwire.session.metering import Meter, meter_of
 from turnwire.session.planning import Event, Plan, Planner
 from turnwire.session.repeats import Shortener, bare
 from turnwire.session.shapes import Shape, shape_of
-from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
+from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN
 from turnwire.session.values import event_of, flatten
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _finished(draft: Draft, keys: tuple[str, ...], options: Options, meter: Mete
     chain = Chain()
     records: list[str] = []
     used = set(draft.used)
-    first = ""
+    first = letter = ""
     done = 0
     for number, bodies in enumerate(draft.blocks):
         aliases, short = "", bodies
@@ -135,14 +135,15 @@ def _finished(draft: Draft, keys: tuple[str, ...], options: Options, meter: Mete
             lost, short = bare(bodies)
             named, short = shortener.shortened(short)
             aliases = named + lost
-            used |= ({"&"} if named else set()) | {lost}
+            letter = letter or named
+            used |= {"&"[: len(named)], lost}
         if number:
             records.append(" ".join([f"^{done}", *settings(keys, aliases)]))
         else:
             first = aliases
         records += map(folded, short)
         done += len(bodies)
-    explained = howto(used, options.checks) if options.prompt else ""
+    explained = howto(used, options.checks, letter) if options.prompt else ""
     lines = [header(keys, first, explained), *records, f".{done}"]
     return "".join([chain.sealed(line) if options.checks else line + "\n" for line in lines])
 
@@ -155,9 +156,7 @@ def _block(
 ) -> list[str]:
     """The bodies of the records of a block, without aliases; what they need explained is added to ``used``."""
     bodies = _run(block, plan, composer)
-    used |= parts_of(composer.templates.values())
-    if composer.derived:
-        used.add("b=a")
+    used |= composer.used
     return bodies
 
 
@@ -182,12 +181,6 @@ def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
             name = called[kind] = next(free)
         records.append(composer.define(name, item.event.shape, plan.marks[kind], leaves, item.line))
     return records
-
-
-def parts_of(templates: Iterable[Template]) -> set[str]:
-    """What the text that explains a session has to explain of these templates."""
-    found = {mark[0] for template in templates for mark in template.marks if mark}
-    return found | {"$" for template in templates if template.shape.strings}
 
 
 def encode(

@@ -17,23 +17,35 @@ _PARTS = {
     "$": "$ JSON text",
     "b=a": "b=a{…} changed a",
 }
-ALIASES = "あxあ: あ is x."
+ALIASES = "{0}x{0}: {0} is x."
+"""With the letter that stands for an alias."""
+LETTER = "あ"
 UUIDS = "UUIDs without -."
 ALL = (*_PARTS, "&", "-")
 _END = "Ends are checks."
 
 
-def howto(parts: Collection[str] = ALL, checks: bool = True) -> str:
-    """The text that explains a session in which these parts occur; "" where there are no templates."""
+def howto(parts: Collection[str] = ALL, checks: bool = True, letter: str = LETTER) -> str:
+    """The text that explains a session in which these parts occur. letter: what aliases are explained by."""
     words = [text for part, text in _PARTS.items() if part in parts]
     empty = ["Empty: " + ", ".join(words) + "."] if words else []
-    named = [text for part, text in (("&", ALIASES), ("-", UUIDS)) if part in parts]
+    named = [text for part, text in (("&", ALIASES.format(letter)), ("-", UUIDS)) if part in parts]
     return " ".join([_BEGIN, *empty, *named, *([_END] if checks else [])])
 
 
-def prompt() -> str:
-    """A short text that explains all of the form to a model. A session begins with as much of it as it needs."""
-    return howto() + "\n"
+def prompt(text: str | None = None, sealed: bool = True) -> str:
+    """A short text that explains the form to a model: what a session uses, or all of it.
+
+    text: the session that is explained, for one that was written without (``prompt=False``); aliases are explained by
+    the letter that it uses first. JSON lines need no explanation: "". sealed: whether its records have checks. Raises
+    what ``decode`` raises.
+    """
+    if text is None:
+        return howto() + "\n"
+    from turnwire.session.explaining import used_in
+
+    used = used_in(text, sealed)
+    return "" if used is None else howto(used.parts, sealed, used.letter) + "\n"
 
 
 def header(keys: tuple[str, ...], aliases: str, explained: str) -> str:

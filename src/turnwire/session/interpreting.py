@@ -41,10 +41,15 @@ class Interpreter:
 
     aliases: the first character of their alphabet, if there are any. values: whether events are given as values, read
     strictly (which raises DecodeError), or as JSON text.
+
+    Attributes:
+        used: where it is a set, what definitions need explained is added to it.
     """
 
     def __init__(self, keys: tuple[str, ...], aliases: str = "", values: bool = False) -> None:
         self.keys = keys
+        self.aliases = aliases
+        self.used: set[str] | None = None
         self._expander = Expander(aliases)
         self.values = values
         self._doubtful = False
@@ -167,6 +172,8 @@ class Interpreter:
             state.put(path, leaf, mark == LATER)
         template = Template(next(self._numbers), shape, found.marks, leaves, self.keys)
         state.close(template.number, leaves)
+        if self.used is not None:
+            self.used |= template.parts() | ({"b=a"} if base is not None else set())
         if name:
             self.templates[name] = template
         return self._given_back(shape, leaves)

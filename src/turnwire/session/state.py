@@ -68,6 +68,15 @@ class Template:
         self.places = shape.places
         self._draft: Any = None
 
+    def parts(self) -> set[str]:
+        """What its definition needs explained: its marks, tables, JSON in strings."""
+        found = {mark[0] for mark, table in zip(self.marks, self.shape.columns, strict=True) if mark and table is None}
+        if any(self.shape.columns):
+            found.add("#")
+        if self.shape.strings:
+            found.add("$")
+        return found
+
     @property
     def draft(self) -> Any:
         """The definition as later ones may change it."""

@@ -14,7 +14,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line
-from turnwire.session.howto import ALL, HEADER, header, howto
+from turnwire.session.howto import HEADER, header, howto
 from turnwire.session.interpreting import value_of
 from turnwire.session.metering import meter_of
 from turnwire.session.planning import Event, Planner
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 WINDOW = 48
 """Events that a template is planned by."""
+ALWAYS = frozenset(["#", "$", "b=a"])
+"""What a writer may need explained whatever its options; it has neither aliases nor UUIDs without hyphens."""
 MOST_TEMPLATES = 16
 """Templates of one structure that are tried."""
 
@@ -109,9 +111,10 @@ class Writer:
         self._options = checked(options)
         self._measure = meter_of(tokenizer).count
         self._keys = (key,) if isinstance(key, str) else tuple(key or ())
-        explained = howto([part for part in ALL if part != "&"], self._options.checks) if self._options.prompt else ""
+        expectations = self._options.expectations()
+        explained = howto(expectations | ALWAYS, self._options.checks) if self._options.prompt else ""
         self._header = header(self._keys, "", explained)
-        self._form = _Form(self._keys, self._options.expectations(), self._options.before)
+        self._form = _Form(self._keys, expectations, self._options.before)
         self._shapes: dict[tuple[Any, ...], Shape] = {}
         self._chain: Chain | None = None
         self._plain: list[str] = []

@@ -1,0 +1,128 @@
+"""What a session uses is explained at its beginning, and nothing else; its form as a test reads it, not the writer."""
+
+from __future__ import annotations
+
+import random
+import re
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.session.material import sessions
+from tests.session.test_round_trip import choices
+from turnwire import session
+from turnwire._pure.session.repeats import ALPHABETS
+from turnwire.errors import DecodeError
+from turnwire.session.definitions import read
+from turnwire.session.encoding import Options, composed, items
+from turnwire.session.howto import ALL, howto
+from turnwire.session.metering import Guess
+from turnwire.session.records import records
+from turnwire.session.repeats import Expander
+
+pytestmark = pytest.mark.once
+
+WORDS = {
+    **{"?": "? same", "+": "+ one more", "=": "=p last p", "^": "^ last + 1", "~": "~ n later", "#": "# table"},
+    **{"$": "$ JSON text", "b=a": "b=a{…} changed a", "-": "UUIDs without -.", "checks": "Ends are checks."},
+}
+
+
+def explained(text: str) -> set[str]:
+    """What a text explains; of aliases the letter that it does it with."""
+    letter = re.search(r"(\S)x\1: \1 is x\.", text)
+    return {name for name, words in WORDS.items() if words in text} | ({letter[1]} if letter else set())
+
+
+def marks(draft: Any) -> set[str]:
+    """The first characters of the marks in a draft."""
+    found = set()
+    for member in draft:
+        found |= {member.mark[:1]}
+        if isinstance(member.node, list):
+            found |= marks(member.node)
+        elif hasattr(member.node, "items"):
+            found |= {mark for each in member.node.items for mark in marks(each)}
+    return found - {""}
+
+
+def used(text: str, sealed: bool) -> set[str]:
+    """What a session has that needs an explanation, seen in its records."""
+    found, letter, expand = ({"checks"} if sealed else set()), "", Expander().expand
+    for number, record in enumerate(
+        records(text, sealed, text.index("%") if text[:1] == "%" else text.index("\n%") + 1)
+    ):
+        if not number or record.raw[:1] == "^":
+            said = re.match(r"\S+(?: @\S+)*(?: &(\S{1,2})(?= |$))?", record.body)
+            assert said is not None
+            expand = Expander(said[1] or "").expand
+            letter = letter or (said[1] or "").rstrip("-")
+            found |= {"-"} if (said[1] or "").endswith("-") else set()
+            continue
+        body = record.body if record.raw[:1] == "." else expand(record.body)
+        definition = re.fullmatch(r"[A-Za-z]*=([A-Za-z]*)(\{.*\})", body, re.DOTALL)
+        if definition is not None:
+            found |= marks(read(definition[2])) - {"-"} | ({"b=a"} if definition[1] else set())
+    return found | ({letter} if letter else set())
+
+
+@given(sessions, choices, st.lists(st.sampled_from(["a", "id", "turn", "a.b"]), max_size=2))
+def test_what_a_session_uses_is_explained_and_nothing_else(
+    events: list[Any], options: Options, keys: list[str]
+) -> None:
+    events = events * 3
+    text = composed(items(events), tuple(keys), options, Guess())
+    wanted = used(text, options.checks)
+    header = next(records(text, options.checks)).body
+    if options.prompt:
+        assert explained(header) == wanted
+        assert session.prompt(text, sealed=options.checks).rstrip("\n") in header
+    else:
+        assert not explained(header)
+    assert explained(session.prompt(text, sealed=options.checks)) == wanted
+
+
+@given(sessions, choices)
+def test_a_writer_explains_what_it_uses(events: list[Any], options: Options) -> None:
+    """It does not know what will come: all that its options let it use, and nothing that it never does."""
+    writer = session.Writer(None, "id", **options._replace(prompt=True)._asdict())
+    text = "".join([*(writer.add(event) for event in events * 5), writer.close()])
+    if "%1" not in text:
+        assert session.prompt(text, sealed=options.checks) == ""
+        return
+    wanted = used(text, options.checks)
+    header = next(line for line in text.split("\n") if line.startswith("%1"))
+    assert wanted <= explained(header) <= {*WORDS} - {"-"}
+    assert explained(session.prompt(text, sealed=options.checks)) == wanted
+    assert ("+" in explained(header)) == options.counters and ("=" in explained(header)) == options.before
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS, ids=lambda alphabet: alphabet.first)
+def test_aliases_are_explained_by_the_letter_that_the_text_has(alphabet: Any) -> None:
+    """The first block has letters of the alphabets before it, so that it takes this one; the next one none."""
+    foreign = "".join(each.first for each in ALPHABETS[: ALPHABETS.index(alphabet)])
+    events = [{"n": number, "text": f"a long text that comes back {foreign} and another"} for number in range(8)]
+    events = [{**event, f"k{number}": event["text"]} for number, event in enumerate(events)]
+    later = [{"n": number, f"k{number}": "a long text that comes back  and another"} for number in range(8)]
+    text = composed(items(events + later), (), Options(every=8), Guess())
+    letter = alphabet.first
+    assert f" &{letter} " in text.split("\n")[0] and f"{letter}x{letter}: {letter} is x." in text.split("\n")[0]
+    assert session.prompt(text) == text.split("\n")[0][len(f"%1 &{letter} ") : -2] + "\n"
+    assert explained(session.prompt(text)) & {each.first for each in ALPHABETS} == {letter}
+
+
+def test_all_of_the_form() -> None:
+    """Without a text; and what is in one, where it was written without explanation."""
+    assert session.prompt() == howto(ALL) + "\n" and explained(session.prompt()) == {*WORDS, "あ"}
+    rnd = random.Random(3)
+    events = [{"id": str(uuid.UUID(int=rnd.getrandbits(128))), "n": number} for number in range(30)]
+    text = session.encode(events, None, prompt=False, checks=False)
+    assert text.startswith("%1 &-\n")
+    assert explained(session.prompt(text, sealed=False)) == {"+", "?", "-"}
+    assert session.prompt('{"a":1}\n') == session.prompt("") == ""
+    assert explained(session.prompt(text[: text.rindex(".")], sealed=False)) == {"+", "?", "-"}, "it goes on"
+    with pytest.raises(DecodeError, match="digest_mismatch"):
+        session.prompt(text)
