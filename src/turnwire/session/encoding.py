@@ -31,7 +31,7 @@ TRIED = 50
 """Events that decide by which paths conversations are told apart."""
 MOST_KEYS = 3
 SEAM = 16
-"""Tokens that a text may have more than one that goes on, at its end."""
+"""Tokens that a text may have more than one that goes on, at each end."""
 WORTH = 0.97
 """What conversations that are told apart must save."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
@@ -218,9 +218,17 @@ def encode(
 
 def _fewer(text: str, plain: str, meter: Meter) -> bool:
     """Whether a text has fewer tokens than JSON lines, of which no more than it takes is counted."""
-    size = meter.count(text)
-    end = plain.find("\n", 2 * len(text)) + 1
-    return (end > 0 and meter.count(plain[:end]) > size + SEAM) or size < meter.count(plain)
+    size, step = meter.count(text), len(text) // 4 + 1
+    begin = counted = 0
+    for parts, least in enumerate(range(5 * step, 9 * step, step), 1):
+        end = plain.find("\n", least) + 1
+        if not end:
+            break
+        counted += meter.count(plain[begin:end])
+        if counted > size + parts * SEAM:
+            return True
+        begin = end
+    return size < meter.count(plain)
 
 
 def checked(options: Mapping[str, Any]) -> Options:
