@@ -1,7 +1,8 @@
 """What comes again in a block; see ``_pure/session/repeats.py``."""
 
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_Substring
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from turnwire._pure.session.repeats import BARE as _BARE
@@ -15,6 +16,7 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t at) noexcept
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
+    int PyUnicode_Compare(object one, object other) except? -1
 
 cdef enum:
     BUCKETS = 4096
@@ -196,6 +198,61 @@ cdef inline unsigned int bucket(Py_UCS4 one, Py_UCS4 other) noexcept nogil:
     return (<unsigned int>one * 61 + <unsigned int>other) & (BUCKETS - 1)
 
 
+cdef struct Saved:
+    double each  # what an alias of a text saves each time
+    Py_ssize_t rare  # where its rarest pair of letters is
+    int times  # how often it was there after so many replacements
+    int changes
+    bint exact
+
+
+cdef struct Ranked:
+    double gain
+    int number
+
+
+cdef inline double gained(double saving, int times) noexcept:
+    return (times - 1) * saving - naming if times > 1 else 0.0
+
+
+cdef inline bint precedes(Ranked one, Ranked other, list texts) except -1:
+    """Whether one of two texts saves more, or as much and is the lesser one."""
+    if one.gain != other.gain:
+        return one.gain > other.gain
+    return PyUnicode_Compare(texts[one.number], texts[other.number]) < 0
+
+
+cdef int push(Ranked* heap, Py_ssize_t at, double gain, int number, list texts) except -1:
+    """Adds a text to a heap of ``at`` texts."""
+    cdef Ranked own
+    cdef Py_ssize_t above
+    own.gain, own.number = gain, number
+    while at:
+        above = (at - 1) >> 1
+        if not precedes(own, heap[above], texts):
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = own
+    return 0
+
+
+cdef int sink(Ranked* heap, Py_ssize_t size, list texts) except -1:
+    """Removes the first text of a heap that has ``size`` texts without it."""
+    cdef Ranked own = heap[size]
+    cdef Py_ssize_t at = 0, below = 1
+    while below < size:
+        if below + 1 < size and precedes(heap[below + 1], heap[below], texts):
+            below += 1
+        if not precedes(heap[below], own, texts):
+            break
+        heap[at] = heap[below]
+        at = below
+        below = 2 * at + 1
+    heap[at] = own
+    return 0
+
+
 cdef class Index:
     """A text in which others are counted, and replaced by aliases one after the other; see the twin.
 
@@ -275,13 +332,70 @@ cdef class Index:
 
     def count(self, str part not None):
         """How often a text of two letters or more occurs in what is not replaced."""
-        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), rare = self.rarest(part), found = 0, place
-        cdef int chain = self.chain_of(part, rare)
+        return self.counted(part, self.rarest(part))
+
+    cdef int counted(self, str part, Py_ssize_t rare) noexcept:
+        """How often a text occurs of which the rarest pair is known."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), place
+        cdef int found = 0, chain = self.chain_of(part, rare)
         place = self.following(part, rare, &chain, 0)
         while place >= 0:
             found += 1
             place = self.following(part, rare, &chain, place + size)
         return found
+
+    def choose(self, dict savings not None, str used not None, dict letters not None, seen, saving, double worth):
+        """Replaces texts by aliases: again and again the one that saves most of what is left; see the twin."""
+        cdef list texts = list(savings)
+        cdef Py_ssize_t many = len(texts), waiting = 0, number
+        cdef int changes = 0
+        cdef double gain, total = 0
+        cdef dict found = {}
+        cdef str text
+        cdef Saved* known = <Saved*>PyMem_Malloc((many + 1) * sizeof(Saved))
+        cdef Ranked* heap = <Ranked*>PyMem_Malloc((many + 1) * sizeof(Ranked))
+        try:
+            if known is NULL or heap is NULL:
+                raise MemoryError
+            for number in range(many):
+                text = texts[number]
+                known[number].each = savings[text]
+                known[number].rare = self.rarest(text)
+                known[number].times = self.counted(text, known[number].rare)
+                known[number].changes = 0
+                known[number].exact = text in seen
+                gain = gained(known[number].each, known[number].times)
+                if gain >= worth:
+                    push(heap, waiting, gain, <int>number, texts)
+                    waiting += 1
+            while waiting and len(found) < PyUnicode_GET_LENGTH(used):
+                number = heap[0].number
+                waiting -= 1
+                if waiting:
+                    sink(heap, waiting, texts)
+                text = texts[number]
+                if known[number].changes != changes:
+                    known[number].times = self.counted(text, known[number].rare)
+                    known[number].changes = changes
+                gain = gained(known[number].each, known[number].times)
+                if gain >= worth and not known[number].exact:
+                    known[number].exact = True
+                    known[number].each = saving(text)
+                    gain = gained(known[number].each, known[number].times)
+                if gain < worth:
+                    continue
+                if waiting and gain < heap[0].gain:
+                    push(heap, waiting, gain, <int>number, texts)
+                    waiting += 1
+                    continue
+                self.replace(text, letters[text] if letters else used[len(found)])
+                changes += 1
+                found[text] = known[number].each
+                total += gain
+            return found, total
+        finally:
+            PyMem_Free(known)
+            PyMem_Free(heap)
 
     def replace(self, str part not None, str alias not None):
         """Puts an alias, one letter, where a text of two letters or more is."""
@@ -433,10 +547,61 @@ cdef bint alike(_Level level, Py_ssize_t group, const int* flat, int far) noexce
     return True
 
 
-def runs(list flat not None, weights):
+cdef struct Run:
+    double gain
+    int first
+    int pieces
+
+
+cdef int descending(const void* one, const void* other) noexcept nogil:
+    cdef const Run* left = <const Run*>one
+    cdef const Run* right = <const Run*>other
+    if left.gain != right.gain:
+        return -1 if left.gain > right.gain else 1
+    if left.first != right.first:
+        return -1 if left.first > right.first else 1
+    return right.pieces - left.pieces
+
+
+cdef class _Runs:
+    """Runs that were found."""
+
+    cdef Run* held
+    cdef Py_ssize_t size, room
+
+    def __dealloc__(self):
+        PyMem_Free(self.held)
+
+    cdef int make_room(self, Py_ssize_t more) except -1:
+        """Room for so many more runs."""
+        cdef Run* held
+        if self.size + more > self.room:
+            held = <Run*>PyMem_Realloc(self.held, 2 * (self.size + more) * sizeof(Run))
+            if held is NULL:
+                raise MemoryError
+            self.held, self.room = held, 2 * (self.size + more)
+        return 0
+
+    cdef void add(self, double gain, int first, int pieces) noexcept:
+        self.held[self.size].gain = gain
+        self.held[self.size].first = first
+        self.held[self.size].pieces = pieces
+        self.size += 1
+
+    cdef list best(self, Py_ssize_t most):
+        """The greatest, as tuples."""
+        cdef Py_ssize_t at
+        if self.size:
+            qsort(self.held, self.size, sizeof(Run), descending)
+        return [
+            (self.held[at].gain, self.held[at].first, self.held[at].pieces) for at in range(max(0, min(most, self.size)))
+        ]
+
+
+def runs(list flat not None, weights, Py_ssize_t most):
     """Runs of pieces that come more than once; see the twin."""
     cdef Py_ssize_t size = len(flat), many = len(weights), at, group
-    cdef list found = []
+    cdef _Runs found = _Runs()
     cdef _Level level = _Level(size + 1), longer = _Level(size + 1)
     cdef int* numbers = <int*>PyMem_Malloc((size + 1) * sizeof(int))
     cdef double* costs = <double*>PyMem_Malloc((many + 1) * sizeof(double))
@@ -461,17 +626,17 @@ def runs(list flat not None, weights):
             level.groups, level.ends[0], level.weights[0] = 1, <int>size, 0
         for pieces in range(most_pieces):
             if pieces:
+                found.make_room(level.groups)
                 for group in range(level.groups):
                     first = level.first(group)
-                    found.append(
-                        (
-                            (level.ends[group] - first - 1) * (level.weights[group] - 1) - naming,
-                            level.places[first],
-                            pieces,
-                        )
+                    found.add(
+                        (level.ends[group] - first - 1) * (level.weights[group] - 1) - naming,
+                        level.places[first],
+                        pieces,
                     )
             part(level, longer, numbers, pieces, costs, times, spots)
             level, longer = longer, level
+        found.make_room(level.groups)
         for group in range(level.groups):
             first = level.first(group)
             if level.places[first] and alike(level, group, numbers, -1):
@@ -479,14 +644,12 @@ def runs(list flat not None, weights):
             pieces = most_pieces
             while alike(level, group, numbers, pieces):
                 pieces += 1
-            found.append(
-                (
-                    (level.ends[group] - first - 1) * (level.weights[group] * pieces / most_pieces - 1) - naming,
-                    level.places[first],
-                    pieces,
-                )
+            found.add(
+                (level.ends[group] - first - 1) * (level.weights[group] * pieces / most_pieces - 1) - naming,
+                level.places[first],
+                pieces,
             )
-        return found
+        return found.best(most)
     finally:
         PyMem_Free(numbers)
         PyMem_Free(costs)

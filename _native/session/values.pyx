@@ -2,9 +2,11 @@
 
 from json.encoder import encode_basestring_ascii
 
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_Substring
+from libc.string cimport memcmp
 
-from _native.session.leaves cimport is_digit
+from _native.session.leaves cimport PyUnicode_1BYTE_DATA, PyUnicode_IS_ASCII, is_digit
 
 from turnwire._pure.session.values import STYLES as _STYLES
 from turnwire._pure.session.values import Doubtful, columns, minified, of_table, opened, quoted, scalar
@@ -34,6 +36,81 @@ def flatten(event):
     return tuple(structure), leaves
 
 
+cdef inline Py_ssize_t string_end(const unsigned char* letters, Py_ssize_t at, Py_ssize_t size) noexcept:
+    """Where the quote is that ends a string of printable letters without escapes, whose first is at a place; or
+    ``size``."""
+    while at < size and letters[at] != 34:
+        if letters[at] < 32 or letters[at] > 126 or letters[at] == 92:
+            return size
+        at += 1
+    return at
+
+
+cdef Py_ssize_t scalar_end(const unsigned char* letters, Py_ssize_t at, Py_ssize_t size) noexcept:
+    """Where a whole number of at most 18 digits ends, or a constant; ``at`` where there is neither."""
+    cdef Py_ssize_t begin = at, end = at
+    if size - at > 4 and memcmp(letters + at, b"true", 4) == 0 or size - at > 4 and memcmp(letters + at, b"null", 4) == 0:
+        return at + 4
+    if size - at > 5 and memcmp(letters + at, b"false", 5) == 0:
+        return at + 5
+    if letters[at] == 45:
+        begin = end = at + 1
+    while end < size and end - begin <= MOST_DIGITS and is_digit(letters[end]):
+        end += 1
+    if end == begin or end - begin > MOST_DIGITS or (letters[begin] == 48 and end != at + 1):
+        return at
+    return end
+
+
+cdef bint plain_object(str text, list structure, list leaves) except -1:
+    """Adds the object that a string holds, where ``opened`` would give it and it is plain: in ASCII, without escapes,
+    of texts, whole numbers and constants alone, in a style of one line. Adds nothing to any other."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text), at = 1, end
+    cdef const unsigned char* letters
+    cdef bint spaced
+    cdef dict members = {}
+    cdef str key
+    if size < 6 or not PyUnicode_IS_ASCII(text):
+        return False
+    letters = PyUnicode_1BYTE_DATA(text)
+    end = string_end(letters, 2, size)
+    spaced = end + 2 < size and letters[end + 2] == 32
+    while at < size and letters[at] == 34:
+        end = string_end(letters, at + 1, size)
+        if end + 3 >= size or letters[end + 1] != 58 or (spaced and letters[end + 2] != 32):
+            return False
+        key = PyUnicode_Substring(text, at + 1, end)
+        if key in members:
+            return False
+        at = end + 2 + spaced
+        if letters[at] == 34:
+            end = string_end(letters, at + 1, size)
+            if end == size or letters[at + 1] == 123:
+                return False
+            members[key] = PyUnicode_Substring(text, at + 1, end)
+            end += 1
+        else:
+            end = scalar_end(letters, at, size)
+            if end == at:
+                return False
+            members[key] = PyBytes_FromStringAndSize(<const char*>letters + at, end - at)
+        if end == size:
+            return False
+        if letters[end] == 125:
+            if end + 1 != size:
+                return False
+            structure += (STRING + spaced, OPEN)
+            for key, leaf in members.items():
+                structure += (key, LEAF)
+                leaves.append(leaf)
+            structure.append(CLOSE)
+            return True
+        if letters[end] != 44 or (spaced and (end + 1 == size or letters[end + 1] != 32)):
+            return False
+        at = end + 1 + spaced
+    return False
+
+
 cdef int an_object(object value, list structure, list leaves) except -1:
     cdef object key, each
     structure.append(OPEN)
@@ -41,6 +118,8 @@ cdef int an_object(object value, list structure, list leaves) except -1:
         structure.append(key)
         if type(each) is str:
             if each and (<str>each)[0] == u"{":
+                if plain_object(each, structure, leaves):
+                    continue
                 found = opened(each)
                 if found is not None:
                     structure.append(STRING + <object>found[0])

@@ -88,7 +88,8 @@ def _cut(key: str) -> tuple[str, str]:
 def _repeats() -> Any:
     core = _core("session.repeats")
     index = core.Index("so and so")
-    found = index.count("so"), index.around("so", 2, 4), index.replace("so", "\u3042"), index.named()
+    chosen = index.choose({"nd": 9.0, "an": 5.0}, "\u3044", {}, {"an"}, len, 1.0)
+    found = index.count("so"), index.around("so", 2, 4), index.replace("so", "\u3042"), index.named(), chosen
     text, many = core.unhyphened("id 0f8fad5b-d9cb-469f-a165-70867728950e")
     expanded = core.Expander("\u3042-").expand(f"\u3042say\u3042 so, \u3042 {text}")
     return expanded, core.hyphened(text), many, found
@@ -159,7 +160,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(_core("session.repeats").Expander("\u3042").expand, "\u3042"),
         ),
         "session.repeats.hyphened": (_repeats,),
-        **{f"session.repeats.Index.{name}": (_repeats,) for name in ("count", "replace", "around", "named")},
+        **{f"session.repeats.Index.{name}": (_repeats,) for name in ("count", "replace", "around", "choose", "named")},
         **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
         **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
         **{f"session.state.State.{name}": calls for name, calls in state.items()},

@@ -304,8 +304,50 @@ def read_on(core: ModuleType, text: str, at: list[int], header: str, checks: boo
 )
 def test_runs_of_pieces(bodies: list[list[int]], weights: list[int]) -> None:
     flat = [piece for number, body in enumerate(bodies) for piece in (*body, -1 - number)]
-    found = [sorted(core.runs(flat, weights)) for core in both("repeats")]
+    for most in (1000, 5, 0):
+        found = [core.runs(flat, weights, most) for core in both("repeats")]
+        assert found[0] == found[1] == sorted(found[0], reverse=True)
+
+
+@given(
+    st.text("ab\0é", max_size=80),
+    st.dictionaries(st.text("abé", min_size=2, max_size=6), st.sampled_from((0.5, 1.0, 2.0, 3.0)), max_size=12),
+    st.sets(st.text("ab", min_size=2, max_size=3), max_size=3),
+    st.sampled_from(("", "あ", "あいうえおかき")),
+)
+@example("abab\0abab\0aabb", {"ab": 2.0, "abab": 3.0, "ba": 2.0}, set(), "あい")
+def test_texts_are_chosen(text: str, savings: dict[str, float], seen: set[str], used: str) -> None:
+    told = []
+    for letters in ({}, {each: chr(0x3042 + number) for number, each in enumerate(savings)}):
+        for core in both("repeats"):
+            index = core.Index(text)
+            asked: list[Any] = []
+
+            def saving(part: str, index: Any = index, asked: list[Any] = asked) -> float:
+                asked.append((part, index.around(part, 8, 4)))
+                return len(part) / 2
+
+            told.append((index.choose(savings, used, letters, seen, saving, 1.0), asked, index.named()))
+    assert told[0] == told[1] and told[2] == told[3]
+    assert [list(each[0][0]) for each in told[::2]] == [list(each[0][0]) for each in told[1::2]]
+
+
+SCALARS = st.sampled_from(
+    ('""', '"x y"', '"{"', '"a\\nb"', '"é"', '"\x7f"', "0", "-0", "12", "-7", "01", "1.0", "1e5", "9" * 18, "9" * 19)
+) | st.sampled_from(("true", "false", "null", "nul", "NaN", "{}", "[]", '{"a":1}', "", '"', " 1", "-"))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(('"a"', '"b"', '""', '"é"', '"a\\""', "a")), SCALARS), max_size=4),
+    st.sampled_from((":", ": ", " :")),
+    st.sampled_from((",", ", ", ",  ")),
+    st.sampled_from(("}", "", "} ", ",}", "]")),
+)
+def test_an_object_in_a_string(members: list[tuple[str, str]], colon: str, comma: str, end: str) -> None:
+    text = "{" + comma.join([key + colon + value for key, value in members]) + end
+    found = [core.flatten({"it": text, "end": 1}) for core in both("values")]
     assert found[0] == found[1]
+    assert list(map(type, found[0][1])) == list(map(type, found[1][1]))
 
 
 @given(st.text("ab\0éж", max_size=60), st.lists(st.text("abéж", min_size=2, max_size=5), max_size=8))

@@ -6,7 +6,6 @@ they are parts of. The characters are of an alphabet that occurs nowhere else in
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, NAMING, Alphabet, pattern
+from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, Alphabet, pattern
 from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
@@ -95,27 +94,11 @@ class Shortener:
         """Replaces texts by aliases: again and again the one that saves most of what is left. What each saves a time
         is counted in the first block where it comes. letters: those of the texts of an earlier block. {}: all together
         save too little."""
-        heap = [(-gain, text) for text in savings if (gain := _gain(savings[text], index.count(text))) >= WORTH]
-        heapq.heapify(heap)
-        found: dict[str, float] = {}
-        seen = set(self._seen)
-        total = 0.0
-        while heap and len(found) < len(alphabet.used):
-            _, text = heapq.heappop(heap)
-            times = index.count(text)
-            gain = _gain(savings[text], times)
-            if gain >= WORTH and text not in seen:
-                seen.add(text)
-                savings[text] = self._saving(index.around(text, MOST_PLACES, AROUND), text, alphabet.first)
-                gain = _gain(savings[text], times)
-            if gain < WORTH:
-                continue
-            if heap and gain < -heap[0][0]:
-                heapq.heappush(heap, (-gain, text))
-                continue
-            index.replace(text, letters[text] if letters else alphabet.used[len(found)])
-            found[text] = savings[text]
-            total += gain
+
+        def saving(text: str) -> float:
+            return self._saving(index.around(text, MOST_PLACES, AROUND), text, alphabet.first)
+
+        found, total = index.choose(savings, alphabet.used, letters, self._seen, saving, WORTH)
         return found if total > SAYING else {}
 
     def _saving(self, around: list[tuple[str, str]], text: str, alias: str) -> float:
@@ -132,11 +115,6 @@ def _free(text: str, alphabet: Alphabet) -> bool:
     return text.isascii() or not pattern(alphabet.first, alphabet.last).search(text)
 
 
-def _gain(saving: float, times: int) -> float:
-    """The tokens that an alias saves that saves so many each time."""
-    return (times - 1) * saving - NAMING if times > 1 else 0.0
-
-
 def repeated(bodies: Sequence[str], meter: Meter) -> list[str]:
     """Texts that come more than once in the first bodies, those that may save most tokens."""
     ids: defaultdict[str, int] = defaultdict(count().__next__)
@@ -150,7 +128,7 @@ def repeated(bodies: Sequence[str], meter: Meter) -> list[str]:
         pieces.append("")
         if len(flat) > MOST_LOOKED:
             break
-    best = sorted(runs(flat, meter.count_many(list(ids))), reverse=True)[:MOST_CANDIDATES]
+    best = runs(flat, meter.count_many(list(ids)), MOST_CANDIDATES)
     whole, places = "".join(pieces), list(accumulate(map(len, pieces), initial=0))
     texts = [whole[places[start] : places[start + size]] for _, start, size in best]
     return [text for text in texts if len(text) >= SHORTEST and _whole(text)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -152,6 +154,46 @@ class Index:
             at = text.find(part, end)
         return found
 
+    def choose(
+        self,
+        savings: dict[str, float],
+        used: str,
+        letters: dict[str, str],
+        seen: AbstractSet[str],
+        saving: Callable[[str], float],
+        worth: float,
+    ) -> tuple[dict[str, float], float]:
+        """Replaces texts by aliases: again and again the one that saves most of what is left. Gives what each of them
+        saves each time, in their order, and what all save together.
+
+        savings: about what each text saves each time. used: the aliases in their order; letters: those of texts that
+        have one already, if any do. seen: texts whose saving is exact. saving: counts that of another. worth: the least
+        that an alias must save.
+        """
+        exact = dict(savings)
+        seen = set(seen)
+        heap = [(-gain, text) for text in exact if (gain := gained(exact[text], self.count(text))) >= worth]
+        heapq.heapify(heap)
+        found: dict[str, float] = {}
+        total = 0.0
+        while heap and len(found) < len(used):
+            _, text = heapq.heappop(heap)
+            times = self.count(text)
+            gain = gained(exact[text], times)
+            if gain >= worth and text not in seen:
+                seen.add(text)
+                exact[text] = saving(text)
+                gain = gained(exact[text], times)
+            if gain < worth:
+                continue
+            if heap and gain < -heap[0][0]:
+                heapq.heappush(heap, (-gain, text))
+                continue
+            self.replace(text, letters[text] if letters else used[len(found)])
+            found[text] = exact[text]
+            total += gain
+        return found, total
+
     def named(self) -> str:
         """The text with its aliases, each named where it comes first: ``あxあ``, at the end of a body ``あx``."""
         text, found, start = self._text, [], 0
@@ -163,17 +205,22 @@ class Index:
         return "".join([*found, text[start:]])
 
 
+def gained(saving: float, times: int) -> float:
+    """The tokens that an alias saves that saves so many each time."""
+    return (times - 1) * saving - NAMING if times > 1 else 0.0
+
+
 def _long(part: str) -> str:
     if len(part) < 2:
         raise ValueError("a text of two letters or more is looked for")
     return part
 
 
-def runs(flat: list[int], weights: Sequence[float]) -> list[tuple[float, int, int]]:
+def runs(flat: list[int], weights: Sequence[float], most: int) -> list[tuple[float, int, int]]:
     """Runs of pieces that come more than once: about what they save, where the first begins, how many pieces they are.
 
     flat: pieces by number; what divides bodies is negative, each another number, and the last. weights: tokens of each
-    piece. The order is any.
+    piece. most: so many are given, the greatest first.
     """
     groups: dict[int, list[int]] = {}
     for place, number in enumerate(flat):
@@ -197,4 +244,4 @@ def runs(flat: list[int], weights: Sequence[float]) -> list[tuple[float, int, in
         while len({flat[place + size] for place in places}) == 1:
             size += 1
         found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
-    return found
+    return sorted(found, reverse=True)[:most]
