@@ -1,4 +1,7 @@
-"""Compilers: what is theirs is in one header; each compiles the core without a warning, also as one that is unknown."""
+"""Compilers: what is theirs is in one header, and wide vectors in a second; each compiles the core without a warning.
+
+So does one that is unknown.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 NATIVE = ROOT / "_native"
 PORTABLE = NATIVE / "common" / "portable.h"
+WIDE = NATIVE / "common" / "wide.h"
 THEIRS = re.compile(
     r"__attribute__|__declspec|__builtin_|__atomic_|_Interlocked|__asm|__int128|__restrict|__forceinline|_Pragma|_Alignas"
     r"|#\s*pragma|_Thread_local|intrin\.h|cpuid\.h|arm_neon|xgetbv"
@@ -69,7 +73,21 @@ def built(command: list[str], source: str, folder: Path) -> str:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(NATIVE)))
 def test_what_is_the_compilers_own_is_in_one_header(path: Path) -> None:
     found = THEIRS.findall(path.read_text("utf-8"))
-    assert found if path == PORTABLE else not found
+    assert found if path in (PORTABLE, WIDE) else not found
+
+
+def test_only_modules_with_wide_vectors_read_the_intrinsics_of_them() -> None:
+    """They are a third of the compiling of a small module."""
+    wide = {str(module.relative_to(NATIVE)) for module in MODULES if reads_wide(module)}
+    assert wide == {
+        *("common/ledger.pyx", "csp/codec.pyx", "csp/cuts.pyx", "json/lines.pyx"),
+        *("log/line_heads.pyx", "nslip/scan.pyx", "space/format.pyx"),
+    }
+
+
+def reads_wide(module: Path) -> bool:
+    seen: set[Path] = set()
+    return any(includes(ROOT / name, seen, WIDE.name) for name in headers(module))
 
 
 def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> None:
@@ -79,7 +97,7 @@ def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> N
     with, if it is Python's), is compiled before and once. That each module compiles without that is seen by the build.
     """
     base = [name for name in ("Python.h",) if all(names[0] == name for names in units)]
-    (folder / "base.h").write_text("".join(f'#include "{name}"\n' for name in (*base, "_native/common/portable.h")))
+    (folder / "base.h").write_text("".join(f'#include "{name}"\n' for name in (*base, "_native/common/wide.h")))
     of_gcc = Path(command[0]).name == "gcc"
     options = [*command, *WARNINGS, f"-I{ROOT}"]
     compiled = "base.h.gch" if of_gcc else "base.h.pch"
@@ -190,17 +208,18 @@ def test_clang_takes_it_for_windows_as_far_as_headers_go(machine: str, tmp_path:
         "utf-8",
     )
     wanted = {tuple(headers(module)) for module in MODULES} - {()}
-    free_standing = sorted(names for names in wanted if not any(asks_for_python(ROOT / name, set()) for name in names))
+    with_python = {names for names in wanted if any(includes(ROOT / name, set(), "Python.h") for name in names)}
+    free_standing = sorted(wanted - with_python)
     assert len(free_standing) >= 8
     target = (f"--target={machine}-pc-windows-msvc", "-ffreestanding", "-isystem", str(tmp_path))
     checked([*clang, *target], free_standing, tmp_path)
 
 
-def asks_for_python(path: Path, seen: set[Path]) -> bool:
-    """Whether a header includes Python's, or one that does."""
+def includes(path: Path, seen: set[Path], wanted: str) -> bool:
+    """Whether a header is this one, or includes it, or one that does."""
     if path in seen or not path.is_file():
-        return path.name == "Python.h"
+        return path.name == wanted
     seen.add(path)
     names = re.findall(r'^#\s*include [<"]([^">]+)', path.read_text("utf-8"), re.MULTILINE)
     places = [path.parent / name if (path.parent / name).is_file() else ROOT / name for name in names]
-    return any(asks_for_python(place, seen) for place in places)
+    return any(place.name == wanted or includes(place, seen, wanted) for place in places)

@@ -15,37 +15,14 @@
 #endif
 
 /* Vectors of x86-64: SSE2, which all of them have, and with a compiler that makes functions for more than the baseline
- * (TW_TARGET), what tw_processor_has says. */
+ * (TW_TARGET), what tw_processor_has says: SSSE3 here, and what is wider by wide.h. */
 #if (defined(__SSE2__) || defined(_M_X64)) && !defined(TW_PLAIN_C)
 #define TW_SSE2 1
 #include <emmintrin.h>
 #endif
 #if defined(TW_GNU) && (defined(__x86_64__) || defined(_M_X64))
 #define TW_X86 1
-#include <immintrin.h>
-#if defined(_MSC_VER) /* where Clang's header leaves out what the whole file is not compiled for */
-#include <popcntintrin.h>
 #include <tmmintrin.h>
-#include <smmintrin.h>
-#include <wmmintrin.h>
-#include <avxintrin.h>
-#include <avx2intrin.h>
-#include <bmiintrin.h>
-#include <bmi2intrin.h>
-#include <lzcntintrin.h>
-#include <avx512fintrin.h>
-#include <avx512bwintrin.h>
-#include <avx512dqintrin.h>
-#include <avx512vlintrin.h>
-#include <avx512vlbwintrin.h>
-#include <avx512vldqintrin.h>
-#include <avx512vbmiintrin.h>
-#include <avx512vbmi2intrin.h>
-#include <shaintrin.h>
-#define _blsr_u64(word) ((word) & ((word) - 1))
-#define _blsmsk_u64(word) ((word) ^ ((word) - 1))
-#define _blsmsk_u32(word) ((word) ^ ((word) - 1))
-#endif
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "portable.h"
+#include "wide.h"
 
 static int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
     const uint8_t *end = p + n;

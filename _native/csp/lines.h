@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_native/common/portable.h"
+#include "_native/common/wide.h"
 
 /* Bit i of *newlines is set where block[i] is LF, bit i of *matters where a line with that first byte may say where a log
    can be cut: one of < > ` ~ white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "_native/common/fence.h"
-#include "_native/common/portable.h"
+#include "_native/common/wide.h"
 
 enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8, TW_SIGN_FENCE = 16 };
 enum { TW_GAP_TOKENS = 0, TW_GAP_LINES = 1 };

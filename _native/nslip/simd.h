@@ -6,6 +6,7 @@
 #define TURNWIRE_NSLIP_SIMD_H
 
 #include "_native/common/escapes.h"
+#include "_native/common/wide.h"
 #include "parse.h"
 
 #ifdef TW_X86

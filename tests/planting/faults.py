@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "_native"
-LEFT_OUT = ("processor.h", "portable.h")
+LEFT_OUT = ("processor.h", "portable.h", "wide.h")
 """Headers that only tell what there is."""
 CHANGES = (
     (r"(?<=[\w)\]] )<(?= [\w(*])", "<="),

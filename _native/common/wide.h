@@ -1,0 +1,34 @@
+/* Intrinsics of x86-64 beyond SSSE3. Reading those of the compiler costs as much as compiling a small module: only headers
+ * with such code include this one. */
+#ifndef TURNWIRE_WIDE_H
+#define TURNWIRE_WIDE_H
+
+#include "portable.h"
+
+#ifdef TW_X86
+#include <immintrin.h>
+#if defined(_MSC_VER) /* where Clang's header leaves out what the whole file is not compiled for */
+#include <popcntintrin.h>
+#include <smmintrin.h>
+#include <wmmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmiintrin.h>
+#include <bmi2intrin.h>
+#include <lzcntintrin.h>
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#include <avx512vlbwintrin.h>
+#include <avx512vldqintrin.h>
+#include <avx512vbmiintrin.h>
+#include <avx512vbmi2intrin.h>
+#include <shaintrin.h>
+#define _blsr_u64(word) ((word) & ((word) - 1))
+#define _blsmsk_u64(word) ((word) ^ ((word) - 1))
+#define _blsmsk_u32(word) ((word) ^ ((word) - 1))
+#endif
+#endif
+
+#endif
