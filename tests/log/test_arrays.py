@@ -105,7 +105,7 @@ def test_records_are_gathered(count: int) -> None:
     sizes = np.array([length for _, _, length in found], np.int64)
     for views in modules("log.views"):
         moved = np.full(count, -7, np.int64)
-        assert views.gathered(*map(memoryview, parts), places, sizes, moved) == b"".join(expected)
+        assert views.gathered(*(memoryview(part) for part in parts), places, sizes, moved) == b"".join(expected)
         starts = np.cumsum([0, *map(len, expected)])[:count]
         assert (places - moved).tolist() == starts.tolist()
 

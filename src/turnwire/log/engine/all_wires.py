@@ -158,7 +158,7 @@ class Finder:
             TextWires([wire for wire in further if wire.style == style], numbers) for style in (TOKEN, LINES)
         )
         self.text_codes = self.tokens.codes + self.lines.codes
-        self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8), reasons, kind)
+        self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8), reasons, kind, {})
         self._line_state = scanners["sstp"].state
         self.documents = [
             DocumentWire(registry.wire(name), every.index(name), codes[name], scanners[name])

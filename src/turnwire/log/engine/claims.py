@@ -30,13 +30,14 @@ TEXTS = ("sender", "receiver", "conversation", "subject")
 
 class LineWire(NamedTuple):
     """A wire whose records are lines, as a part of the search: its scanner, its number, codes of its kinds and reasons
-    among those of all wires, the column that its kind comes from."""
+    among those of all wires, the column that its kind comes from, and what ``claimed`` said of names of columns."""
 
     scanner: BulkScanner
     code: int
     kinds: NDArray[np.uint8]
     reasons: NDArray[np.uint8]
     kind: str
+    known: dict[tuple[str, ...], tuple[dict[str, str], dict[str, str]]]
 
     def sources(self, name: str) -> Iterable[Column]:
         """The wire's own column that a common one comes from, if any."""
@@ -45,7 +46,14 @@ class LineWire(NamedTuple):
 
     def claimed(self, columns: Arrays) -> tuple[dict[str, str], dict[str, str]]:
         """The arrays that the scanner fills for these common columns, with their dtypes; and which of them become a
-        common column as they are, but for the numbers of kinds, with its name."""
+        common column as they are, but for the numbers of kinds, with its name. Each block asks for the same ones."""
+        names = tuple(columns)
+        found = self.known.get(names)
+        if found is None:
+            found = self.known[names] = self._claimed(columns)
+        return found
+
+    def _claimed(self, columns: Arrays) -> tuple[dict[str, str], dict[str, str]]:
         dtypes = {**table_dtypes(self.scanner, []), "line": "i8", self.kind: "u1"}
         same = {"offset": "offset", "length": "length", "line": "line", self.kind: "kind"}
         for name in TEXTS:
