@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from turnwire.errors import NotFlushed
+from turnwire.places import explained
 
 # Windows has other locks, and none on directories: nothing is known to be left there.
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None
@@ -239,10 +240,14 @@ class AtomicFile:
             self.file = self._opened()
         except OSError as error:
             self._drop()
-            error.filename = self.name
-            del error.filename2  # None would be shown, as "-> None"
-            raise
+            raise explained(error, self.name) from None
         return self
+
+    def expect(self) -> None:
+        """Raises OSError where the block could not begin, before there is anything to write; nothing is left."""
+        if os.path.isdir(self._place) or os.path.isfile(self._place) or not os.path.lexists(self._place):
+            self.__enter__()
+            self._drop()
 
     def _opened(self) -> Any:
         status = None
@@ -336,8 +341,7 @@ class AtomicDirectory:
                 with suppress(OSError):
                     hold(self._held)
         except OSError as error:
-            error.filename = self.name
-            raise
+            raise explained(error, self.name) from None
         return self
 
     def __exit__(

@@ -192,7 +192,7 @@ def test_rejects_never_overwrite_an_input(log: Path, tmp_path: Path) -> None:
 
 def test_rejects_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
     done = turnwire("scan", log, "--rejects", tmp_path)
-    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: Is a directory\n")
+    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: is a folder, not a file\n")
 
 
 def test_nothing_to_do_and_unknown_commands_are_usage() -> None:

@@ -78,7 +78,7 @@ def test_what_makes_no_sense_is_code_2(log: Path, tmp_path: Path, arguments: tup
 def test_a_page_that_cannot_be_written_is_code_3(log: Path, tmp_path: Path) -> None:
     done = process("report", log, "-o", tmp_path / "no" / "page.html")
     assert (done.code, done.out) == (3, b"")
-    assert "No such file or directory" in done.err
+    assert f"{tmp_path / 'no'} does not exist" in done.err
     missing = process("report", tmp_path / "missing.log", "-o", tmp_path / "page.html")
     assert missing.code == 3
     assert not (tmp_path / "page.html").exists()

@@ -320,3 +320,11 @@ def refuse_overwriting(output: str, names: Sequence[str]) -> None:
     for name in (name.removeprefix("file://") for name in files(names)):
         if os.path.isfile(name) and os.path.samefile(name, output):
             raise click.UsageError(f"{output!r} is an input; writing it would destroy what is to be read")
+
+
+def expect_writable(output: str | None) -> None:
+    """Raises OSError where no file ``output`` can be written: before a long log is read, not after."""
+    from turnwire.atomic import AtomicFile
+
+    if output is not None and output != STANDARD_INPUT:
+        AtomicFile(output).expect()

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from turnwire.cli.text import shown_as_lines
+from turnwire.places import explained
 
 STANDARD_OUTPUT = "standard output"
 
@@ -95,15 +96,10 @@ def opened(path: str) -> Output:
     """A file to go on with, or standard output for "-". Raises OSError."""
     if path == "-":
         return standard_output()
-    return Output(open(path, "ab"), path)
-
-
-def refuse_nowhere(path: str | None) -> None:
-    """Raises OSError where there is no folder for a file that will be written: before much is read, not after."""
-    if path is None or path == "-":
-        return
-    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    try:
+        return Output(open(path, "ab"), path)
+    except OSError as error:
+        raise explained(error, path) from None
 
 
 def write_whole(path: str | None, data: bytes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
+from turnwire.atomic import AtomicFile
 from turnwire.errors import Reason
 from turnwire.tokens.budget import Sample, Spent, Tally, spend
 from turnwire.tokens.comparison import compare
@@ -147,11 +148,11 @@ class Advice:
         return "".join(parts).rstrip("\n") + "\n"
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained page: no script, nothing fetched. Raises OSError."""
+        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
         from turnwire.tokens.page import advice_page
 
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(advice_page(self))
+        with AtomicFile(path) as file:
+            file.write(advice_page(self).encode())
 
 
 def untried(absent: Mapping[str, str], context: bool) -> list[str]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
+from turnwire.atomic import AtomicFile
 from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
 from turnwire.registry import encode, wire_of
 from turnwire.tokens.counting import DEFAULT
@@ -129,11 +130,11 @@ class Comparison:
         plot(self, path)
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained page: no script, nothing fetched. Raises OSError."""
+        """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
         from turnwire.tokens.page import page
 
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(page(self))
+        with AtomicFile(path) as file:
+            file.write(page(self).encode())
 
 
 def _cells(row: Row) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
-from turnwire.cli.output import complain, refuse_nowhere, standard_output
+from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import WireError
 from turnwire.phrases import counted
@@ -55,7 +55,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
 
     names = inputs.checked(sources)
     inputs.refuse_overwriting(output, names)
-    refuse_nowhere(output)
+    inputs.expect_writable(output)
     chosen = None if tokenizer == "none" else tokenizer
     with Progress(inputs.size(names), wanted=not quiet) as progress:
         try:

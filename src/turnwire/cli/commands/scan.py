@@ -99,6 +99,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     for path in (settings["rejects"], settings["output"], settings["resume"]):
         if path is not None:
             inputs.refuse_overwriting(path, names)
+    inputs.expect_writable(settings["resume"])
     progress = Progress(inputs.size(names), wanted=_progress_wanted(settings))
     with ExitStack() as stack:
         parts = _parts(settings, stack)
@@ -217,9 +218,8 @@ def _sink(
 
 
 def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
-    from turnwire.log.output.outputs import FileOutput
+    from turnwire.log.output.outputs import FileOutput, format_of_file
     from turnwire.log.output.partitions import PartitionedOutput
-    from turnwire.log.output.writers import format_of
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
     try:
@@ -227,7 +227,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
             how = named or "parquet", settings["partition_by"], formulas
             return FileSink(PartitionedOutput(path, found.columns, *how))
         if path != "-":
-            return FileSink(FileOutput(path, found.columns, format_of(path, named), formulas))
+            return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
     except ValueError as error:
         raise misused(error) from None
     if named is None:

@@ -13,7 +13,7 @@ from turnwire.characters import escaped_json
 from turnwire.cli import inputs, sessions
 from turnwire.cli.groups import Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
-from turnwire.cli.output import complain, refuse_nowhere, standard_output, write_whole
+from turnwire.cli.output import complain, standard_output, write_whole
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
 
@@ -87,7 +87,7 @@ def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
     names = inputs.checked(sources)
     if output is not None:
         inputs.refuse_overwriting(output, names)
-        refuse_nowhere(output)
+        inputs.expect_writable(output)
     return names
 
 

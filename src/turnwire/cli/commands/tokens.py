@@ -74,6 +74,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     names = inputs.checked(sources)
     if options["html"] is not None:
         inputs.refuse_overwriting(options["html"], names)
+        inputs.expect_writable(options["html"])
     advised = options["advise"] or options["html"] is not None or options["price"] is not None
     counters, context, price = _prepared(options)
     budget = options["budget"] if options["per"] == "message" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -65,6 +66,14 @@ class FileOutput:
                 raise
 
 
+def format_of_file(path: str, named: str | None) -> str:
+    """As :func:`format_of`, for one file: a folder is told as such, not by the ending that its name lacks. Raises
+    IsADirectoryError, ValueError."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", path)
+    return format_of(path, named)
+
+
 def written(found: Any, output: Any) -> Iterator[Any]:
     """The batches of a scan, each of them written on its way."""
     with output:
@@ -98,7 +107,7 @@ def write(
     if not hasattr(found, "columns"):
         raise TypeError(f"write takes what turnwire.scan gives, not {type(found).__name__}")
     if partition_by is None:
-        output: Any = FileOutput(name, found.columns, format_of(name, format), formulas)
+        output: Any = FileOutput(name, found.columns, format_of_file(name, format), formulas)
     else:
         from turnwire.log.output.partitions import PartitionedOutput
 

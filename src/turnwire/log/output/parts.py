@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from turnwire.atomic import PREFIX, AtomicFile, fcntl, hold, sweep, sync_directory
 from turnwire.log.output.outputs import FileOutput
 from turnwire.log.output.writers import FORMATS, format_of
+from turnwire.places import explained
 
 if TYPE_CHECKING:
     from turnwire.contract import Column
@@ -64,6 +65,8 @@ class Parts:
         try:
             self._place.mkdir()
             sync_directory(self._place.absolute().parent)
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            raise explained(error, self.name) from None
         except FileExistsError:
             if not self._place.is_dir():
                 text = "is a file; with --follow or --resume the output is a folder of parts"

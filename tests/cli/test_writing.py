@@ -1,0 +1,114 @@
+"""Outputs that cannot be written: a line that names what is wrong, before the log is read, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import turnwire as library
+from tests.cli.running import needs_posix, turnwire
+from turnwire.atomic import AtomicDirectory, AtomicFile
+from turnwire.log.output.outputs import write
+
+pytestmark = pytest.mark.once
+
+COMMANDS = {
+    "scan -o": ["scan", "{log}", "-o", "{out}.parquet"],
+    "scan -o --format": ["scan", "{log}", "--format", "csv", "-o", "{out}"],
+    "scan -o --partition-by": ["scan", "{log}", "--partition-by", "wire", "-o", "{out}"],
+    "scan -o --resume": ["scan", "{log}", "--resume", "{log}.position", "--format", "ndjson", "-o", "{out}"],
+    "scan --rejects": ["scan", "{log}", "--rejects", "{out}"],
+    "scan --rejects --resume": ["scan", "{log}", "--resume", "{log}.position", "--rejects", "{out}"],
+    "scan --resume": ["scan", "{log}", "--resume", "{out}"],
+    "report -o": ["report", "{log}", "-o", "{out}"],
+    "tokens --html": ["tokens", "{log}", "--html", "{out}"],
+    "tokens --compare --html": ["tokens", "{log}", "--compare", "--html", "{out}"],
+}
+each_command = pytest.mark.parametrize("command", COMMANDS)
+
+
+def said(command: str, log: Path, out: str) -> str:
+    """The one line on standard error of a command that cannot write ``out``, without the name of what it is about."""
+    done = turnwire(*(part.format(log=log, out=out) for part in COMMANDS[command]))
+    assert (done.code, done.out) == (3, b""), done.err
+    first, _, rest = done.err.partition(f"turnwire: {out}")
+    assert first == "" and rest.count("\n") == 1, done.err
+    return rest.removeprefix(".parquet").removeprefix(": ").rstrip("\n")
+
+
+@each_command
+def test_a_folder_that_is_missing_is_named(log: Path, tmp_path: Path, command: str) -> None:
+    before = sorted(os.listdir(tmp_path))
+    assert said(command, log, f"{tmp_path}/no/x") == f"the folder {tmp_path}/no does not exist"
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@each_command
+def test_a_file_is_no_folder(log: Path, tmp_path: Path, command: str) -> None:
+    assert said(command, log, f"{log}/x") == f"{log} is a file, not a folder"
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("scan -o", "scan -o --partition-by")])
+def test_a_folder_is_no_file(log: Path, tmp_path: Path, command: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "kept").write_text("kept")
+    told = "exists already and is not a folder of parts" if "-o --resume" in command else "is a folder, not a file"
+    assert said(command, log, str(folder)) == told
+    assert os.listdir(folder) == ["kept"]
+
+
+def test_a_folder_is_told_before_its_ending(log: Path, tmp_path: Path) -> None:
+    done = turnwire("scan", log, "-o", tmp_path)
+    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: is a folder, not a file\n")
+    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
+        write(library.scan(str(log)), tmp_path)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc of Linux")
+@each_command
+def test_a_folder_that_takes_no_file(log: Path, command: str) -> None:
+    told = said(command, log, "/proc/x")
+    assert told in ("no file can be made in the folder /proc", "the folder /proc takes no new file: Permission denied")
+
+
+@needs_posix
+def test_a_folder_that_is_read_only(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system tells somebody who is not the superuser."""
+    real = os.open
+
+    def refusing(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_CREAT and os.path.dirname(path) == str(tmp_path):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", refusing)
+    for command in ("scan -o --format", "scan --rejects", "scan --resume", "report -o", "tokens --html"):
+        told = said(command, log, f"{tmp_path}/x")
+        assert told == f"the folder {tmp_path} takes no new file: Permission denied"
+    log.chmod(0o444)
+    with pytest.raises(PermissionError, match="takes no new file"), AtomicFile(tmp_path / "y"):
+        pass
+
+
+def test_python_keeps_the_classes_of_errors(tmp_path: Path) -> None:
+    for output in (AtomicFile(tmp_path / "no" / "x"), AtomicDirectory(tmp_path / "no" / "x")):
+        with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist") as raised, output:
+            pass
+        assert raised.value.filename == str(tmp_path / "no" / "x")
+
+
+def test_what_is_expected_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("kept")
+    AtomicFile(tmp_path / "there").expect()
+    AtomicFile(tmp_path / "new").expect()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("there", "kept")]
+
+
+@needs_posix
+def test_a_named_pipe_is_not_opened_to_look(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    AtomicFile(tmp_path / "pipe").expect()
