@@ -276,32 +276,41 @@ static inline int json_is_ascii(const unsigned char *p, const unsigned char *end
     return 1;
 }
 
+/* The text of `count` characters, none above `most`, that these bytes of good UTF-8 are. */
+static PyObject *json_unpacked(const unsigned char *p, const unsigned char *end, Py_ssize_t count, Py_UCS4 most) {
+    PyObject *text = PyUnicode_New(count, most);
+    void *out;
+    if (text == NULL) return NULL;
+    out = PyUnicode_DATA(text);
+    if (most <= 127) memcpy(out, p, (size_t)count);
+    else if (most <= 0xFF) json_unpack_1((Py_UCS1 *)out, (Py_UCS1 *)out + count, p, end);
+    else if (most <= 0xFFFF) json_unpack_2((Py_UCS2 *)out, (Py_UCS2 *)out + count, p, end);
+    else json_unpack_4((Py_UCS4 *)out, (Py_UCS4 *)out + count, p, end);
+    return text;
+}
+
 /* The text of what was read, bytes that are known to be good UTF-8, or a str. */
 static inline PyObject *json_text_of(PyObject *source) {
     const unsigned char *p, *end;
     unsigned char greatest;
     Py_ssize_t count;
-    PyObject *text;
-    void *out;
     if (!PyBytes_CheckExact(source)) {
         Py_INCREF(source);
         return source;
     }
     p = (const unsigned char *)PyBytes_AS_STRING(source);
     end = p + PyBytes_GET_SIZE(source);
-    if (json_is_ascii(p, end)) {
-        text = PyUnicode_New(end - p, 127);
-        if (text != NULL) memcpy(PyUnicode_DATA(text), p, (size_t)(end - p));
-        return text;
-    }
+    if (json_is_ascii(p, end)) return json_unpacked(p, end, end - p, 127);
     count = json_count(p, end, &greatest);
-    text = PyUnicode_New(count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
-    if (text == NULL) return NULL;
-    out = PyUnicode_DATA(text);
-    if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)out, (Py_UCS1 *)out + count, p, end);
-    else if (greatest < 0xF0) json_unpack_2((Py_UCS2 *)out, (Py_UCS2 *)out + count, p, end);
-    else json_unpack_4((Py_UCS4 *)out, (Py_UCS4 *)out + count, p, end);
-    return text;
+    return json_unpacked(p, end, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+}
+
+/* The same of bytes of which the reader has counted the characters. */
+static inline PyObject *json_counted_text(PyObject *source, Py_ssize_t count, Py_UCS4 most) {
+    const unsigned char *p;
+    if (!PyBytes_CheckExact(source)) return json_text_of(source);
+    p = (const unsigned char *)PyBytes_AS_STRING(source);
+    return json_unpacked(p, p + PyBytes_GET_SIZE(source), count, most);
 }
 
 #endif

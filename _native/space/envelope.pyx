@@ -10,7 +10,8 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
 from _native.json.draft cimport (
-    JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_result, json_text as json_put, json_text_of
+    JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
+    json_text_of
 )
 from _native.json.rules cimport tw_walk
 from turnwire.json import text as json_text
@@ -65,6 +66,9 @@ cdef class Envelope:
     cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
     cdef dict _extra
     cdef object _source  # the text that was read, where writing the envelope gives that again; until something is set
+    cdef Py_ssize_t _count  # characters of the source, none above _most; 0 where nobody counted
+    cdef unsigned int _most
+    cdef tuple _learned  # what the standard policy says of a plain envelope, where that was known; until something is set
     cdef bint _plain  # whether what the policy says nothing of was found good; until something is set
     cdef object __weakref__
 
@@ -75,7 +79,7 @@ cdef class Envelope:
     def __init__(
         self, id, timestamp, sender, receiver, type, channel, content, correlation_id=None, dict extra=None
     ):
-        self._source = None
+        self._source = self._learned = None
         self._plain = False
         self.id = id
         self.timestamp = timestamp
@@ -91,10 +95,11 @@ cdef class Envelope:
         if name != "_parsed":
             self._source = None
             self._plain = False
+            self._learned = None
         PyObject_GenericSetAttr(self, name, <PyObject *>value)
 
     def __delattr__(self, name):
-        self._source = None
+        self._source = self._learned = None
         self._plain = False
         PyObject_GenericSetAttr(self, name, NULL)
 
@@ -307,6 +312,22 @@ def remarks(Envelope envelope not None, dict known not None):
     return list(issues)
 
 
+cdef enum:
+    SLOTS = 256
+
+cdef uint64_t[SLOTS] MIXED  # what was looked for last in the table of the standard policy, by the hash it is found by
+cdef list LATELY = [None] * SLOTS
+
+
+cdef bint says_of(entry, Envelope envelope):
+    """Whether what was learned is of such an envelope."""
+    cdef tuple names = <tuple>entry
+    return (
+        names is not None and envelope.type is names[2] and tw_equal_texts(envelope.sender, names[0])
+        and tw_equal_texts(envelope.receiver, names[1]) and tw_equal_texts(envelope.channel, names[3])
+    )
+
+
 cdef tuple learned(Envelope envelope, policy):
     """What the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
     there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
@@ -315,21 +336,23 @@ cdef tuple learned(Envelope envelope, policy):
     cdef PyObject *found
     cdef tuple entry
     cdef uint64_t mixed
+    cdef int slot
     if type(envelope.type) is not MessageType:
         return None
     mixed = tw_text_hash(envelope.sender)
     mixed = mixed * 31 + tw_text_hash(envelope.receiver)
     mixed = mixed * 31 + tw_text_hash(envelope.channel)
     mixed = (mixed * 31 + <size_t><PyObject *>envelope.type) >> 4
+    slot = <int>((mixed ^ mixed >> 20) & (SLOTS - 1))
+    if policy is STANDARD and MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
+        return <tuple>LATELY[slot]
     key = mixed
     found = PyDict_GetItemWithError(table, key)
-    if found != NULL:
+    if found != NULL and says_of(<object>found, envelope):
         entry = <tuple>found
-        if (
-            envelope.type is entry[2] and tw_equal_texts(envelope.sender, entry[0])
-            and tw_equal_texts(envelope.receiver, entry[1]) and tw_equal_texts(envelope.channel, entry[3])
-        ):
-            return entry
+        if policy is STANDARD:
+            LATELY[slot], MIXED[slot] = entry, mixed
+        return entry
     names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
     found = PyDict_GetItemWithError(policy.known, names)
     if found != NULL:
@@ -348,7 +371,9 @@ cdef tuple verdict(Envelope envelope, policy):
     cdef tuple entry
     if not are_texts(envelope):
         return None
-    entry = learned(envelope, policy)
+    entry = envelope._learned if policy is STANDARD else None
+    if entry is None:
+        entry = learned(envelope, policy)
     if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
         return None
     return <tuple>entry[5]
@@ -378,7 +403,7 @@ cdef text(envelope, bint strict, policy):
     elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
         return None
     if it._source is not None:
-        return json_text_of(it._source)
+        return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
     json_begin(&draft, None)
     try:
         if not put_fields(&draft, it):

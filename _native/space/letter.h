@@ -8,9 +8,9 @@
 
 enum { TW_FIELDS = 8, TW_ID = 0, TW_TIMESTAMP, TW_SENDER, TW_RECEIVER, TW_TYPE, TW_CHANNEL, TW_CONTENT, TW_CORRELATION };
 
-/* A string of JSON: its inside, how many characters it has, which are at most `most`, and how many of them are sigils or
- * byte order marks. */
-typedef struct { const uint8_t *from, *to; Py_ssize_t count; uint32_t most; int marks; } tw_part;
+/* A string of JSON: its inside, how many characters it has, which are at most `most`, how many bytes its UTF-8 has besides
+ * one for each character, and how many characters are sigils or byte order marks. */
+typedef struct { const uint8_t *from, *to; Py_ssize_t count, more; uint32_t most; int marks; } tw_part;
 
 /* The string whose inside starts at p: behind its quote. */
 static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
@@ -19,7 +19,7 @@ static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
     uint32_t code;
     int size;
     part->from = p;
-    part->count = 0;
+    part->count = part->more = 0;
     part->most = 127;
     part->marks = 0;
     for (;; p += size) {
@@ -37,6 +37,7 @@ static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
             part->marks += code == 0x2AFB || code == 0xFEFF;
         } else {
             if (*p < 0x80 || !(size = tw_utf8_size(p, w->end))) return NULL;
+            part->more += size - 1;
             code = size == 2 ? (uint32_t)(*p & 0x1F) << 6 | 0x3F : size == 3 ? 0xFFFF : 0x10FFFF;
             part->marks += size == 3 && (!memcmp(p, "\xE2\xAB\xBB", 3) || !memcmp(p, "\xEF\xBB\xBF", 3));
         }
@@ -69,6 +70,17 @@ static int tw_letter_parts(tw_walk *w, const uint8_t *p, size_t size, const tw_c
 }
 
 static inline size_t tw_part_size(const tw_part *part) { return (size_t)(part->to - part->from); }
+
+/* How many characters the whole text of so many bytes has, and how great they may be: where it has no \u. */
+static inline Py_ssize_t tw_letter_count(const tw_part *parts, int count, Py_ssize_t size, uint32_t *most)
+{
+    *most = 127;
+    for (int at = 0; at < count; at++) {
+        size -= parts[at].more;
+        if (parts[at].most > *most) *most = parts[at].most;
+    }
+    return size;
+}
 
 static PyObject *tw_part_text(const tw_part *part)
 {

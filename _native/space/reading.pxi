@@ -16,6 +16,7 @@ cdef extern from "_native/space/letter.h":
         TW_CORRELATION
     int tw_letter_parts(tw_walk *walk, const unsigned char *text, size_t size, const tw_choice *names, tw_part *parts)
     object tw_part_text(const tw_part *part)
+    Py_ssize_t tw_letter_count(const tw_part *parts, int count, Py_ssize_t size, unsigned int *most)
     bint tw_part_is_channel(const tw_part *part)
     bint tw_letter_is_plain(const tw_part *parts, int count)
 
@@ -84,5 +85,8 @@ cdef Envelope quick(object data):
         envelope.correlation_id = tw_part_text(&parts[7])
     if walk.own:
         envelope._source = data
+        envelope._count = tw_letter_count(parts, count, size, &envelope._most)
     envelope._plain = tw_letter_is_plain(parts, count)
+    if envelope._plain:
+        envelope._learned = learned(envelope, STANDARD)
     return envelope

@@ -252,3 +252,22 @@ def test_what_a_policy_remarks_is_remarked_again():
     assert kick.check(envelope, policy) == found
     envelope.id = "x"
     assert [issue.reason for issue in kick.check(envelope, policy)] == ["id_not_uuid4", "unknown_role"]
+
+
+def test_what_was_known_when_an_envelope_was_read_ends_with_a_change():
+    for text in (KICK % "SystemMonitor", (KICK % "SystemMonitor").encode()):
+        for _ in range(3):
+            envelope = kick.decode(text)
+            assert kick.check(envelope) == []
+        envelope.sender = "Nobody"
+        assert [issue.reason for issue in kick.check(envelope)] == ["unknown_role"]
+        envelope = kick.decode(text)
+        envelope.channel = "⫻command/dispatch"
+        assert "warning" in [issue.severity for issue in kick.check(envelope)]
+        with pytest.raises(EncodeError):
+            kick.encode(envelope)
+        envelope = kick.decode(text)
+        envelope.correlation_id = None
+        assert [issue.reason for issue in kick.check(envelope)] == ["missing_correlation_id"]
+        other = kick.Policy(kick.DEFAULT_POLICY.rows, ["Orchestrator"])
+        assert [issue.reason for issue in kick.check(kick.decode(text), other)] == ["unknown_role"]
