@@ -328,10 +328,11 @@ cdef bint says_of(entry, Envelope envelope):
     )
 
 
-cdef tuple learned(Envelope envelope, policy):
+cdef tuple learned(Envelope envelope, policy, bint lately):
     """What the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
     there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
-    of an envelope that was read have no hashes yet."""
+    of an envelope that was read have no hashes yet. lately: looks no further than what the standard policy was asked for
+    last, so that reading costs no more where nobody checks."""
     cdef dict table = STANDARD_LEARNED if policy is STANDARD else policy.learned
     cdef PyObject *found
     cdef tuple entry
@@ -346,6 +347,8 @@ cdef tuple learned(Envelope envelope, policy):
     slot = <int>((mixed ^ mixed >> 20) & (SLOTS - 1))
     if policy is STANDARD and MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
         return <tuple>LATELY[slot]
+    if lately:
+        return None
     key = mixed
     found = PyDict_GetItemWithError(table, key)
     if found != NULL and says_of(<object>found, envelope):
@@ -373,7 +376,7 @@ cdef tuple verdict(Envelope envelope, policy):
         return None
     entry = envelope._learned if policy is STANDARD else None
     if entry is None:
-        entry = learned(envelope, policy)
+        entry = learned(envelope, policy, False)
     if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
         return None
     return <tuple>entry[5]

@@ -88,5 +88,5 @@ cdef Envelope quick(object data):
         envelope._count = tw_letter_count(parts, count, size, &envelope._most)
     envelope._plain = tw_letter_is_plain(parts, count)
     if envelope._plain:
-        envelope._learned = learned(envelope, STANDARD)
+        envelope._learned = learned(envelope, STANDARD, True)
     return envelope
