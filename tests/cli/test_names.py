@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import turnwire
+import turnwire as library
+from tests.cli.running import GOOD, turnwire
 
 DEEP = "[" * 200_000
 
@@ -110,3 +111,62 @@ def test_verify_says_of_a_log_that_it_is_no_ledger(log: Path) -> None:
     done = turnwire("verify", log)
     assert (done.code, done.err) == (1, "")
     assert done.out.decode() == f"{log}: no ledger: it is not an SQLite database\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "guess"),
+    [
+        (["scan", "{log}", "--errors", "colect"], "did you mean 'collect'?"),
+        (["scan", "{log}", "--format", "parqet"], "did you mean 'parquet'?"),
+        (["scan", "{log}", "--partition-by", "days"], "did you mean 'day'?"),
+        (["scan", "{log}", "--unknown", "kep"], "did you mean 'keep'?"),
+        (["scan", "{log}", "-o", "x.parqet"], "did you mean '.parquet'?"),
+        (["scan", "{log}", "--where", "actt=EVAL"], "did you mean 'act'; with --wire nslip there is one"),
+        (["scan", "{log}", "--columns", "scroe"], "did you mean 'score'; with --wire nslip there is one"),
+        (["scan", "{log}", "--columns", "sendr"], "did you mean 'sender'?"),
+        (["scan", "{log}", "--wire", "nslip", "--where", "act=EVALL"], "did you mean 'EVAL'?"),
+        (["scan", "{log}", "--wire", "nslp"], "did you mean 'nslip'?"),
+        (["tokens", "{log}", "--per", "mesage"], "did you mean 'message'?"),
+        (["tokens", "{log}", "--tokenizer", "o200kbase"], "did you mean 'o200k_base'?"),
+        (["validate", "{log}", "--mode", "linse"], "did you mean 'lines'?"),
+        (["convert", "{log}", "--to", "cps"], "did you mean 'csp'?"),
+        (["stat", "{log}"], "did you mean 'stats'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_misspelt_is_guessed(log: Path, arguments: list[str], guess: str) -> None:
+    done = turnwire(*(argument.format(log=log) for argument in arguments))
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.endswith(f"{guess}\n")
+
+
+def test_a_word_that_comes_near_nothing_is_not_guessed(log: Path) -> None:
+    done = turnwire("scan", log, "--errors", "xyz")
+    assert done.code == 2 and "did you mean" not in done.err and "'collect', 'skip', 'raise'" in done.err
+
+
+def test_python_guesses_a_column_of_one_wire(log: Path) -> None:
+    with pytest.raises(library.UnknownName, match="did you mean 'act'; with wire='nslip' there is one"):
+        library.scan(str(log), where={"actt": {"EVAL"}})
+
+
+def test_errors_name_options_of_the_command_line(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(GOOD.replace(b"@a3", b"@a4"))
+    for option in ((), ("--json",)):
+        done = turnwire("convert", tmp_path / "one", "--to", "sap", *option)
+        told = done.err + done.out.decode()
+        assert "the nearest is Task, which --nearest takes" in told and "nearest=True" not in told
+    with pytest.raises(library.ConvertError, match="nearest=True takes"):
+        library.convert(library.decode((tmp_path / "one").read_bytes()), "sap")
+    done = turnwire("scan", log, "--columns", "line", "--partition-by", "day", "-o", tmp_path / "x")
+    assert (done.code, "Error: --partition-by day needs the column 'time'" in done.err) == (2, True)
+
+
+def test_data_in_quotes_is_left_alone(log: Path) -> None:
+    done = turnwire("scan", log, "--columns", "limit=True")
+    assert "has no column 'limit=True'" in done.err
+
+
+def test_the_hint_for_signs_names_a_command(log: Path) -> None:
+    done = turnwire("scan", log, "--where", "sender!=1")
+    assert done.code == 2 and "'turnwire scan ... -o FILE.parquet'" in done.err and "docs/" not in done.err

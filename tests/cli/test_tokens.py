@@ -133,7 +133,8 @@ def test_a_log_is_compared_with_json_toon_and_a_session(good: Path) -> None:
     names = "format alone ratio together ratio together bytes carries all"
     assert lines[head + 1].split() == names.split(), "no column is empty"
     assert [line.split()[0] for line in lines[head + 2 : head + 6]] == [each["format"] for each in found["rows"]]
-    assert lines[head + 6] == "alone: 50 of 4,356 messages, each a text of its own"
+    assert lines[head + 6].startswith("as written: 36.2, the mean of 4,356 messages")
+    assert lines[head + 7] == "alone: 50 of 4,356 messages, each a text of its own"
     assert lines[-1].startswith("not tried: nslip as csp, sstp, sap, kick: they need what this log does not say")
 
 
@@ -252,3 +253,20 @@ def test_hostile_file_names_and_text(tmp_path: Path) -> None:
     assert done.code == 1
     assert b"\x1b" not in done.out and "\x1b" not in done.err and "\u202e" not in done.err
     assert json.loads(turnwire("tokens", path, "--wire", "nslip", "--json").out)["file"] == str(path)
+
+
+def test_a_comparison_says_what_is_paid_as_written(tmp_path: Path) -> None:
+    """Text between messages is not among it, white space in them is."""
+    spaced = b'{"kind":  "x"}\n' + GOOD + b"\nmuch other text that nobody pays for\n" + GOOD + b"\n"
+    (tmp_path / "log").write_bytes(spaced)
+    counted = tokens.count(GOOD.decode())
+    done = turnwire("tokens", tmp_path / "log", "--compare")
+    line = f"as written: {counted:.1f}, the mean of 2 messages; text between them is not counted"
+    assert line in done.out.decode().splitlines()
+
+
+def test_an_estimate_is_explained_where_it_stands(tmp_path: Path) -> None:
+    for count, estimated in ((3, False), (300, True)):
+        (tmp_path / "log").write_bytes((GOOD + b"\n") * count)
+        shown = turnwire("tokens", tmp_path / "log", "--advise").out.decode()
+        assert ("≈ " in shown, "\n≈: tried on a sample" in shown) == (estimated, estimated)

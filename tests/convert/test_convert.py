@@ -238,7 +238,7 @@ def test_the_orchestrator_commands_and_others_ask() -> None:
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(CSP, "kick", context=FULL)
     assert (caught.value.reason, caught.value.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
-    assert "command/dispatch is not open to this sender and receiver (roles= of a context" in caught.value.text
+    assert "command/dispatch is not open to this sender and receiver (the roles of a context" in caught.value.text
     made = turnwire.convert(CSP, "kick", context=FULL, nearest=True)
     assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, where, wires
+from turnwire.cli.choices import Choice
 from turnwire.cli.outcome import misused
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _OPTIONS = (
     click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan.", show_default=True),
     click.option(
         "--unknown",
-        type=click.Choice(["error", "keep"]),
+        type=Choice(["error", "keep"]),
         default="error",
         help="Take records with slots and frames that this version does not know.",
         show_default=True,

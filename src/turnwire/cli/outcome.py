@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import click
@@ -35,11 +36,30 @@ def explained(error: OSError) -> str:
     return f"{file_name(name)}: {what}"
 
 
+_ARGUMENT = re.compile(r"""'[^']*'|"[^"]*"|\b(?P<name>[a-z_]+)=(?P<value>\w*)""")
+"""An argument of Python in a text; what stands in quotes is somebody's data."""
+
+
+def in_options(text: str) -> str:
+    """A text of the library with the options of the command that runs in place of Python's arguments: "nearest=True"
+    is "--nearest", where the command has that option."""
+    context = click.get_current_context(silent=True)
+    there = {option for parameter in context.command.params for option in parameter.opts} if context else set()
+
+    def said(found: re.Match[str]) -> str:
+        option = f"--{(found['name'] or '').replace('_', '-')}"
+        if option not in there:
+            return found[0]
+        return option if found["value"] in ("", "True") else f"{option} {found['value']}"
+
+    return _ARGUMENT.sub(said, text)
+
+
 def in_words(error: Exception) -> str:
     """What an error about an argument says, with the options of the command line in place of Python's."""
     if isinstance(error, UnknownName) and error.wires:
         return f"{error.text}; with {' or '.join(f'--wire {wire}' for wire in error.wires)} there is one"
-    return str(error)
+    return in_options(str(error))
 
 
 def misused(error: Exception) -> click.UsageError:

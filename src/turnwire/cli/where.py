@@ -15,7 +15,7 @@ NUMBERS = ("u64", "i64", "u8")
 ONLY = (
     "there is no 'not' and no comparison; COLUMN=A,B takes any of these values, COLUMN=FROM..TO numbers and times of a "
     "range, either end of which may be left out (..TO is below TO), text=... what contains this. "
-    "Anything else is a question for SQL: docs/jobs/parquet_and_sql.md"
+    "Anything else is a question for SQL: 'turnwire scan ... -o FILE.parquet' writes what DuckDB and Polars read"
 )
 _SIGN = re.compile(r"[!<>~]")
 TRUTHS = {"true": True, "false": False}

@@ -39,7 +39,7 @@ def no_counterpart(
     near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
     kinds = f"{wire} has {', '.join(there)}; " if there else ""
     if closed is not None:
-        near = f"{closed} is not open to this sender and receiver (roles= of a context names their roles); {near}"
+        near = f"{closed} is not open to this sender and receiver (the roles of a context name theirs); {near}"
     text = f"{what} has no counterpart in {wire}: {kinds}{near}"
     return ConvertError(Reason.NO_COUNTERPART, text, wire=wire, path=path, missing=[path], there=there, nearest=nearest)
 

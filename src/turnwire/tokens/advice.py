@@ -21,6 +21,7 @@ from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
 _CHANGES = ("log", "what", "tokens", "share")
+ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all\n"
 NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
 CACHED = (
@@ -131,6 +132,8 @@ class Advice:
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
             parts.append(f"{safe(tokenizer)} ({safe(provenance)})\n")
             parts.append(layout(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
+            if any(cost.estimated for cost in costs):
+                parts.append(ESTIMATED)
             if any(cost.cached for cost in costs):
                 parts.append(CACHED)
             currency = next((cost.currency for cost in costs if cost.once is not None), "")

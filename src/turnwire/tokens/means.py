@@ -56,6 +56,10 @@ class Means(NamedTuple):
     rows: tuple[Mean, ...]
     absent: dict[str, str]
 
+    def of(self, wire: str) -> bool:
+        """Whether messages of that wire are among those of this table."""
+        return self.wire in (wire, ALL)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able values."""
         return {**self._asdict(), "rows": [{**row._asdict(), "dropped": list(row.dropped)} for row in self.rows]}

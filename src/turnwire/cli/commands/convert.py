@@ -16,7 +16,7 @@ from turnwire import registry
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, OPEN
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, OPEN, in_options
 from turnwire.cli.output import Output, complain, shown_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
@@ -165,14 +165,14 @@ class _Writer:
         """One record that could not be read or has no form in the target."""
         self.refused += 1
         if self._json:
-            fault: dict[str, Any] = {"error": str(error.reason), "text": error.text}
+            fault: dict[str, Any] = {"error": str(error.reason), "text": in_options(error.text)}
             fault["missing"] = list(getattr(error, "missing", ()))
             known, nearest = getattr(error, "known", None), getattr(error, "nearest", None)
             fault |= {"known": known} if known else {}
             fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            complain(printable(f"{inputs.shown(file)}:{line}: {error.reason}: {error.text}"))
+            complain(printable(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}"))
 
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, options, spreading, wires
+from turnwire.cli.choices import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
 from turnwire.cli.output import STANDARD_OUTPUT, Output, complain, opened, shown_output, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
@@ -41,7 +42,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
     "--errors",
-    type=click.Choice(["collect", "skip", "raise"]),
+    type=Choice(["collect", "skip", "raise"]),
     default="collect",
     help="Keep damaged records, only count them, or stop at the first.",
     show_default=True,
@@ -61,13 +62,13 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @click.option(
     "--format",
-    type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
+    type=Choice(["parquet", "arrow", "csv", "ndjson"]),
     help="The format of --output, where its name does not say.",
 )
-@click.option("--partition-by", type=click.Choice(["wire", "day"]), help="--output is a directory with a folder each.")
+@click.option("--partition-by", type=Choice(["wire", "day"]), help="--output is a directory with a folder each.")
 @click.option(
     "--formulas",
-    type=click.Choice(["guard", "keep"]),
+    type=Choice(["guard", "keep"]),
     default="guard",
     help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
     show_default=True,

@@ -8,6 +8,7 @@ from uuid import uuid4
 import click
 
 from turnwire.cli import inputs, wires
+from turnwire.cli.choices import Choice
 from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output
@@ -38,7 +39,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split for a .tiktoken FILE.")
 @click.option(
     "--per",
-    type=click.Choice(["message", "conversation"]),
+    type=Choice(["message", "conversation"]),
     default="message",
     help="What is measured, and what --max is about.",
     show_default=True,
@@ -187,7 +188,10 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
         names, rows = [COMPARED[place] for place in kept], [[row[place] for place in kept] for row in cells]
         decimals = {"alone": 1, "together": 1, "ratio": 2, "ratio together": 2, "bytes": 1}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
+        written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
+        mean = sum(meter.tokens for meter in written) / one.messages
         lines = [
+            f"as written: {mean:,.1f}, the mean of {one.messages:,} messages; text between them is not counted",
             f"alone: {one.sampled:,} of {counted(one.messages, 'message')}, each a text of its own",
             f"together: the first {one.first:,} as one text, with what explains it",
         ]

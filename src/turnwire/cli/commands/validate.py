@@ -12,6 +12,7 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs, policies, wires
+from turnwire.cli.choices import Choice
 from turnwire.cli.documents import told
 from turnwire.cli.options import fences_option
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
@@ -137,14 +138,14 @@ class Tally:
 @wires.wire_option
 @click.option(
     "--mode",
-    type=click.Choice(["log", "lines"]),
+    type=Choice(["log", "lines"]),
     default="log",
     help="log: records among other text. lines: every line that is not blank must be one record.",
     show_default=True,
 )
 @click.option(
     "--unknown",
-    type=click.Choice(["error", "keep"]),
+    type=Choice(["error", "keep"]),
     default="error",
     help="Take records with slots and frames that this version does not know.",
     show_default=True,

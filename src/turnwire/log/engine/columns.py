@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column
-from turnwire.errors import UnknownName
+from turnwire.errors import UnknownName, nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,9 +86,15 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
 
 def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: str) -> UnknownName:
     """The error about a column that a scan has not: it names the wires that have it, once one of them is named."""
-    having = []
+    there, having = tuple(there), []
     if "wire" in own(scanner):
-        having = [wire for wire in registry.scanned() if name in own(registry.bulk_scanner(wire))]
+        columns = {wire: own(registry.bulk_scanner(wire)) for wire in registry.scanned()}
+        having = [wire for wire, mine in columns.items() if name in mine]
+        if not having and nearest(name, there) is None:
+            every = dict.fromkeys(column for mine in columns.values() for column in mine)
+            guess = nearest(name, every)
+            having = [wire for wire, mine in columns.items() if guess in mine]
+            text = f"{text}; did you mean {guess!r}" if having else text
     return UnknownName("column", name, there, text, wires=having)
 
 

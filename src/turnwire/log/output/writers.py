@@ -46,9 +46,8 @@ def format_of(path: str, named: str | None = None) -> str:
         return named
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(
-            f"{path!r} does not say which format to write: it has none of the endings {', '.join(ENDINGS)}"
-        )
+        text = f"{path!r} does not say which format to write: it has none of the endings {', '.join(ENDINGS)}"
+        raise UnknownName("ending", ending, ENDINGS, text)
     return ENDINGS[ending]
 
 
