@@ -26,7 +26,6 @@ DEEP = "[" * 200_000
         ["session", "unpack", "{log}", "-o", ""],
         ["verify", ""],
         ["verify", "{log}", "--head", ""],
-        ["replay", ""],
         ["replay", "{log}", "--at", ""],
         ["replay", "{log}", "--name", ""],
         ["bench", "--data", ""],
@@ -39,7 +38,9 @@ def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
     assert "the name is empty" in done.err
 
 
-@pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens", "conform nslip", "convert --to csp"])
+@pytest.mark.parametrize(
+    "command", ["scan", "stats", "validate", "tokens", "conform nslip", "convert --to csp", "replay"]
+)
 def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
     done = turnwire(*command.split(), "", log)
     assert (done.code, done.out) == (3, b"")
