@@ -358,3 +358,94 @@ def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
     position = {**first.position, "files": [{**mark, "born": mark["born"] - 1}]}
     second = scan_nslip(path, resume=position)
     assert (numbers_of(second), [str(gap.why) for gap in second.gaps]) == ([], ["file_gone"])
+
+
+@pytest.mark.parametrize("rotated", ["app.log.1", "app.log.1.gz"])
+def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: Path) -> None:
+    """What it holds is in the file that was renamed, which may be compressed by now."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    append(path, record(1))
+    (tmp_path / "app.log-20260101.gz").write_bytes(gzip.compress(path.read_bytes()))
+    append(path, record(2))
+    data = path.read_bytes()
+    path.rename(tmp_path / "app.log.1")
+    if rotated.endswith(".gz"):
+        (tmp_path / rotated).write_bytes(gzip.compress(data))
+        (tmp_path / "app.log.1").unlink()
+    path.write_bytes(record(3))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), second.gaps) == ([1, 2, 3], ())
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+
+
+def test_of_two_backups_the_longer_one_is_read(tmp_path: Path) -> None:
+    """The log is not there any more: both hold what was read of it, and go on."""
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    for number in range(4):
+        append(path, record(number))
+        if number in (1, 3):
+            (tmp_path / f"app.log-2026010{number}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.rename(tmp_path / "gone")
+    path.write_bytes(record(4))
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == [0, 1, 2, 3, 4]
+
+
+def test_following_a_log_reads_no_backup_of_what_was_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    with followed(path) as reader:
+        assert [number for number, _ in reader.next()] == [0]
+        append(path, record(1))
+        (tmp_path / "app.log-20260101.gz").write_bytes(gzip.compress(path.read_bytes()))
+        append(path, record(2))
+        path.rename(tmp_path / "app.log.1")
+        path.write_bytes(record(3))
+        assert [number for number, _ in reader.next(3)] == [1, 2, 3]
+        assert reader.quiet()
+    assert not reader.scan.gaps
+
+
+def test_a_rotated_file_that_begins_as_a_later_one_is_read(tmp_path: Path) -> None:
+    """It was written before the later one was made, so it is no backup of that."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"")
+    os.utime(path, (1, 1))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    if not first.position["files"][0]["born"]:
+        pytest.skip("this file system does not say when files were made")
+    (tmp_path / "app.log.2.gz").write_bytes(gzip.compress(record(7)))
+    os.utime(tmp_path / "app.log.2.gz", (2, 2))
+    path.unlink()
+    (tmp_path / "app.log.1").write_bytes(record(7) + record(8))
+    path.write_bytes(record(9))
+    assert numbers_of(scan_nslip(path, resume=first.position)) == [7, 7, 8, 9]
+
+
+def test_an_inode_that_a_rotated_file_has_hides_no_bookmark(tmp_path: Path) -> None:
+    """What was compressed of a file is known by what was read of it, whatever has the inode that it had."""
+    with Log(tmp_path, random.Random(1), True, 100) as log:
+        log.write(3)
+        log.rename()
+        first = scan_nslip([log.path, tmp_path / "app.log.1"], resume={})
+        assert numbers_of(first) == [0, 1, 2]
+        log.rename()
+        for number in (1, 2):
+            log.compress(number)
+        log.write(1)
+        for path in tmp_path.glob("app.log.*"):
+            os.utime(path, (1 << 31, 1 << 31))
+        other = tmp_path / "app.log.9"
+        other.write_bytes(b"")
+        os.utime(other, (1, 1))
+        position = json.loads(json.dumps(first.position))
+        next(mark for mark in position["files"] if mark["name"].endswith(".1"))["inode"] = other.stat().st_ino
+        assert numbers_of(scan_nslip(log.path, resume=position)) == [3]

@@ -26,7 +26,7 @@ from turnwire.log.input.resuming import (
     unwritten,
 )
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, begins_alone, beside, copy_of, is_beginning, is_rotated
+from turnwire.log.input.rotation import Rotated, begins_alone, beside, copy_of, is_beginning, is_part, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
@@ -337,6 +337,8 @@ def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
             return False
         if not one.packed:
             return True
+        if is_part(file, one, name):
+            return False
         read = _read_before(one, file, name, job)
     return read is None or read.offset <= before.offset
 
@@ -353,12 +355,12 @@ def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[R
             continue
         if (file := _opened(one)) is None:
             continue
-        if not is_beginning(file, name):
+        if not (is_beginning(file, name) or is_part(file, one, name)):
             who = identity(file)
             known = mark is not None and who is not None and changed(mark, who, file) is None
             read = _read_before(one, file, name, job) if one.packed and not known else None
             return one, file, read or marks.stands(one.path, who, file).place
-        file.close()  # the log is about to be cut: what is in it is read there
+        file.close()  # the log is about to be cut, or it is a backup: what is in it is read there
     return None
 
 
@@ -366,14 +368,25 @@ def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
     """How far a compressed file was read when it was none yet: where a bookmark of a rotated file fits that is there no
     more, the first bytes and the last that were read."""
     folder, base = os.path.split(name)
-    there = {other.file for other in beside(name)}
+    there = {other.file: other for other in beside(name)}
     for mark in sorted(
         job.bookmarks.files.values(), key=lambda mark: mark.read, reverse=True
     ):  # several may begin alike
         known = os.path.dirname(mark.name) == folder and is_like(os.path.basename(mark.name), base)
-        if known and mark.file not in there and mark.written <= one.written and is_copy(file, mark):
+        if not known or mark.written > one.written or not is_copy(file, mark):
+            continue
+        if mark.file not in there or not _is_read_of(mark, there[mark.file]):
             return place_of(mark)
     return None
+
+
+def _is_read_of(mark: Bookmark, one: Rotated) -> bool:
+    """Whether a file is the one that was read up to a bookmark: the inode of a file that is gone is used again."""
+    if (file := _opened(one)) is None:
+        return True
+    with file:
+        who = identity(file)
+        return who is not None and changed(mark, who, file) is None
 
 
 def _opened(one: Rotated) -> Any:

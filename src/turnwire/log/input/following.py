@@ -13,7 +13,7 @@ from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_part, is_rotated
 from turnwire.log.input.sources import Job, Quiet, Reading, Source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
@@ -243,11 +243,11 @@ class _Follower:
     def _copies(self, tail: Tail, cut: tuple[int, int]) -> list[Rotated]:
         """Files that may be copies of one that was cut: not what is compressed of one that was read itself."""
         found = [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
-        return [one for one in found if not (one.packed and self._is_made_of_read(one))]
+        return [one for one in found if not (one.packed and self._is_made_of_read(one, tail.name))]
 
-    def _is_made_of_read(self, one: Rotated) -> bool:
-        """Whether a compressed file holds what was read of a file that is renamed or ended, and no more. That does not
-        change any more."""
+    def _is_made_of_read(self, one: Rotated, name: str) -> bool:
+        """Whether a compressed file holds what was read of a file that is renamed or ended, and no more, or is a
+        backup of one. That does not change any more."""
         try:
             file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (closed below)
         except FileNotFoundError:
@@ -257,7 +257,9 @@ class _Follower:
             marks += [
                 mark for mark in self._job.bookmarks.files.values() if mark.file not in self._job.bookmarks.present
             ]
-            if not any(is_copy(file, mark, exact=True) for mark in marks):
+            if not any(is_copy(file, mark, exact=True) for mark in marks) and not is_part(
+                file, one, name, [tail.file for tail in self._renamed if tail.lost is None]
+            ):
                 return False
             status = os.fstat(file.fileno())
         self._known[status.st_dev, status.st_ino] = status.st_mtime_ns, status.st_size
@@ -292,11 +294,16 @@ class _Follower:
             elif is_beginning(other.file, tail.name):
                 later.add(other.who[:2])  # the log is about to be cut: what is in it is read there
                 other.file.close()
-            elif self._is_read(other, found[0], gone):
+            elif self._is_read(other, found[0], gone) or self._is_backup(other.file, found[0], tail.name, gone):
                 self._known[found[0].file] = found[0].written, found[0].size  # made from one that was read
                 other.file.close()
             else:
                 gone.append(other)
+
+    def _is_backup(self, file: Any, one: Rotated, name: str, gone: list[Tail]) -> bool:
+        """Whether a compressed file holds what one begins with that is read, or is beside it."""
+        held = [tail.file for tail in (*self._tails.values(), *self._renamed, *gone) if tail.lost is None]
+        return is_part(file, one, name, held)
 
     def _is_read(self, other: Tail, one: Rotated, gone: list[Tail]) -> bool:
         """Whether all of a file was read, or it is made from one that is read without a name."""

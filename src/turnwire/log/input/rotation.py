@@ -6,13 +6,14 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
+from turnwire.log.input.birth import born
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
-from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy, take
+from turnwire.log.input.resuming import BANNER, TAIL, TICK, Bookmark, is_copy, take
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_name
 
 _NUMBER = re.compile(r"\d+")
@@ -154,16 +155,84 @@ def copy_of(
     return None
 
 
+def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> bool:
+    """Whether an open compressed file (``one``) holds what another file beside a log, or an open one (``held``), begins
+    with, and no more: a backup that was made while somebody wrote to that. A file that was made later than the backup
+    was written is not what it is made from; nor is a compressed one that is called alike, as a tool calls all that it
+    rotates, where they may begin alike."""
+    if not one.packed:
+        return False
+    written = max(one.written, os.fstat(copy.fileno()).st_mtime_ns)
+    if any(_made(file) <= written and _begins(copy, file) for file in held):
+        return True
+    met: set[tuple[int, int]] = {one.file}
+    for _ in range(_LOOKS):
+        others = [other for other in beside(name) if other.file not in met]
+        for other in others:
+            try:
+                with open(other.path, "rb", buffering=0) as file:
+                    status = os.fstat(file.fileno())
+                    if (status.st_dev, status.st_ino) != other.file:
+                        continue  # renamed just now
+                    met.add(other.file)
+                    if _is_made_from(copy, one, written, file, other):
+                        return True
+            except FileNotFoundError:
+                continue
+        if not others:
+            break
+    return False
+
+
+def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotated) -> bool:
+    alike = other.packed and _shape(other.path) == _shape(one.path)
+    if not other.packed and _made(file) > written:
+        return False
+    if not _begins(copy, file, (other.packed, other.path) < (one.packed, one.path)):
+        return False
+    if not alike:
+        return True
+    _, source = opened(copy, Stop(), LIMITS)
+    found = len(take(source, BANNER + 1))
+    copy.seek(0)
+    return found > BANNER
+
+
+def _made(file: Any) -> int:
+    return born(file.fileno(), os.fstat(file.fileno()))
+
+
+def _shape(path: str) -> str:
+    return _NUMBER.sub("0", plain_name(os.path.basename(path)))
+
+
+def _begins(copy: Any, file: Any, equal: bool = True) -> bool:
+    """Whether one open file holds what another one begins with, or all of it (``equal``: whether that counts)."""
+    at = file.tell()
+    try:
+        file.seek(0)
+        if equal:
+            return _alike(copy, file, _ENDLESS) == (True, copy)
+        copy.seek(0)
+        return _alike(file, copy, _ENDLESS) == (True, copy)
+    finally:
+        file.seek(at)
+        copy.seek(0)
+
+
 def begins_alone(copy: Any, count: int, name: str) -> bool | None:
     """Whether the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
     another one begins with them, too, so that what was read of a log may be what all its files begin with; None
     where the others are too short to say."""
     differs = False
     status = os.fstat(copy.fileno())
-    for path in (name, *(one.path for one in beside(name) if one.file != (status.st_dev, status.st_ino))):
+    others = [one for one in beside(name) if one.file != (status.st_dev, status.st_ino)]
+    for one in (None, *others):
         try:
-            with open(path, "rb", buffering=0) as other:
+            with open(name if one is None else one.path, "rb", buffering=0) as other:
                 alike, ended = _alike(copy, other, count)
+                if alike and one is not None and is_part(other, one, name):
+                    continue  # a backup of it, or of another one that is compared
         except FileNotFoundError:
             continue
         if alike and ended is None:  # count bytes in both
