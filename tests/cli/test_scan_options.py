@@ -266,8 +266,9 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
     arguments = ("scan", REAL, log, "--dask", "local", "--threads", "2", "--block-bytes", "60000", "-o", out)
     done = process(*arguments, "--columns", "line,wire,subject")
     assert done.code == 1, done.err
-    lines = done.err.splitlines()
-    assert [line.split()[0] for line in lines] == ["records", "rejects", "text", "total", "written"]
+    told = ["records", "rejects", "text", "total", "written"]  # on a busy machine Dask's own words stand between them
+    lines = [line for line in done.err.splitlines() if line.split()[:1] and line.split()[0] in told]
+    assert [line.split()[0] for line in lines] == told, done.err
     assert lines[3].endswith("5 blocks")
     manifest = Manifest.read(out)
     rows = [row for batch in manifest.batches() for row in batch.to_pylist()]
