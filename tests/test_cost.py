@@ -51,9 +51,10 @@ DEARER = {
 OF_STATE = {"conform csp": 8}
 """Entries to which what changes the state costs so many times more than the contract says: each DEF, law and operation
 of a patch goes into maps of which every checkpoint keeps its own, while a good task is settled by its text."""
-TELLING, SHORT = ("scan rejects", "explain", "session.salvage damaged", "session.salvage goes on"), 16
-"""Entries that make a record of each reject or event, a row or lines, and the bytes that it counts as if it has fewer:
-that of ``@a3|``, four bytes, or of an event that is an empty string, one byte, costs less than that of a common one."""
+TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged", "session.salvage goes on")
+SHORT = 16
+"""Entries that make a record of each reject or event, a row or lines: it counts as so many bytes if it has fewer. That
+of ``@a3|``, four bytes, or of an event that is an empty string, one byte, costs less than that of a common one."""
 SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
 TOLD = {
     "csp.lint": ("csp laws", "csp patches"),

@@ -143,7 +143,7 @@ def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> 
         done = turnwire("session", command, file, "-o", file)
         assert done.code == 2 and "is an input; writing it would destroy what is to be read" in done.err
         done = turnwire("session", command, file, "-o", tmp_path / "none" / "x")
-        assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: No such file or directory\n")
+        assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: the folder {tmp_path}/none does not exist\n")
 
 
 def test_nothing_to_pack_is_told(tmp_path: Path) -> None:
