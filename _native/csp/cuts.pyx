@@ -1,5 +1,7 @@
 """Where a CSP/1 log may be cut: the compiled twin of ``_pure/csp/cuts.py``, which tells the rule."""
 
+import os
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
@@ -25,7 +27,19 @@ cdef int64_t MOST_OPEN = _CUTS_OPEN
 if _CUTS_STATE != FIRST + 2 * _CUTS_OPEN:
     raise ImportError("the state of the cuts has another shape")
 
-cdef csp_masks_function find_starts = csp_starts_of(2)
+cdef csp_masks_function find_starts
+
+
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which; for tests."""
+    global find_starts
+    find_starts = csp_starts_of(2 * LEVELS.index(most))
+    return LEVELS[find_starts != csp_starts_of(0)]
+
+
+LEVELS = ("scalar", "avx2")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 cdef struct Pass:
     int64_t base, every, limit

@@ -4,6 +4,8 @@ A section keeps the document and three offsets; its parts are cut out when they 
 hold the bytes, sections found in a string hold the string: nothing is converted and nothing copied on the way in.
 """
 
+import os
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
@@ -34,7 +36,20 @@ cdef extern from "_native/space/format.h" nogil:
     int tw_is_return(int kind, const void *d, size_t i)
     int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
 
-cdef int LEVEL = tw_level()
+cdef int LEVEL
+
+
+def choose_simd(str most="avx512"):
+    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests."""
+    global LEVEL
+    LEVEL = min(LEVELS.index(most), tw_level())
+    return LEVELS[LEVEL]
+
+
+LEVELS = ("scalar", "avx2", "avx512")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the others are tested against.
+SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef enum:

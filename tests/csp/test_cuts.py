@@ -9,11 +9,13 @@ import pytest
 
 import turnwire.csp.cuts
 from tests.csp.generate import ODD_LINES, document
+from tests.levels import each_level
 from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
 HEREDOCS = ["<<<", "<<<<", ">>>", ">>>>", "<<<-", "CSP/1", "```", "CONTENT", "REQ", "CSP/1;x"]
+HEREDOCS += ["\tCSP/1", " csp / 1", "\ufeffCSP/1", "\t```", "  ~~~", "c", "cs", "CSP", "C SP/1", "\t", "~", "`"]
 
 
 @pytest.fixture(autouse=True)
@@ -77,14 +79,29 @@ def test_the_twins_make_the_same_cuts(backend):
     if backend == "pure":
         return
     other = import_module("turnwire._pure.csp.cuts")
-    for seed in range(600):
+    for seed in range(900):
         data = log(seed)
         rng = random.Random(seed)
         every, limit = rng.choice([1, 1, 40, 200]), rng.choice([1 << 24, 300, 80, 20])
-        first = list(safe_cuts(pieces(data, rng), every, limit=limit))
+        parts = pieces(data, rng)
+        found = [list(safe_cuts(parts, every, limit=limit)) for _ in each_level(turnwire.csp.cuts._core)]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(turnwire.csp.cuts, "_core", other)
-            assert list(safe_cuts(pieces(data, rng), every, limit=limit)) == first, seed
+            assert [list(safe_cuts(parts, every, limit=limit))] * len(found) == found, seed
+
+
+@pytest.mark.parametrize("first", ["CSP/1", "\tCSP/1", " csp / 1", "\ufeffCSP/1", "c", "C\tSP/1", "x", "\tx"])
+def test_what_may_begin_a_message_does_so_wherever_it_stands_in_a_block(first):
+    """A message that may be open, and grows beyond the limit inside a heredoc: no cut is safe behind it."""
+    core = turnwire.csp.cuts._core
+    for _ in each_level(core):
+        for before in range(70):
+            head = b"-" * before + b"\n"
+            heredoc = b"CTX C\nCONTENT\n<<<\n" + b"x\n" * 60 + b">>>\n"
+            data = head + first.encode() + b"\n" + b"y" * 80 + b"\n" + heredoc + RECORD + RECORD
+            opens = first in ("CSP/1", "\tCSP/1", " csp / 1", "\ufeffCSP/1")
+            behind = data.index(RECORD)
+            assert any(offset >= behind for offset, _ in safe_cuts([data], 150, limit=180)) is not opens, before
 
 
 RECORD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 PATCH\nPATH x\nCONTENT\n<<<\nCSP/1\nFROM EVIL\n>>>\n\n"

@@ -135,7 +135,11 @@ def _core(name: str) -> Any:
 def _direct() -> dict[str, tuple[Call, ...]]:
     """Calls of entries that the package keeps where no recorder finds them, and of methods."""
     codec, envelope, space = _core("nslip.codec"), _core("space.envelope"), _core("space.format")
-    ledger, reader = _core("common.ledger"), _core("json.text").Reader("sap", ("task_id", "type"))
+    cuts, ledger, reader = (
+        _core("csp.cuts"),
+        _core("common.ledger"),
+        _core("json.text").Reader("sap", ("task_id", "type")),
+    )
     message, start, letter = nslip.decode(NSLIP), bytes(32), kick.decode(good("kick"))
     csps = _wire("csp", good("csp"))
     sap, sstp = _wire("sap", good("sap")), _wire("sstp", good("sstp"))
@@ -232,6 +236,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "space.envelope.encode": (partial(envelope.encode, letter), partial(envelope.encode, 3)),
         "space.envelope.all_clear": (partial(envelope.all_clear, good("kick")), partial(envelope.all_clear, b"{")),
         "space.format.opening": (partial(space.opening, ":::Goal"), partial(space.opening, "x")),
+        "space.format.choose_simd": (partial(space.choose_simd, space.SIMD), partial(space.choose_simd, None)),
+        "csp.cuts.choose_simd": (partial(cuts.choose_simd, cuts.SIMD), partial(cuts.choose_simd, None)),
         "space.format.has_section": (partial(space.has_section, "## Goal\nwin"),),
     }
 

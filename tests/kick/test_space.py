@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import turnwire._pure.space.format as pure
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both
+from tests.levels import each_level
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
 
@@ -94,6 +95,35 @@ HEADERS = [
     ("⫻a\u3000", ("a", None, None, None, None, None), ["trailing_space"]),
     ("⫻a\r", ("a", None, None, None, None, None), ["trailing_space"]),
 ]  # fmt: skip
+
+
+SPACES = [chr(code) for code in range(0x3100) if chr(code).isspace()]
+NEIGHBOURS = sorted(
+    {chr(ord(char) + step) for char in SPACES for step in (-1, 1) if ord(char) + step >= 0} - set(SPACES)
+)
+
+
+@needs_both
+@pytest.mark.parametrize("char", [*SPACES, *NEIGHBOURS], ids=lambda char: f"U+{ord(char):04X}")
+def test_white_space_is_that_of_python(char: str) -> None:
+    """At each end of each part of a header, and alone on a line, in texts of one, two and four bytes a character."""
+    forms = [
+        "⫻{}a",
+        "⫻a{}",
+        "⫻a/b:{}c",
+        "⫻a/b:c{}",
+        "⫻a/b:{}",
+        "⫻a/b: x{}y{}",
+        "⫻a/b:c{}d/1",
+        "⫻a\nx\n{}\n\n⫻b",
+        "⫻a\n{}",
+    ]
+    for form in forms:
+        for tail in ("", "\n😀"):
+            text = form.replace("{}", char) + tail
+            expected = outcome(pure, text, mode="lenient")
+            assert outcome(native, text, mode="lenient") == expected
+            assert outcome(native, text.encode(), mode="lenient") == outcome(pure, text.encode(), mode="lenient")
 
 
 @pytest.mark.parametrize(("header", "parts", "issues"), HEADERS)
@@ -177,8 +207,10 @@ def test_stuffing(twin: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
     options = {"mode": mode, "fences": fences, "stuffing": stuffing}
-    assert outcome(native, text, **options) == outcome(pure, text, **options)
-    assert outcome(native, text.encode(), **options) == outcome(pure, text.encode(), **options)
+    of_text, of_bytes = outcome(pure, text, **options), outcome(pure, text.encode(), **options)
+    for _ in each_level(native):
+        assert outcome(native, text, **options) == of_text
+        assert outcome(native, text.encode(), **options) == of_bytes
 
 
 @needs_both
@@ -191,7 +223,9 @@ def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
         raw[place] ^= 1 << data.draw(st.integers(0, 7))
     damaged = bytes(raw)
     for mode in ("strict", "lenient"):
-        assert outcome(native, damaged, mode=mode) == outcome(pure, damaged, mode=mode)
+        expected = outcome(pure, damaged, mode=mode)
+        for _ in each_level(native):
+            assert outcome(native, damaged, mode=mode) == expected
     for cut in range(0, len(damaged), 5):
         assert outcome(native, damaged[:cut], mode="lenient") == outcome(pure, damaged[:cut], mode="lenient")
 
@@ -216,26 +250,42 @@ def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuf
 def test_every_place_in_a_block(twin: str, filler: str) -> None:
     """A header right at, before and after the edges of the vectors and windows of the native search."""
     edges = [*range(20, 70), *range(120, 140), *range(250, 262), *range(16370, 16400)]
-    for edge in edges:
-        for tail in (0, 1, 40, 300):
-            text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
-            assert [section.name for section in parse_space(text).sections] == ["a", "b"]
-            assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
+    for _ in each_level(space._core):
+        for edge in edges:
+            for tail in (0, 1, 40, 300):
+                text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
+                assert [section.name for section in parse_space(text).sections] == ["a", "b"]
+                assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
+
+
+BAD_UTF8 = [b"\x80", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8", b"\xe2\xab"]
+BAD_UTF8 += [
+    b"\xdf",
+    b"\xe1",
+    b"\xef\xbf",
+    b"\xf0",
+    b"\xf0\x9f",
+    b"\xf0\x9f\x98",
+    b"\xf4\x8f\xbf",
+    b"\xf1\x80\x80",
+    b"\xc1\xbf",
+]
 
 
 def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
-    parse = core("space.format").parse
-    bad = [b"\x80", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8", b"\xe2\xab"]
-    for size in (0, 1, 30, 31, 32, 33, 63, 64, 65, 100, 16380, 16384, 40000):
-        for piece in bad:
-            for tail in (b"", b"\n", b"x" * 70):
-                data = "⫻a\n".encode() + b"y" * size + piece + tail
-                with pytest.raises(DecodeError) as caught:
-                    parse(data, True)
-                assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 5 + size)
-    for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
-        data = ("⫻a\n" + good * 9000).encode()
-        assert parse(data, True)[2][0].content == good * 9000
+    module = core("space.format")
+    for level in each_level(module):
+        sizes = (*range(0, 137 if level else 3), 255, 256, 16380, 16384, 40000)
+        for size in sizes:
+            for piece in BAD_UTF8:
+                for tail in (b"", b"\n", b"x" * 150):
+                    data = "⫻a\n".encode() + b"y" * size + piece + tail
+                    with pytest.raises(DecodeError) as caught:
+                        module.parse(data, True)
+                    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 5 + size)
+        for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
+            data = ("⫻a\n" + good * 9000).encode()
+            assert module.parse(data, True)[2][0].content == good * 9000
 
 
 def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import random
+from functools import reduce
+from operator import getitem
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -74,3 +79,47 @@ def test_one_line_with_more_than_fits(wire: str) -> None:
         assert whole.rows == rows
         assert whole.bad in ((0,) if rows else (1, 40))
         assert both(wire, data, rooms=(7, 7)) == whole
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_words_of_one_list_where_those_of_another_should_stand(wire: str) -> None:
+    """Each short text of the vectors in the place of each other one, in the middle of a block and as its last bytes."""
+    documents = [json.loads(text) for text in RECORDS[wire] if _is_object(text)]
+    places = [(number, path) for number, document in enumerate(documents) for path in texts(document)]
+    words = sorted({reduce(getitem, path, documents[number]) for number, path in places})
+    words = [word for word in words if len(word) < 40 and word.isascii()]
+    words += [word + "x" for word in words[::3]] + [word[:-1] for word in words[1::3]]
+    chance = random.Random(wire)
+    for number, path in chance.sample(places, min(len(places), 60)):
+        lines = []
+        for word in chance.sample(words, min(len(words), 40)):
+            document = last(copy.deepcopy(documents[number]), path, word)
+            lines.append(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
+        both(wire, b"\n".join(lines))
+        for line in lines[:6]:
+            both(wire, line)
+
+
+def texts(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all texts in a document."""
+    if isinstance(value, str):
+        return [path]
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, inner in pairs for found in texts(inner, (*path, key))]
+
+
+def last(document: Any, path: tuple[Any, ...], word: str) -> Any:
+    """The document with a word at a path, whose members are the last ones of their objects."""
+    key, *rest = path
+    inner = last(document[key], tuple(rest), word) if rest else word
+    if isinstance(document, dict):
+        del document[key]
+    document[key] = inner
+    return document
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

@@ -171,3 +171,18 @@ def test_a_long_line_behind_a_message_needs_no_memory() -> None:
         most = max(most, len(batch.raw(0).obj))
     assert found.counts.wires["nslip"] == 3
     assert most < 10_000
+
+
+@usesbackend
+def test_a_record_in_a_line_over_the_limit_is_found_as_by_its_wire() -> None:
+    """A line may be longer than a message may be: what counts is the record."""
+    token = b"@a3|f0|c1|S0|d1|T1|gH#"
+    for before in (0, 1, 8, 9, 10, 30, 100):
+        for behind in (0, 1, 9, 10, 30, 100):
+            data = b"x" * before + b" " + token + b" " * behind + b"\n"
+            expected = everything(scan(data * 3, wire="nslip", limits=LIMITS._replace(message=32)))
+            for batch_bytes in (1, 50, 1 << 20):
+                found = everything(
+                    scan(io.BytesIO(data * 3), limits=LIMITS._replace(message=32), batch_bytes=batch_bytes)
+                )
+                assert found[0]["offset"] == expected[0]["offset"], (before, behind, batch_bytes)

@@ -2,6 +2,10 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
+LEVELS: tuple[str, ...]
+SIMD: str
+
+def choose_simd(most: str = "avx512") -> str: ...
 @disjoint_base
 class Section:
     def __init__(
