@@ -103,7 +103,7 @@ def test_commands_below_a_command_are_told_whole(group: str) -> None:
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")
 def test_the_extras_are_those_of_the_project() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    ours = ("all", "test", "codecs", "bench", "bench-agents", "fuzz", "lint")
+    ours = ("all", "test", "codecs", "bench", "bench-agents", "fuzz", "mutate", "lint")
     users = {name: needed for name, needed in declared.items() if name not in ours}
     assert {name: tuple(re.split("[=>]=", each)[0] for each in needed) for name, needed in users.items()} == EXTRAS
 

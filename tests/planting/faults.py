@@ -53,7 +53,7 @@ class Fault(NamedTuple):
         """Its row with what is changed in brackets, as in ``if (size [< -> <=] 20) return 0;``."""
         source = (ROOT / self.header).read_text("utf-8")
         before = source[source.rfind("\n", 0, self.start) + 1 : self.start].lstrip()
-        behind = source[self.stop :].partition("\n")[0].rstrip()
+        behind = re.sub(r"\s+\\?$", "", source[self.stop :].partition("\n")[0])
         return f"{before}[{source[self.start : self.stop]} -> {self.text}]{behind}"
 
     def __str__(self) -> str:

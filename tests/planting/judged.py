@@ -20,4 +20,68 @@ SAME = {
         "if (first [> -> >=] start && (first - start > 1 || s[start] != '\\n')) "
         "signs |= tw_line_signs(s, start, first, NULL);",
     ): "a range without a byte is looked at, and has no sign",
+    (
+        "_native/csp/lines.h",
+        "if (stop - at < 3 [|| -> &&] (data[at] | 32) != 'c' || (data[at + 1] | 32) != 's' || (data[at + 2] | 32) != 'p') return 0;",
+    ): "in a line too short for it the third letter is looked for behind the line, where its newline stands",
+    (
+        "_native/json/draft.h",
+        "const int stays = d->start [== -> !=] (char *)d->small && d->kind == 1 && kind > 1 && d->size + more <= there;",
+    ): "a draft beside the object is taken for one inside it; it has more room than that, so widening in place fits",
+    (
+        "_native/json/line_wires.h",
+        "if (to - p >= mark->size [&& -> ||] !memcmp(k->s + p, mark->text, mark->size)) return p;",
+    ): "a place that begins as a mark is taken for one: its wire is asked about it, and finds nothing",
+    (
+        "_native/json/put.h",
+        "if (left [<= -> <] 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;",
+    ): "records of the wires are three objects deep at most, and the limit is far above",
+    (
+        "_native/json/region.h",
+        "return from [< -> <=] to ? tw_seek_sign(k, which, from, to) : to;",
+    ): "an empty range is looked at, and the place behind it is told, as without",
+    (
+        "_native/json/rules.h",
+        "if (p [< -> <=] w->end && *p == '\"') return p + 1;",
+    ): "behind the last byte of the text stands a zero, which is none of these",
+    (
+        "_native/json/rules.h",
+        "if (p [< -> <=] end && *p == '.') {",
+    ): "behind the last byte of the text stands a zero, which is none of these",
+    (
+        "_native/json/rules.h",
+        "if (p [< -> <=] w->end && *p == ']') closed = 1, p++;",
+    ): "behind the last byte of the text stands a zero, which is none of these",
+    (
+        "_native/json/rules.h",
+        "if (tw_walk_key(w, p + 1, &p, &met) [< -> <=] 0) return NULL;",
+    ): "a message with a member that no rule knows is left to the other reader, which reads the same, slowly",
+    (
+        "_native/json/templates.h",
+        "if (m->slots [== -> !=] TW_MOST_SLOTS) return 0;",
+    ): "no template with a changing part is kept, so that all is read without: `make gate` shows it, no value does",
+    (
+        "_native/json/token_runs.h",
+        "for (; n < room && p + TW_READ [<= -> <] size && tw_usual(s + p); n++) {",
+    ): "the last record of the block is read alone and not as one of a run",
+    (
+        "_native/json/walk.h",
+        "if (at >= end || end - p > k->limit [|| -> &&] k->rows.count == k->rows.room) return TW_FINE;",
+    ): "a line above the limit is read by itself and not by the walk, which finds the same record",
+    (
+        "_native/log/line_signs.h",
+        "if (first > start && (first - start [> -> >=] 1 || s[start] != '\\n')) signs |= tw_line_signs(s, start, first, NULL);",
+    ): "a range of nothing but a newline is looked at, and has no sign",
+    (
+        "_native/nslip/lanes.h",
+        "if (stop [&& -> ||] _mm_popcnt_u64(quote & (stop - 1)) & 1) {",
+    ): "the end of the record is worked out where it was guessed right; it is the same",
+    (
+        "_native/nslip/simd.h",
+        'TW_PROCESSOR_HAS("pclmul") [&& -> ||] TW_PROCESSOR_HAS("popcnt");',
+    ): "differs on a processor that has one of the two, which none with AVX2 is",
+    (
+        "_native/space/format.h",
+        "mask &= ~((uint32_t)((1u << (sizeof(UNIT) - [1 -> 0]) << 1) - 1) << bit);",
+    ): "the sign behind a sigil begins no header, whatever it is",
 }
