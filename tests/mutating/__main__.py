@@ -23,6 +23,8 @@ from tests.mutating.targets import TARGETS
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "mutated"
 LEAST = 0.95
+SPINNER = re.compile("[\u2800-\u28ff] ")
+"""What mutmut writes again and again while it works."""
 BESIDE = ("docs", "benchmarks", "examples", "README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "Makefile")
 """What tests read beside src and tests."""
 LEFT_OUT = ("--deselect", "tests/nslip/test_messages.py::test_a_call_that_lacks_fields_names_them")
@@ -53,6 +55,7 @@ def laid_out(patterns: tuple[str, ...], tests: tuple[str, ...]) -> None:
             shutil.copy(ROOT / name, place)
     for module in (ROOT / "src").rglob("*.so"):
         shutil.copy(module, FOLDER / module.relative_to(ROOT))
+    (FOLDER / "mutants" / "src").mkdir(parents=True)  # Python remembers which folders of its path were not there
     with (FOLDER / "pyproject.toml").open("a", encoding="utf-8") as file:
         file.write(settings(patterns, tests))
 
