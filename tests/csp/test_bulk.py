@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -340,6 +341,9 @@ NEARLY_USUAL += [
         [b"APPLY -> C1", b"BASE C0"],
         [b"BASE C0", b"BASE C0", b"APPLY -> C1"],
         [b"BASE C0", b"+ DEF A = v\r", b"APPLY -> C1"],
+        [b"BASE C0", b"+ REF A = v", b"APPLY -> C1"],
+        [b"BASE C0", b"+ REF A = v", b"- REF B", b"~ REF C := v", b"APPLY -> C1"],
+        [b"BASE C0x", b"+ DEF A = v", b"APPLY -> C1y"],
     )
 ]
 NEARLY_USUAL += [
@@ -359,6 +363,16 @@ NEARLY_USUAL += [
 ]
 
 
+USUAL = [
+    HEAD % b"PATCH" + b"PATCH P1\nBASE C0\n+ DEF A = v\nAPPLY -> C1\n\n",
+    HEAD % b"RESULT" + b"RESULT T1\nSTATUS OK\nDATA x\n\n",
+    HEAD % b"TASK" + b"TASK T1\nREQ x\nPRIORITY P1\n\n",
+    HEAD % b"FILE" + b"FILEOP F1 PATCH\nPATH x\nBASE C1\n\n",
+    HEAD % b"MEM" + b"MEM M1\nK v\n\n",
+]
+"""One of each intent that has an id."""
+
+
 @pytest.mark.parametrize("place", range(0, 200, 40))
 def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
     """The native core reads usual messages on a path of its own."""
@@ -368,6 +382,33 @@ def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
             found = fill(csp_core, data, limit=limits[0])
             check(data, found, limits)
             assert found == fill(pure, data, limit=limits[0]), wire
+
+
+ID = re.compile(rb"\b([A-Z])(\d+)\b")
+ODD_IDS = (
+    b"\\1x",
+    b"\\1",
+    b"\\g<2>",
+    b"\\1\\g<2>x",
+    b"\\1x\\2",
+    b"\\1-\\2",
+    b"\\1 \\2",
+    b"\\1\\g<2>:",
+    b"\\g<1>1234567/",
+    b"\\g<1>12345678x",
+)
+ODD_IDS += (b"\\g<1>123456789012345678x", b"\\g<1>123456789012345678", b"x\\2", b"\\1\\1\\2")
+
+
+@pytest.mark.parametrize("odd", ODD_IDS)
+def test_ids_that_are_none_are_refused_all_together_and_one_by_one(csp_core, odd):
+    """A path for usual messages must not take one in which each id is wrong, nor one in which one is."""
+    for wire in (*USUAL, *NEARLY_USUAL):
+        texts = {ID.sub(odd, wire)}
+        texts |= {wire[: one.start()] + one.expand(odd) + wire[one.end() :] for one in ID.finditer(wire)}
+        for text in sorted(texts):
+            data = text + GOOD + b"\n"
+            assert fill(csp_core, data) == fill(pure, data), text
 
 
 def test_every_truncation_and_every_bit(csp_core):

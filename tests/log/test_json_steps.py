@@ -103,7 +103,7 @@ def test_the_same_key_is_asked_for_in_one_object_and_not_in_another() -> None:
     assert judged(*(line.encode() for line in lines)) == [True, False, True]
 
 
-@pytest.mark.parametrize("count", [15, 16, 17, 63, 64, 65, 66, 300])
+@pytest.mark.parametrize("count", [13, 14, 15, 16, 17, 18, 19, 63, 64, 65, 66, 300])
 def test_objects_of_many_keys(count: int) -> None:
     """More than fit into the tree of shapes, the last one perhaps a duplicate of any other."""
     members = [f'"k{number}":{number}' for number in range(count)]

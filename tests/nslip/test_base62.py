@@ -305,3 +305,33 @@ def test_numpy_is_imported_only_for_columns() -> None:
         "assert 'numpy' not in sys.modules; base62.encode_array([7]); assert 'numpy' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@needs_both
+@pytest.mark.parametrize(
+    "value", ["", "-1", "1_0", "12 ", "LygHa16AHYG", "z!zzzzzzzzzzz", b"1", 7, None, -1, 2**64, 1.5, "x", True]
+)
+def test_twins_refuse_in_the_same_words(value: Any) -> None:
+    native, pure = twins()
+    assert outcome(native.encode, value) == outcome(pure.encode, value)
+    assert outcome(native.decode, value) == outcome(pure.decode, value)
+
+
+@needs_both
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["x"],
+        np.array(["x"]),
+        np.array([[b"x"]]),
+        np.array([1]),
+        np.array([b"x"], dtype=object),
+        None,
+        7,
+        np.array(b"x"),
+    ],
+    ids=repr,
+)
+def test_twins_refuse_columns_in_the_same_words(value: Any) -> None:
+    native, pure = twins()
+    assert outcome(native.decode_array, value) == outcome(pure.decode_array, value)

@@ -209,3 +209,62 @@ def test_many_damaged_lines_have_one_outcome() -> None:
                 for core in (native, pure)
             ]
             assert written[0] == written[1], data
+
+
+STREAMS = (
+    b'@a3|f0|c1|S0|d1|T1|gH|t"he\\"l|lo#"#\n@a1|f0|c1|S0|d1|T2|gH#\r\n',
+    b'x @a3|f0|c1|S0|d1|T1|gH|t"half\r\n@a1|f0|c1|S0|d1|T2|gH#',
+    b"@a3|f0|c1|S0|d1|T1|gH|zz#\n@a3|f0|c1|S0|d1|T1|gH|x5#\r",
+    b'@a3|f0|c1\r|S0|d1#\n@\r\n@a\n@a3|f0|c1|S0|d1|T1|gH|t"\xc3\xa9"#\r\r\n',
+    b'@a3|f0|c1|S0|d1|T1|gH|t"\xc3',
+    b"@a3|f0|c1|S0|d1|T1|gH#@a3|f0|c1|S0|d1|T1|g\n#",
+    b"@aZ|f9|c3|s0|d1|t1|gH#\n",
+)
+
+
+@needs_both
+@pytest.mark.parametrize("unknown", ["error", "keep"])
+@pytest.mark.parametrize("limit", [16 << 20, 30, 22, 21, 3])
+@pytest.mark.parametrize("data", STREAMS)
+def test_twins_read_a_record_of_a_stream_however_much_of_it_is_there(data: bytes, limit: int, unknown: str) -> None:
+    """From each place, with each number of bytes, at the end of the stream or not."""
+    native, pure = twins.core_of("native"), twins.core_of("pure")
+
+    def read(core: Any, part: bytes, start: int, final: bool) -> Any:
+        found = core.decode_record(part, start, final, unknown=unknown, limit=limit)
+        return found and (twins.plain(found[0]), found[1])
+
+    for start in (place for place in range(len(data)) if data[place : place + 1] == b"@"):
+        for size in range(start + 1, len(data) + 1):
+            for final in (False, True):
+                arguments = (data[:size], start, final)
+                ours, theirs = (twins.outcome(read, core, *arguments) for core in (native, pure))
+                assert ours == theirs, arguments
+    for core in (native, pure):
+        with pytest.raises(ValueError, match=r"^start is past the end of the data$"):
+            core.decode_record(data, len(data), True)
+        found = core.decode_record(b"@a3|f0|c1|S0|d1|T1|gH#tail", 0, False)
+        assert found is not None and found[1] == 22
+
+
+@needs_both
+@pytest.mark.parametrize("unknown", ["error", "keep"])
+@pytest.mark.parametrize("data", STREAMS)
+def test_twins_read_many_lines_of_any_kind(data: bytes, unknown: str) -> None:
+    good = b"@a3|f0|c1|S0|d1|T1|gH|x5#"
+    for lines in (
+        data,
+        good + b"\r\n \t\r\n\n" + good,
+        good + b"\n" + data,
+        good + b"\n\n",
+        b"",
+        b"\n",
+        b" " + good + b" \r",
+    ):
+        found = [
+            twins.outcome(
+                lambda core, many: [twins.plain(one) for one in core.decode_many(many, unknown=unknown)], core, lines
+            )
+            for core in (twins.core_of("native"), twins.core_of("pure"))
+        ]
+        assert found[0] == found[1], lines

@@ -31,11 +31,11 @@ def rounds(default: int) -> int:
 
 
 def outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
-    """What a function gives, or its refusal without the words. Anything but a WireError is a failure of the test."""
+    """What a function gives, or its refusal, words included. Anything but a WireError is a failure of the test."""
     try:
         return ("value", function(*arguments, **named))
     except WireError as error:
-        return (type(error).__name__, error.reason, error.offset, error.line, error.wire, error.path)
+        return (type(error).__name__, error.reason, error.offset, error.line, error.wire, error.path, error.text)
 
 
 def plain(message: Any) -> tuple[Any, ...]:

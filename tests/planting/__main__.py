@@ -64,6 +64,7 @@ TESTS = {
         "tests/csp/test_scanner.py",
         "tests/csp/test_bulk.py",
         "tests/csp/test_cuts.py",
+        "tests/csp/test_objects.py",
     ),
     "space": (
         "tests/kick/test_space.py",
