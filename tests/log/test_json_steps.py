@@ -113,6 +113,15 @@ def test_objects_of_many_keys(count: int) -> None:
     assert judged(*lines, *lines) == [True, True, False, False, False, False] * 2
 
 
+@pytest.mark.parametrize("count", [*range(1, 36), 63, 64, 65])
+def test_a_key_that_comes_again_behind_one_with_escapes(count: int) -> None:
+    """The first key leaves the tree of shapes, so that names are compared, and looked up where they are many."""
+    members = ['"\\u0061":0', *(f'"k{number}":{number}' for number in range(count - 1))]
+    lines = [with_extra(",".join(members))]
+    lines += [with_extra(",".join([*members, again])) for again in ('"a":1', members[-1], members[count // 2])]
+    assert judged(*lines, *lines) == [True, False, False, False] * 2
+
+
 @pytest.mark.parametrize("size", [40, 58, 59, 60, 61, 62, 63, 64, 65, 200])
 def test_keys_as_long_as_the_glue(size: int) -> None:
     key = "k" * size
@@ -177,6 +186,35 @@ def test_a_log_cut_off_at_every_byte() -> None:
     data = b"\n".join([GOOD.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null]')] * 2)
     for size in range(len(data)):
         both("sstp", data[:size])
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\\u00e9",
+        "\\ud83d\\ude00",
+        "\\ud83d\\u0041",
+        "\\ud83d\\n",
+        "\\ud83d",
+        "\\ude00",
+        "\\u00g9",
+        "\\x41",
+        "\\",
+        "\\n",
+        "\\u",
+    ],
+)
+def test_an_escape_cut_off_anywhere(piece: str) -> None:
+    """What a cut may still become is told from what is wrong already; in a key, a known value and any other."""
+    for text in (
+        with_extra(f'"{piece}":1'),
+        with_extra(f'"a":"x{piece}"'),
+        GOOD.replace('"goal":"g', f'"goal":"g{piece}').encode(),
+    ):
+        start = text.index(piece.encode())
+        for size in range(start, min(start + len(piece) + 3, len(text) + 1)):
+            both("sstp", GOOD.encode() + b"\n" + text[:size])
+            both("sstp", text + b"\n" + text, cuts=(size, len(text) + 1 + size))
 
 
 PIECES = (

@@ -57,6 +57,8 @@ TESTS = {
         "tests/log/test_mixed_cuts.py",
         "tests/json_text",
         "tests/sstp",
+        "tests/sap/test_codec.py",
+        "tests/sap/test_twins.py",
     ),
     "csp": (
         "tests/csp/test_vectors.py",

@@ -84,4 +84,36 @@ SAME = {
         "_native/space/format.h",
         "mask &= ~((uint32_t)((1u << (sizeof(UNIT) - [1 -> 0]) << 1) - 1) << bit);",
     ): "the sign behind a sigil begins no header, whatever it is",
+    (
+        "_native/common/log_time.h",
+        "if (size < 20 || tw_two(p) < 0 [|| -> &&] tw_two(p + 2) < 0) return 0;",
+    ): "more is asked of the other reader, which says the same",
+    (
+        "_native/csp/fast_path.h",
+        ": text[value] != k->letter[intent] || !csp_digits(text, value [+ -> -] 1, stop))",
+    ): "the digits are looked for from the space on, so that the message is read the long way: `make gate` shows it",
+    (
+        "_native/csp/marks.h",
+        "for (int64_t at = start; at [< -> <=] stop; at++) /* a message with lone CRs is one line */",
+    ): "the newline behind the line is looked at, too, which is no carriage return",
+    (
+        "_native/json/line_wires.h",
+        "if (from [>= -> >] k->markless_since && to <= k->markless_until) return to;",
+    ): "an answer that is known is asked for again",
+    (
+        "_native/json/line_wires.h",
+        "if (r->mark_end == r->end && from >= r->mark_since[i] && from [<= -> <] p) return p;",
+    ): "an answer that is known is asked for again",
+    (
+        "_native/json/parse.h",
+        "if (x->hard - p [< -> <=] 17) return NULL;",
+    ): "a number with just so many bytes behind it is read the long way",
+    (
+        "_native/json/rules.h",
+        "return p - first > TW_MOST_DIGITS || (p < end && (*p == '.' || (*p | 32) [== -> !=] 'e')) ? NULL : p;",
+    ): "such a number is left to the other reader, which refuses it",
+    (
+        "_native/json/templates.h",
+        "b->slot |= a->slot [|| -> &&] a->size != b->size || memcmp(template->sample + a->at, p + b->at, a->size);",
+    ): "two values of another size, of which one begins as the other, stay one text of the template, which then fits less often",
 }

@@ -14,6 +14,7 @@ from tests import vectors
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.sap.secrets import secrets
 
 pytestmark = pytest.mark.usefixtures("twin")
 
@@ -223,6 +224,82 @@ def test_secrets_in_a_payload_are_a_lint(payload: dict[str, Any], where: list[st
     assert [issue.where for issue in found] == where
     assert {issue.severity for issue in found} <= {"info"}
     assert json.loads(sap.encode(task))["payload"] == payload
+
+
+SECRET_NAMES = (
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "api_key",
+    "apikey",
+    "api-key",
+    "access_key",
+    "privateKey",
+)
+SECRET_NAMES += (
+    "accessKey",
+    "token",
+    "credential",
+    "credentials",
+    "authorization",
+    "PASSWORD",
+    "Secret",
+    "Client.Secret",
+    "TOKEN",
+)
+NO_SECRETS = (
+    "keyboard",
+    "author",
+    "tokens",
+    "passage",
+    "crest",
+    "secretary",
+    "credo",
+    "pw",
+    "kay",
+    "ecret",
+    "redential",
+    "uth",
+)
+SECRET_VALUES = (
+    *("sk-" + "a1" * 20, "ghp_" + "a1" * 20, "gho_" + "a1" * 20, "github_pat_" + "a1" * 20, "xoxb-" + "a1" * 20),
+    *("AIza" + "a" * 35, "AKIAIOSFODNN7EXAMPLE", "Bearer " + "a1" * 12, "Basic " + "a1" * 12),
+    *(".".join(["eyJ" + "a" * 12, "eyJ" + "b" * 12, "c" * 12]), "-----BEGIN PRIVATE KEY-----"),
+)
+
+
+@pytest.mark.parametrize("name", [*SECRET_NAMES, *NO_SECRETS])
+def test_names_of_secrets_are_seen_behind_and_before_anything(name: str) -> None:
+    """The compiled checker skips what has none of the letters: it must not skip a secret."""
+    seen = 0
+    for whole in (
+        name,
+        f"x_{name}",
+        f"{name}_x",
+        f"a.b-{name}",
+        f"my{name[:1].upper()}{name[1:]}",
+        f"{'x' * 30} {name}",
+        f"é_{name}",
+    ):
+        for value in ("x", "", 5):
+            payload = {"a": [{whole: value}]}
+            task = sap.decode(json.dumps(changed(TASK, "/payload", payload), ensure_ascii=False))
+            found = [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET]
+            assert found == [where for where, _ in secrets(payload, "/payload")], whole
+            seen += len(found)
+    assert bool(seen) is (name in SECRET_NAMES)
+
+
+@pytest.mark.parametrize("value", [*SECRET_VALUES, *(value[:7] for value in SECRET_VALUES)])
+def test_forms_of_secrets_are_seen_wherever_they_stand(value: str) -> None:
+    for before in (*range(0, 36), 47, 48, 49, 63, 64, 65):
+        for fill, tail in ((" ", ""), ("é", " "), (".", "é"), ("-", " " * 40)):
+            payload = {"text": fill * before + value + tail}
+            task = sap.decode(json.dumps(changed(TASK, "/payload", payload), ensure_ascii=False))
+            found = [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET]
+            assert found == [where for where, _ in secrets(payload, "/payload")], payload
 
 
 def test_whole_pressures_are_written_as_integers() -> None:
