@@ -449,3 +449,41 @@ def test_an_inode_that_a_rotated_file_has_hides_no_bookmark(tmp_path: Path) -> N
         position = json.loads(json.dumps(first.position))
         next(mark for mark in position["files"] if mark["name"].endswith(".1"))["inode"] = other.stat().st_ino
         assert numbers_of(scan_nslip(log.path, resume=position)) == [3]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_copy_of_a_log_without_records_is_a_gap(packed: bool, tmp_path: Path) -> None:
+    """It was rotated twice, and only the last copy was kept, which has nothing but what the log begins with now."""
+    path = tmp_path / "app.log"
+    path.write_bytes(BANNER)
+    os.utime(path, (1, 1))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    copy = tmp_path / ("app.log.1.gz" if packed else "app.log.1")
+    copy.write_bytes(gzip.compress(BANNER) if packed else BANNER)
+    os.utime(copy, (2, 2))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([], [None])
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+    append(path, record(0))
+    assert numbers_of(scan_nslip(path, resume=third.position)) == [0]
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+def test_of_two_short_backups_of_a_log_that_is_gone_the_longer_one_is_read(begun: int, tmp_path: Path) -> None:
+    """They are called by a date, and what is rotated by a count."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(begun))))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == list(range(begun))
+    for number in range(begun, 4):
+        append(path, record(number))
+        if number in (2, 3):
+            (tmp_path / f"app.log-2026010{number}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.rename(tmp_path / "gone")
+    (tmp_path / "app.log.1").write_bytes(record(4))
+    path.write_bytes(record(5))
+    second = scan_nslip(path, resume=first.position)
+    assert sorted(numbers_of(second)) == list(range(begun, 6))
+    assert numbers_of(scan_nslip(path, resume=second.position)) == []

@@ -24,9 +24,19 @@ from turnwire.log.input.resuming import (
     is_copy,
     place_of,
     unwritten,
+    whole,
 )
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, begins_alone, beside, copy_of, is_beginning, is_part, is_rotated
+from turnwire.log.input.rotation import (
+    Rotated,
+    begins_alone,
+    beside,
+    copy_of,
+    is_beginning,
+    is_dated_backup,
+    is_part,
+    is_rotated,
+)
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
@@ -268,13 +278,34 @@ def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
 
 def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
-    been cut since then."""
+    been cut since then. Nor does a copy that holds just what the file begins with, where no record was read: what was
+    cut after it may be gone, and so may what came before it."""
     pieces = _between(name, own.written + 1, now, [], job)
+    if not pieces and not own.recorded and _is_copied(name, own.written + 1, now, job):
+        return Before([], told=Gap(name, 0, None, Reason.FILE_SHRUNK))
     for number, (one, file, place) in enumerate(pieces):
         if not place.offset and is_copy(file, own):  # its copy: the others came after it
             pieces[number] = (one, file, place_of(own, None if one.packed else file))
             break
     return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if pieces else None)
+
+
+def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
+    """Whether there is a copy of what a log begins with that was written after ``since``, and that was not met yet,
+    and may be of a tool that cuts the log then."""
+    told = False
+    for one in beside(name):
+        if one.written < since or one.file == now or one.file in job.bookmarks.present or is_dated_backup(one, name):
+            continue
+        mark = job.bookmarks.files.get(one.file)
+        if (mark is not None and mark.written == one.written) or (file := _opened(one)) is None:
+            continue
+        with file:
+            if is_beginning(file, name):
+                told = True
+                if unwritten(file):
+                    job.bookmarks.add(whole(file, one.path))
+    return told
 
 
 def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:

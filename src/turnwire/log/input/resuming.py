@@ -134,6 +134,18 @@ def bookmark(
     return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail)) if tail else mark
 
 
+def whole(file: Any, name: str) -> Bookmark:
+    """The bookmark of a regular file, compressed or not, all of which is known."""
+    who = identity(file)
+    assert who is not None
+    file.seek(0)
+    _, source = opened(file, Stop(), LIMITS)
+    size, line = 0, 1
+    while data := take(source, _SKIP):
+        size, line = size + len(data), line + data.count(b"\n")
+    return bookmark(name, who, (size, line), 0, None)
+
+
 def _checked(mark: Bookmark) -> Bookmark:
     """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
     texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail)

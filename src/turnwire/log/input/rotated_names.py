@@ -7,6 +7,7 @@ import re
 
 ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 """What is added to a name."""
+_COUNT = re.compile(r"[._-]\d{1,4}")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """How the names of compressed files end."""
 
@@ -27,3 +28,13 @@ def is_like(name: str, base: str) -> bool:
     if not (ending and plain.endswith(ending) and plain.startswith(stem)):
         return False
     return ADDED.fullmatch(plain, len(stem), len(plain) - len(ending)) is not None
+
+
+def is_counted(path: str, name: str) -> bool:
+    """Whether a file is called ``app.log.1`` or ``app-1.log``, compressed or not, as tools count what they rotate."""
+    plain, base = plain_name(os.path.basename(path)), os.path.basename(name)
+    stem, ending = os.path.splitext(base)
+    return any(
+        plain.startswith(first) and plain.endswith(last) and _COUNT.fullmatch(plain, len(first), len(plain) - len(last))
+        for first, last in ((base, ""), (stem, ending))
+    )

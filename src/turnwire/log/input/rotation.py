@@ -14,7 +14,7 @@ from turnwire.log.input.birth import born
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.resuming import BANNER, TAIL, TICK, Bookmark, is_copy, take
-from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_name
+from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, plain_name
 
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
@@ -159,7 +159,8 @@ def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> boo
     """Whether an open compressed file (``one``) holds what another file beside a log, or an open one (``held``), begins
     with, and no more: a backup that was made while somebody wrote to that. A file that was made later than the backup
     was written is not what it is made from; nor is a compressed one that is called alike, as a tool calls all that it
-    rotates, where they may begin alike."""
+    rotates, where they may begin alike: but tools count or date, so that of names with a date beside some with a count
+    none is a tool's."""
     if not one.packed:
         return False
     written = max(one.written, os.fstat(copy.fileno()).st_mtime_ns)
@@ -175,7 +176,7 @@ def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> boo
                     if (status.st_dev, status.st_ino) != other.file:
                         continue  # renamed just now
                     met.add(other.file)
-                    if _is_made_from(copy, one, written, file, other):
+                    if _is_made_from(copy, one, written, file, other, name):
                         return True
             except FileNotFoundError:
                 continue
@@ -184,18 +185,25 @@ def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> boo
     return False
 
 
-def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotated) -> bool:
+def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotated, name: str) -> bool:
     alike = other.packed and _shape(other.path) == _shape(one.path)
     if not other.packed and _made(file) > written:
         return False
     if not _begins(copy, file, (other.packed, other.path) < (one.packed, one.path)):
         return False
-    if not alike:
+    if not alike or is_dated_backup(one, name):
         return True
     _, source = opened(copy, Stop(), LIMITS)
     found = len(take(source, BANNER + 1))
     copy.seek(0)
     return found > BANNER
+
+
+def is_dated_backup(one: Rotated, name: str) -> bool:
+    """Whether a compressed file is none that a tool rotated, by its name: it has a date, and others have a count."""
+    if not one.packed or is_counted(one.path, name):
+        return False
+    return any(is_counted(other.path, name) for other in beside(name))
 
 
 def _made(file: Any) -> int:
