@@ -20,5 +20,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from turnwire.cli.program import run
 
         return run(sys.argv[1:] if arguments is None else list(arguments))
-    except KeyboardInterrupt:  # a second one, while the first was being handled
-        return 130
+    except KeyboardInterrupt as ended:  # while another end was being told; SIGTERM and SIGHUP have codes of their own
+        return int(getattr(ended, "code", 130))

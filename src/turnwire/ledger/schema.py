@@ -93,6 +93,9 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
             continue
         if row not in _STATISTICS:
             return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} does not belong there"
+    kinds = connection.execute("SELECT typeof(level), typeof(position), typeof(hash) FROM nodes LIMIT 1").fetchone()
+    if kinds not in (None, ("integer", "integer", "blob")):  # STRICT lets nothing else in: the two were exchanged
+        return "nodes has its rows in the pages of another table"
     return None
 
 
