@@ -9,7 +9,12 @@ from __future__ import annotations
 TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "nslip": (
         ("_pure/nslip/*", "nslip/rules.py", "nslip/encoding.py"),
-        ("tests/nslip", "tests/log/test_scan_differential.py", "tests/log/test_record_shapes.py"),
+        (
+            "tests/nslip",
+            "tests/log/test_scan_differential.py",
+            "tests/log/test_record_shapes.py",
+            "tests/test_words.py",
+        ),
     ),
     "csp": (
         ("_pure/csp/*",),
@@ -22,6 +27,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_cuts.py",
             "tests/csp/test_codec.py",
             "tests/csp/test_heredoc.py",
+            "tests/test_words.py",
         ),
     ),
     "csp-rules": (
@@ -40,9 +46,13 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_store.py",
             "tests/csp/test_fileop.py",
             "tests/csp/test_law_texts.py",
+            "tests/test_words.py",
         ),
     ),
-    "sstp": (("_pure/json/sstp.py", "sstp/rules.py", "sstp/session.py", "sstp/builder.py"), ("tests/sstp",)),
+    "sstp": (
+        ("_pure/json/sstp.py", "sstp/rules.py", "sstp/session.py", "sstp/builder.py"),
+        ("tests/sstp", "tests/test_words.py"),
+    ),
     "sap": (
         ("_pure/json/sap.py", "sap/rules.py", "sap/lifecycle.py", "sap/conditions.py", "sap/times.py"),
         (
@@ -50,9 +60,13 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/sap/test_twins.py",
             "tests/sap/test_lifecycle.py",
             "tests/sap/test_conformance.py",
+            "tests/test_words.py",
         ),
     ),
-    "kick": (("_pure/space/*", "kick/rules.py", "kick/policy.py", "kick/monitor.py", "kick/times.py"), ("tests/kick",)),
+    "kick": (
+        ("_pure/space/*", "kick/rules.py", "kick/policy.py", "kick/monitor.py", "kick/times.py"),
+        ("tests/kick", "tests/test_words.py"),
+    ),
     "json": (
         (
             "_pure/json/text.py",
