@@ -232,9 +232,13 @@ class _Follower:
             new.begin(Place())
             self._tails[tail.name] = new
         between = self._between(tail, tail.read_at)
-        for other in between:
-            if tail.lost is not None and is_copy(other.file, mark):
+        for other in list(between) if tail.lost is not None else ():
+            if is_copy(other.file, mark):
                 other.begin(place_of(mark))  # the copy that was renamed or compressed too often to be found above
+            elif not other.reading.offset and tail.has_read(other.file):
+                between.remove(other)  # lines came between the copy and the cut, and were read
+                self._known[other.who[:2]] = other.who.written, other.who.size
+                other.file.close()
         yield from self._read_between(between)
         self._job.tell(Gap(tail.name, tail.read, None, why))
         if new is not None:

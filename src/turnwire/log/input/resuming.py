@@ -26,6 +26,7 @@ OPENING = 1 << 16
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 _SKIP = 1 << 20
+_CHANCE = 32
 _VERSION = 1
 _MOST = 1 << 63
 
@@ -336,6 +337,25 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
         return _digest(tail) == mark.tail and not (exact and take(source, 1))
     finally:
         file.seek(0)
+
+
+def is_earlier(file: Any, head: bytes, stop: int, tail: bytes) -> bool:
+    """Whether an open file, compressed or not, holds what another one held a while before: its first bytes are
+    ``head``, and it ends within ``tail``, the bytes in front of ``stop``, in so many of them that this is no chance."""
+    start = stop - len(tail)
+    file.seek(0)
+    try:
+        _, source = opened(file, Stop(), LIMITS)
+        first = take(source, len(head))
+        if not 0 < len(first) <= stop or not head.startswith(first):
+            return False
+        at, found = len(first), first[start:]
+        while at < start and (data := take(source, min(start - at, _SKIP))):
+            at += len(data)
+        found += take(source, len(tail) + 1 - len(found)) if at >= start else b""
+    finally:
+        file.seek(0)
+    return len(found) >= (_CHANCE if start else 1) and tail.startswith(found)
 
 
 def take(source: Any, count: int) -> bytes:

@@ -19,10 +19,13 @@ from turnwire.log.input.resuming import (
     bookmark,
     holds,
     identity,
+    is_earlier,
     unwritten,
 )
 from turnwire.log.input.sources import Job, Reading, Source
 
+RECENT = 1 << 16
+"""Bytes behind a copy that may have been read before the log is cut, for the copy to be known as read."""
 _PAUSE = 0.01
 """Seconds within which a write that changed the time of a file changes its size."""
 
@@ -52,6 +55,7 @@ class Tail:
         self.reading.begin_at(place)
         self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
         self._held = place.offset, self._tail  # the bytes that were read last
+        self._recent = self._tail  # more of them, without what is half-written
         self._job = job
         self._raw = Input(file, job.stop)
         self._growing = Growing(self._raw)
@@ -71,7 +75,7 @@ class Tail:
     def begin(self, place: Place) -> None:
         """Where to begin, before anything is read."""
         self.reading.begin_at(place)
-        self._line, self._tail, self._held = place.line, b"", (0, b"")
+        self._line, self._tail, self._held, self._recent = place.line, b"", (0, b""), b""
 
     def _cut(self, certain: bool) -> Cutter | None:
         """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
@@ -118,6 +122,7 @@ class Tail:
         data = bytes(memoryview(block.data)[: block.size])
         self._line += data.count(b"\n")
         self._tail = (self._tail + data)[-TAIL:]
+        self._recent = (self._recent + data)[-RECENT:]
         self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
         self.idle = 0
 
@@ -211,6 +216,14 @@ class Tail:
         start = max(who.size - TAIL, 0)
         behind = who.size, os.pread(self.file.fileno(), who.size - start, start)
         return bookmark(self.name, who, (who.size, 1), who.size, None, behind)
+
+    def has_read(self, copy: Any) -> bool:
+        """Whether all that an open file holds, compressed or not, was read here: a copy that was made before the last
+        bytes came."""
+        cutter = self._cutter
+        if cutter is None or cutter.kind is not None:
+            return False
+        return is_earlier(copy, self.who.head, cutter.end, self._recent + cutter.kept)
 
     def go_on_in(self, path: str, copy: tuple[int, int]) -> bool:
         """Reads on in a copy of the file (by device and inode), compressed or not, from where it stopped; False where
