@@ -1,7 +1,7 @@
 """The words of refusals and findings change only on purpose: what decoding, checking, writing and judging say of
 messages that are changed in one place, as a list of sentences and a digest of them all.
 
-After a change that is meant: ``python -m tests.test_words`` writes tests/data/words anew, and the list shows what changed.
+After a change that is meant, ``python -m tests.test_words`` writes tests/data/words anew; the list shows what changed.
 """
 
 from __future__ import annotations
