@@ -6,6 +6,7 @@ LEVELS: tuple[str, ...]
 SIMD: str
 
 def choose_simd(most: str = "avx512") -> str: ...
+
 @disjoint_base
 class Section:
     def __init__(
