@@ -56,38 +56,38 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["entries", "entries_by_key", "nodes"])
-def test_two_tables_in_the_same_pages_are_found_before_anything_is_acknowledged(path: Path, name: str) -> None:
-    """The texts of the schema stay what they are."""
+def lead(path: Path, pages: dict[str, str]) -> None:
+    """Has tables and indexes begin in the pages of others."""
     connection = sqlite3.connect(path, isolation_level=None)
+    roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0"))
     (version,) = connection.execute("PRAGMA schema_version").fetchone()
     connection.execute("PRAGMA writable_schema = ON")
-    root = "(SELECT rootpage FROM sqlite_schema WHERE name = 'about')"
-    connection.execute(f"UPDATE sqlite_schema SET rootpage = {root} WHERE name = ?", (name,))
+    for name, other in pages.items():
+        connection.execute("UPDATE sqlite_schema SET rootpage = ? WHERE name = ?", (roots[other], name))
     connection.execute(f"PRAGMA schema_version = {version + 1}")
     connection.close()
+
+
+def refused(path: Path) -> None:
     fault = verify_file(path).fault
     assert fault is not None and fault.where == "schema"
     with pytest.raises(RuleError, match="ledger_broken: schema"):
         Ledger(path)
+
+
+@pytest.mark.parametrize("name", ["entries", "entries_by_key", "nodes"])
+def test_two_tables_in_the_same_pages_are_found_before_anything_is_acknowledged(path: Path, name: str) -> None:
+    """The texts of the schema stay what they are."""
+    lead(path, {name: "about"})
+    refused(path)
 
 
 def test_an_index_in_the_pages_of_the_tree_is_found_before_anything_is_acknowledged(path: Path) -> None:
     """Both are trees of the same kind for SQLite, which writes into either."""
     with Ledger(path) as ledger:
         ledger.append("x", b"with a key", key="k")
-    connection = sqlite3.connect(path, isolation_level=None)
-    roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0"))
-    (version,) = connection.execute("PRAGMA schema_version").fetchone()
-    connection.execute("PRAGMA writable_schema = ON")
-    for name, other in (("nodes", "entries_by_key"), ("entries_by_key", "nodes")):
-        connection.execute("UPDATE sqlite_schema SET rootpage = ? WHERE name = ?", (roots[other], name))
-    connection.execute(f"PRAGMA schema_version = {version + 1}")
-    connection.close()
-    fault = verify_file(path).fault
-    assert fault is not None and fault.where == "schema"
-    with pytest.raises(RuleError, match="ledger_broken: schema"):
-        Ledger(path)
+    lead(path, {"nodes": "entries_by_key", "entries_by_key": "nodes"})
+    refused(path)
 
 
 @pytest.mark.parametrize("name", ["sqlite_evil", "sqlite_stat1"])
