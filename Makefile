@@ -75,12 +75,11 @@ demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with
 ifneq ($(PURE),)
 test: test-pure ## run the whole suite, on the native core and again in pure Python
 else
-# Side by side, since each of them is one process. What is run once takes longest, since it waits for servers, browsers and
-# commands: the two halves let it go first.
+# Side by side, since each of them is one process.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
-	@nice -n 10 $(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
+	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
 	$(MAKE) --no-print-directory test-native MARKED="$(MARKED) and once" CACHE=no >build/test-once.log 2>&1 & once=$$!; \
-	nice -n 10 $(MAKE) --no-print-directory test-native MARKED="$(MARKED) and not once"; native=$$?; \
+	$(MAKE) --no-print-directory test-native MARKED="$(MARKED) and not once"; native=$$?; \
 	wait $$once; once=$$?; wait $$pure; pure=$$?; cat build/test-once.log build/test-pure.log; \
 	exit $$((native || once || pure))
 endif
