@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -354,3 +358,42 @@ def test_a_backup_that_was_killed_goes_with_the_next_one(path: Path, tmp_path: P
     code = "import sys; from turnwire.ledger import Ledger; Ledger(sys.argv[1]).backup(sys.argv[2])"
     subprocess.run([sys.executable, "-c", code, path, folder / "second.db"], check=True)
     assert os.listdir(folder) == ["second.db"]
+
+
+@pytest.mark.parametrize("pair", list(combinations(["about", "entries", "entries_by_key", "nodes"], 2)), ids="-".join)
+def test_whatever_tables_are_exchanged_nothing_is_read_or_acknowledged(path: Path, pair: tuple[str, str]) -> None:
+    """SQLite finds some of them only when it reads the pages."""
+    one, other = pair
+    with Ledger(path) as ledger:
+        ledger.append("x", b"with a key", key="k")
+    lead(path, {one: other, other: one})
+    assert verify_file(path).fault is not None
+    for read_only in (False, True):
+        with pytest.raises(RuleError, match=r"ledger_broken|bad_ledger"), Ledger(path, read_only=read_only) as ledger:
+            _ = [*ledger, *ledger.find("x", "k")]
+    with pytest.raises(RuleError, match=r"ledger_broken|bad_ledger"), Ledger(path) as ledger:
+        ledger.append("x", b"another", key="k")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_file_is_told_by_turnwires_own_error(path: Path, seed: int) -> None:
+    """Never by SQLite's: whoever appends, reads or looks up gets what the file had, or RuleError."""
+    chance = random.Random(seed)
+    with Ledger(path) as ledger:
+        ledger.append_many([("x", b"body %d" % number, "key") for number in range(100)])
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.randrange(1, 5)):
+        at = chance.randrange(100, len(data))
+        data[at : at + chance.choice([1, 8, 600])] = chance.randbytes(chance.choice([1, 8, 600]))
+    path.write_bytes(data)
+    uses: list[Callable[[Ledger], object]] = [
+        list,
+        len,
+        lambda ledger: list(ledger.find("x", "key")),
+        Ledger.head,
+        lambda ledger: ledger.prove(3),
+        lambda ledger: ledger.append("x", b"more", key="key"),
+    ]
+    for use in uses:
+        with suppress(RuleError), Ledger(path) as ledger:
+            use(ledger)

@@ -69,5 +69,5 @@ class Rules:
         for part in parts:
             # Elsewhere a backslash is a separator, and a folder may be shared with such a system.
             if any(plain(piece) in PROTECTED - named for piece in part.split("\\")):
-                return f"{part} belongs to version control and is denied unless allow= names it"
+                return f"{part} belongs to version control and is denied unless an allowed pattern names it"
         return None

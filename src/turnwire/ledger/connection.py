@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,6 +32,7 @@ _INPUT_OUTPUT = {
 }
 _ALONE = "&immutable=1"  # nobody writes the file: SQLite needs no locks and no files beside it
 _AS_THEY_ARE = "&readonly_shm=1"  # the files beside it are read, and none is made
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
 
 
@@ -60,6 +62,31 @@ def input_output(error: sqlite3.Error, path: object) -> OSError | None:
     if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF not in _INPUT_OUTPUT:
         return None
     return OSError(_INPUT_OUTPUT[code & 0xFF], str(error), os.fspath(path))  # type: ignore[call-overload]
+
+
+def damage(error: BaseException | None) -> RuleError | None:
+    """The RuleError(ledger_broken) of an error of SQLite that says the file is not as SQLite wrote it; else None."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+        return None
+    return RuleError(Reason.LEDGER_BROKEN, f"the file is damaged: {error}", rule="ledger")
+
+
+class Reading:
+    """The lock of who reads a ledger, around another. Raises RuleError(ledger_broken) where SQLite finds the file
+    damaged meanwhile."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.__exit__(kind, error, trace)
+        if error is not None and (broken := damage(error)) is not None:
+            raise broken from error
 
 
 class Untouched:
@@ -160,7 +187,8 @@ def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) 
 
 def require_schema(connection: sqlite3.Connection) -> None:
     """Raises RuleError(ledger_broken) where a table, a trigger or anything else is not as it was made."""
-    strange = strange_schema(connection)
+    with Reading(nullcontext()):
+        strange = strange_schema(connection)
     if strange is not None:
         raise RuleError(Reason.LEDGER_BROKEN, f"schema: {strange}", rule="ledger")
 

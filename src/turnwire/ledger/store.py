@@ -17,7 +17,15 @@ from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import in_memory, open_read_only, open_reader, open_writer, require_schema
+from turnwire.ledger.connection import (
+    Reading,
+    damage,
+    in_memory,
+    open_read_only,
+    open_reader,
+    open_writer,
+    require_schema,
+)
 from turnwire.ledger.nodes import Nodes
 from turnwire.ledger.rows import Broken, Hashed
 from turnwire.ledger.schema import TILE, Entry, first_link
@@ -119,9 +127,10 @@ class Ledger:
         path, read_only: as given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
     Raises RuleError(bad_ledger) for a file that is something else, RuleError(ledger_broken) for one whose tables or
-    triggers were changed, or that does not continue ``after`` (both are ValueErrors), sqlite3.OperationalError for a
-    full disk or a lock that is never released. With ``read_only``: OSError for a file that is not there or cannot be
-    read, io.UnsupportedOperation for what would write. Do not share one object across a fork.
+    triggers were changed, that is damaged, or that does not continue ``after`` (both are ValueErrors),
+    sqlite3.OperationalError for a full disk or a lock that is never released. With ``read_only``: OSError for a file
+    that is not there or cannot be read, io.UnsupportedOperation for what would write. Do not share one object across
+    a fork.
     """
 
     def __init__(
@@ -141,15 +150,16 @@ class Ledger:
         self._signer = None if signer is None else private_key(signer)
         self._write_lock: Any = threading.Lock()
         if read_only:
-            self._reader, self._read_lock, self.id = open_read_only(path, timeout)
+            self._reader, lock, self.id = open_read_only(path, timeout)
+            self._read_lock = Reading(lock)
             self._writer = self._reader
         else:
             self._writer, self.id = open_writer(path, timeout, synchronous)
             # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
             self._reader = self._writer if self.in_memory else open_reader(path, timeout)
-            self._read_lock = threading.Lock()
+            self._read_lock = Reading(threading.RLock() if self.in_memory else threading.Lock())
             if self.in_memory:
-                self._write_lock = self._read_lock = threading.RLock()
+                self._write_lock = self._read_lock
         self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
         self._last = 0
@@ -271,7 +281,7 @@ class Ledger:
             self._known_version = -1  # what we believe about the end of the file may never have been written
             for ticket in taken:
                 if not ticket.first and ticket.error is None:
-                    ticket.error = error
+                    ticket.error = damage(error) or error
             if self._writer.in_transaction:
                 execute("ROLLBACK")
             if not isinstance(error, Exception):

@@ -302,7 +302,8 @@ class _Part(RawIOBase):
         """Sees that nothing goes over the end of the block."""
         found = Proof(self._file, self._block.start, self._stop, self._state.size, limit)
         if found.fault is not None:
-            text = f"the file cannot be cut at byte {self._stop}, as it was planned: {found.fault}; plan with read=True"
+            text = f"the file cannot be cut at byte {self._stop}, as it was planned: {found.fault}"
+            text += "; plan it with read=True, or read it without a plan"
             wire, name = self._block.wire, self._state.name
             raise DecodeError(Reason.BLOCK_OPEN, text, offset=self._stop, wire=wire, path=name)
         LINE_NUMBERS.learn(self._state, self._block.start, self._stop, found.lines)
