@@ -23,7 +23,7 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.halves import is_once, with_once, without_halves
+from tests.halves import is_once, is_with_native, with_once, without_halves
 
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
@@ -90,20 +90,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Files that the expression of ``-m`` leaves out whole are not imported: the halves need no server or cluster."""
     if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
-    part = _part(config)
-    left_out = (part == "halves" and without_halves(collection_path)) or (
-        part == "once" and not with_once(collection_path)
-    )
-    return True if left_out else None
+    needed = _NEEDED.get(config.option.markexpr.rpartition("soak and ")[2])
+    return True if needed is not None and not needed(collection_path) else None
 
 
-def _part(config: pytest.Config) -> str:
-    """ "halves" or "once" where ``-m`` asks for what `make test` gives to its processes, else ""."""
-    expression = config.option.markexpr
-    if "(" in expression or " or " in expression:
-        return ""
-    terms = expression.split(" and ")
-    return "halves" if "not once" in terms else "once" if "once" in terms else ""
+_NEEDED: dict[str, Callable[[Path], bool]] = {
+    "not once": lambda path: not without_halves(path),
+    "(not once or native_half)": lambda path: is_with_native(path) or not without_halves(path),
+    "once and not native_half": lambda path: with_once(path) and not is_with_native(path),
+}
+"""Which files the processes of `make test` need, by what `-m` asks for in each."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -113,6 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_once(item.path) and not _cores(item):
             item.add_marker(pytest.mark.once)
+        if item.get_closest_marker("once") is not None and is_with_native(item.path):
+            item.add_marker(pytest.mark.native_half)
     _see_that_no_part_lacks(items)
     if not NATIVE_HALF:
         return

@@ -1,4 +1,4 @@
-"""What `make test` runs in the native half alone, beside what is marked ``once`` in its file.
+"""What `make test` runs once, on the native core, beside what is marked ``once`` in its file; and in which process.
 
 The pure half proves the pure twins. A test belongs to it where a twin of a compiled module does work that the test
 looks at: codecs, JSON, the engines of the scan, columns, hashing, sessions. A test of what stands above them, in plain
@@ -62,6 +62,8 @@ ONCE = {
     "test_showing.py": "tables of notebooks",
 }
 """Folders and files, and what their tests are about that is the same on each core."""
+WITH_NATIVE = ("log",)
+"""Folders of which what is run once goes with the native half, so that its process takes as long as the two others."""
 BOTH = ("cli/test_all_wires.py", "cli/test_scan.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
@@ -72,9 +74,14 @@ def is_once(path: Path) -> bool:
     return name not in BOTH and (name in ONCE or name.partition("/")[0] in ONCE)
 
 
+def is_with_native(path: Path) -> bool:
+    """Whether what a file runs once is run in the process of the native half."""
+    return path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in WITH_NATIVE
+
+
 @cache
 def without_halves(path: Path) -> bool:
-    """Whether the text of a file shows that all its tests are marked ``once``, so that the halves need not import it.
+    """Whether the text of a file shows that all its tests are marked ``once``, so that the pure half need not import it.
     False where it does not show."""
     text = path.read_text("utf-8")
     return bool(_MARKED.search(text)) or (is_once(path) and not _NAMES_A_CORE.search(text))

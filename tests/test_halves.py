@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.halves import BOTH, CODECS, ONCE, TESTS, is_once
+from tests.halves import BOTH, CODECS, ONCE, TESTS, WITH_NATIVE, is_once
 
 pytestmark = pytest.mark.once
 
@@ -22,7 +22,7 @@ def _of_codecs() -> set[str]:
 
 
 def test_what_is_named_is_there() -> None:
-    assert [name for name in (*ONCE, *BOTH, *CODECS) if not (TESTS / name).exists()] == []
+    assert [name for name in (*ONCE, *BOTH, *CODECS, *WITH_NATIVE) if not (TESTS / name).exists()] == []
     assert [name for name in BOTH if name.partition("/")[0] not in ONCE] == []
 
 
