@@ -81,7 +81,7 @@ def is_with_native(path: Path) -> bool:
 
 @cache
 def without_halves(path: Path) -> bool:
-    """Whether the text of a file shows that all its tests are marked ``once``, so that the pure half need not import it.
+    """Whether the text of a file shows that all its tests are marked ``once``, so that no half need import it.
     False where it does not show."""
     text = path.read_text("utf-8")
     return bool(_MARKED.search(text)) or (is_once(path) and not _NAMES_A_CORE.search(text))

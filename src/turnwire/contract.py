@@ -271,13 +271,20 @@ class Wire:
         """Whether the wire has an attribute that it may have, such as "bulk"; imports nothing."""
         return self._references[name] not in (None, (), {}) or (name == "bulk" and self._bulk_of_plan)
 
+    def writes_as_document(self, text: str) -> bool:
+        """Whether the text of a message of a wire of style "object" is that of a document of its: it is no object."""
+        return self.style == OBJECT and self.has("documents") and not text.lstrip(" \t\n\r").startswith("{")
+
     def plain_values(self, message: Any) -> dict[str, Any]:
         """A message as plain values by name: as ``plain`` says; without it, a wire of style "object" by its own
-        object, any other by the message's fields. Raises UnknownName where the fields of a message are unknown."""
+        object (a document of such a wire is its text, under "document"), any other by the message's fields. Raises
+        UnknownName where the fields of a message are unknown."""
         if self.plain is not None:
             return self.plain(message)
         if self.style == OBJECT:
             text = self.encode(message) if self.always_strict else self.encode(message, strict=False)
+            if self.writes_as_document(text):
+                return {"document": text}
             found: dict[str, Any] = import_module("json").loads(text)
             return found
         names = getattr(message, "_fields", None) or getattr(message, "__dataclass_fields__", None)

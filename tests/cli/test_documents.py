@@ -1,15 +1,22 @@
-"""What validate says of a record that is a Space document."""
+"""What commands say of a record that is a Space document."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import turnwire
-from turnwire import kick
+from tests.cost.histories import kick as kick_line
+from turnwire import decode, kick, tokens
 from turnwire.cli.documents import Told, told
 from turnwire.kick.documents import DOCUMENTS, read_record
+from turnwire.tokens.parts import spans
+from turnwire.tokens.rewriting import changes_of
+
+DOCUMENT = "⫻command/run:S/1\ndo it\n⫻alert/violation:V/1\nbad\n"
+ENVELOPE = kick_line(1, content=DOCUMENT).decode()
 
 
 def findings(text: str) -> list[Told]:
@@ -46,3 +53,44 @@ def test_headers_in_fences_are_content_where_that_is_asked(tmp_path: Path) -> No
         assert len(scanned.out.splitlines()) == records
         assert turnwire("conform", "kick", path, *more).code == (0 if records else 4)
     assert turnwire("conform", "csp", path, "--fences").code == 2
+
+
+COUNTING = [
+    ("tokens", "{}"),
+    ("tokens", "{}", "--compare"),
+    ("tokens", "{}", "--advise"),
+    ("session", "pack", "{}"),
+    ("stats", "{}"),
+    ("report", "{}", "-o", "{page}"),
+]
+
+
+@pytest.mark.parametrize("command", COUNTING, ids=" ".join)
+def test_what_counts_messages_takes_documents(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Alone, and beside envelopes."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.txt").write_text(DOCUMENT, "utf-8")
+    for _ in range(2):
+        arguments = [part.format(logs, page=tmp_path / "page.html") for part in command]
+        done = turnwire(*arguments)
+        assert done.code in (0, 1) and "Expecting value" not in done.err, done.err
+        (logs / "b.log").write_text(ENVELOPE * 3, "utf-8")
+
+
+def test_a_document_is_its_text_as_json(tmp_path: Path) -> None:
+    log = tmp_path / "a.txt"
+    log.write_text(DOCUMENT, "utf-8")
+    assert json.loads(turnwire("session", "pack", log).out) == {"document": DOCUMENT}
+    document = decode(DOCUMENT)
+    row = next(row for row in tokens.compare([document], ["kick"], ["o200k_base"]).rows if row.format == "json")
+    assert row.round_trip and row.bytes == len(json.dumps({"document": DOCUMENT}, ensure_ascii=False).encode()) - 1
+
+
+def test_no_part_of_a_document_is_taken_for_a_member() -> None:
+    """A document may hold what looks like an envelope; advice leaves that alone."""
+    document = DOCUMENT + ENVELOPE
+    assert list(spans(document, "kick")) == []
+    assert list(spans(ENVELOPE, "kick"))
+    for change in changes_of("kick").values():
+        assert change[1]([document]) == [document]

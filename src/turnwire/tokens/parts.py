@@ -41,10 +41,13 @@ class Part(NamedTuple):
 
 
 def spans(text: str, wire: str) -> Iterator[tuple[str, int, int]]:
-    """The parts of one message's text: (part, start, end), in order, none over another."""
-    pattern = registry.wire(wire).parts
+    """The parts of one message's text: (part, start, end), in order, none over another; a document has none."""
+    known = registry.wire(wire)
+    pattern = known.parts
     if pattern is None:
         raise UnknownName("wire", wire, text=f"{wire} does not say what the parts of its messages are")
+    if known.writes_as_document(text):
+        return
     for found in pattern.finditer(text):
         for group in found.groupdict():
             start, end = found.span(group)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.contract import OBJECT
+from turnwire.contract import OBJECT, Wire
 from turnwire.errors import WireError
 from turnwire.tokens.parts import spans
 from turnwire.tokens.tokenizer import Tokenizer
@@ -65,7 +65,7 @@ def changes_of(wire: str) -> Mapping[str, tuple[str, Apply]]:
     if found.style == OBJECT:
         changes["names"] = (
             "members: leave out those that {wire} does not need and that are null or empty",
-            lambda texts: [_without_empty(text, found.decode) for text in texts],
+            lambda texts: [_without_empty(text, found) for text in texts],
         )
     return changes
 
@@ -113,11 +113,14 @@ def _once(texts: Sequence[str], wire: str) -> list[str]:
     return [_edited(text, wire, "text", short) for text in texts]
 
 
-def _without_empty(text: str, decode: Callable[[str], Any]) -> str:
-    """A JSON message without members that are null or empty; where its wire wants one of them, all stay."""
+def _without_empty(text: str, wire: Wire) -> str:
+    """A JSON message without members that are null or empty; where its wire wants one of them, all stay. A document
+    stays as it is."""
+    if wire.writes_as_document(text):
+        return text
     value = json.loads(text)
     lean = json.dumps(_lean(value), ensure_ascii=False, separators=(",", ":"))
-    return lean if len(lean) < len(text) and _reads(lean, decode) else text
+    return lean if len(lean) < len(text) and _reads(lean, wire.decode) else text
 
 
 def _lean(value: Any) -> Any:
