@@ -202,3 +202,19 @@ def test_definitions_that_no_writer_makes_are_refused(record: str) -> None:
 def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:
     text = '%1\n{"":{"k":"one"},"k":"two"}\na={"":{k=.k} b=k}\n.2\n'
     assert session.decode(text, sealed=False)[1] == {"": {"k": "one"}, "b": "two"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"é":,}', "the line is not JSON: expecting value at its character 6"),
+        ('{"a":1} x', "the line is not JSON: extra data at its character 9"),
+        ("[1]", "an event is an object or a string"),
+        ('{"a":' * 100_000, "the line is nested too deeply"),
+    ],
+    ids=["no value", "more", "a list", "deep"],
+)
+def test_a_line_that_is_not_json_is_told_with_its_place_in_the_line(line: str, said: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        session.decode('{"a":1}\n' + line)
+    assert (caught.value.text, caught.value.offset, caught.value.line) == (said, 8, 2)

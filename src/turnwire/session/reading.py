@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -153,9 +154,17 @@ def plain_events(text: str) -> list[str]:
                     raise ValueError("an event is an object or a string")
                 found.append(minified(value))
             except (ValueError, RecursionError) as error:
-                raise DecodeError(Reason.BAD_JSON, str(error), offset=offset, line=number, wire="session") from None
+                said = _said_of(error)
+                raise DecodeError(Reason.BAD_JSON, said, offset=offset, line=number, wire="session") from None
         offset += len(line.encode("utf-8", "surrogatepass")) + 1
     return found
+
+
+def _said_of(error: Exception) -> str:
+    """What is wrong with a line of JSON, with its place in that line alone."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"the line is not JSON: {error.msg[:1].lower()}{error.msg[1:]} at its character {error.pos + 1}"
+    return "the line is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
