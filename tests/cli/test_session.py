@@ -148,7 +148,13 @@ def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> 
 
 def test_nothing_to_pack_is_told(tmp_path: Path) -> None:
     file = tmp_path / "x.log"
-    for data, said in ((b"", f"{file}: is empty\n"), (b"SQLite\0\xff\xfe\xfd\0" * 9, f"{file}: looks binary\n")):
+    for data, more in (
+        (b"", f"{file}: is empty\n"),
+        (b"SQLite\0\xff\xfe\xfd\0" * 9, f"{file}: looks binary\n"),
+        (b"prose\n", ""),
+    ):
         file.write_bytes(data)
         done = turnwire("session", "pack", file)
-        assert (done.code, done.out, done.err) == (4, b"", said)
+        assert (done.code, done.out, done.err) == (4, b"", f"{file}: there is no message here\n{more}")
+    file.write_bytes(b"\n")
+    assert turnwire("session", "pack", "--events", file).err == f"{file}: there is no event here\n"

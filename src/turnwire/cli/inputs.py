@@ -17,6 +17,7 @@ from turnwire.cli.outcome import Refused
 from turnwire.cli.output import complain, named
 from turnwire.cli.text import file_name, printable
 from turnwire.errors import WireError
+from turnwire.phrases import counted
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[str]
@@ -226,9 +227,16 @@ def tell_binary(names: Sequence[str]) -> None:
             return
 
 
-def tell_nothing(names: Sequence[str], wire: str | None, read: bool) -> None:
+def tell_none(names: Sequence[str], wire: str | None = None, what: str = "message") -> None:
+    """Says that there is no message (of that wire), or what else was wanted, in any of these inputs."""
+    more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
+    wanted = what if wire is None else f"{wire} {what}"
+    complain(printable(f"{shown(names[0])}{more}: there is no {wanted} here"))
+
+
+def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str = "--wire") -> None:
     """Says what is there where no record, and no damage, was found: nothing at all, another encoding, or records of
-    other wires than the one that was asked for. ``read``: whether any byte was read."""
+    other wires than the one that was asked for, by ``option``. ``read``: whether any byte was read."""
     if not read:
         more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
         complain(printable(f"{shown(names[0])}{more}: {'are' if more else 'is'} empty"))
@@ -238,7 +246,7 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool) -> None:
         return
     for name in [name for name in files(names) if name != STANDARD_INPUT][:SHOWN_BINARY]:
         if found := _other_wires(name):
-            complain(printable(f"{shown(name)}: there are records of other wires: {found} (without --wire: all)"))
+            complain(printable(f"{shown(name)}: there are records of other wires: {found} (without {option}: all)"))
 
 
 def _other_wires(name: str) -> str:

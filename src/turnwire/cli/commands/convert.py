@@ -125,6 +125,9 @@ def command(
         else:
             writer.write(name, found.line, text, alone)
     output.flush()
+    if not begun and not quiet:
+        inputs.tell_none(names, source)
+        inputs.tell_nothing(names, source, inputs.size(names) != 0, "--from")
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
         left = ()

@@ -75,6 +75,7 @@ def pack(
         raise misused(error) from None
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
     if not found and not failed:
+        inputs.tell_none(names, what="event" if events else "message")
         inputs.tell_nothing(names, None, inputs.size(names) != 0)
     if failed:
         complain(f"{failed} damaged records were left out")

@@ -230,10 +230,8 @@ def _judged(found: Tally, options: dict[str, Any], names: tuple[str, ...]) -> in
     """The exit code; what is over the budget is said, and how many records could not be counted."""
     code = GOOD
     say = (lambda _: None) if options["quiet"] else complain
-    if not found.spent:
-        wire = "" if options["wire"] is None else f"{options['wire']} "
-        more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
-        say(printable(f"{inputs.shown(names[0])}{more}: there is no {wire}message here"))
+    if not found.spent and not options["quiet"]:
+        inputs.tell_none(names, options["wire"])
     if found.damaged:
         verb, them = ("is", "it") if found.damaged == 1 else ("are", "them")
         say(f"{counted(found.damaged, 'damaged record')} {verb} not counted (turnwire scan shows {them})")
