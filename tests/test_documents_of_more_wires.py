@@ -102,3 +102,18 @@ def test_commands_and_blocks(tmp_path: Path) -> None:
     assert "1 good record, 0 faults" in run("validate", file).err
     decoder = turnwire.Decoder()
     assert [type(one) for one in decoder.feed(SHEET.encode()) + decoder.close()] == [Sheet]
+
+
+@pytest.mark.parametrize("text", [SHEET, LEAF, LEAF * 3], ids=["a sheet", "a leaf", "leaves"])
+def test_what_counts_messages_takes_its_documents(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.log"
+    path.write_text(text)
+    for words in (
+        ("tokens", path, "--compare"),
+        ("tokens", path, "--advise"),
+        ("report", path, "-o", tmp_path / "x.html"),
+    ):
+        done = run(*words)
+        assert done.code == 0, done.err
+    [value] = set(run("session", "pack", path).out.splitlines())
+    assert b'"sender":"ada"' in value if text != SHEET else b'"title":"oak"' in value

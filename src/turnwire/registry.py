@@ -231,7 +231,7 @@ _named = wire  # ``decode`` has an argument of that name
 
 
 def wire_of(message: object) -> str | None:
-    """The wire that a message object belongs to, or None."""
+    """The wire that a message object, or a document, belongs to, or None."""
     for cls in type(message).__mro__:
         name = cls.__dict__.get("__wire__")
         if name is not None:
@@ -242,7 +242,12 @@ def wire_of(message: object) -> str | None:
     if type(message).__module__ == "builtins":
         return None
     others = list(_all().values())[len(_BUILT_IN) :]
-    return next((each.name for each in others if isinstance(message, each.message)), None)
+    return next((each.name for each in others if isinstance(message, _classes(each))), None)
+
+
+def _classes(known: Wire) -> tuple[type, ...]:
+    """Of its messages and, where it has such, its documents."""
+    return (known.message, known.documents.message) if known.documents is not None else (known.message,)
 
 
 def _wire_of(message: object) -> Wire:
