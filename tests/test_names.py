@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
-from turnwire import csp, kick, ledger, nslip, sap, tokens
+from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
 from turnwire.errors import Reason, UnknownKey, UnknownName, WireError, nearest
 from turnwire.finding.judging import specification
 from turnwire.log.output.writers import format_of, writer
@@ -21,6 +21,11 @@ from turnwire.tokens.loading import vocabulary
 
 LINE = b"@a3|f0|c1|S0|d1|T1|g1#\n"
 MESSAGE = nslip.decode(LINE.strip())
+
+
+def batch(wire: str | None = "nslip") -> turnwire.Batch:
+    (only,) = turnwire.scan(LINE, wire=wire)
+    return only
 
 
 def agent(**options: Any) -> None:
@@ -57,6 +62,10 @@ SLIPS: list[tuple[str, Callable[[], Any], str | None]] = [
     ("a format to compare with", lambda: tokens.compare([MESSAGE], formats=("tooon",)), "toon"),
     ("redeliver", lambda: agent(redeliver="fial"), "fail"),
     ("a checklist", lambda: specification("nslp"), "nslip"),
+    ("a decoder of a batch", lambda: batch().decoder("nslp"), "nslip"),
+    ("a decoder of a batch of all wires", lambda: batch(wire=None).decoder("nslp"), "nslip"),
+    ("a kind of a JSON Schema", lambda: sstp.json_schema("qery"), "query"),
+    ("a tokenizer of a comparison", lambda: tokens.compare([MESSAGE], formats=()).sorted("o200k_bas"), "o200k_base"),
 ]
 
 
@@ -92,8 +101,9 @@ def test_square_brackets_raise_a_key_error_of_that_family() -> None:
     (batch,) = scan
     for columns, name, meant in ((batch, "conv", "conv_id"), (scan.rejects, "resaon", "reason")):
         for family in (KeyError, UnknownName):
-            with pytest.raises(family, match=f"did you mean '{meant}'"):
-                columns[name]
+            for asked in (columns.__getitem__, columns.valid, columns.validity):
+                with pytest.raises(family, match=f"did you mean '{meant}'"):
+                    asked(name)
     checklist = specification("nslip")
     assert checklist is not None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnwire.errors import UnknownName
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MEANING, PAYLOADS, SCHEMA_IDS, Field, Kind
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -13,9 +14,12 @@ def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[
     """The schema of one kind, or of any message when no kind is named.
 
     ``strict`` describes what strict writing takes; without it, what reading accepts. What a schema cannot say is left
-    to ``check``: that directed_to agrees where it appears twice, and placeholders. Unknown fields are allowed.
+    to ``check``: that directed_to agrees where it appears twice, and placeholders. Unknown fields are allowed. Raises
+    UnknownName for a kind that there is not.
     """
     if kind is not None:
+        if kind not in list(Kind):
+            raise UnknownName("kind", kind, [each.value for each in Kind])
         chosen = Kind(kind)
         return {"$schema": DIALECT, "title": f"SSTP {chosen}", **_message(chosen, strict)}
     return {

@@ -91,7 +91,10 @@ class Comparison:
         )
 
     def sorted(self, tokenizer: str) -> list[Row]:
-        """The rows of a tokenizer: ranked ones first, the cheapest at the top, then those that leave something out."""
+        """The rows of a tokenizer: ranked ones first, the cheapest at the top, then those that leave something out.
+        Raises UnknownName for one that was not compared with."""
+        if tokenizer not in self.facts["tokenizers"]:
+            raise UnknownName("tokenizer", tokenizer, self.facts["tokenizers"])
         rows = [row for row in self.rows if row.tokenizer == tokenizer]
         return sorted(rows, key=lambda row: (row.rank is None, row.total))
 

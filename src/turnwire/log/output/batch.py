@@ -11,7 +11,7 @@ import numpy as np
 from turnwire import _backend, registry
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import UnknownKey
+from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
 
 if TYPE_CHECKING:
@@ -368,8 +368,11 @@ class Batch:
         )
 
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
-        """What makes messages of the bytes of records of a wire, as ``message`` does."""
+        """What makes messages of the bytes of records of a wire, as ``message`` does. Raises UnknownName for a wire that
+        is not in this batch."""
         scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
+        if wire != scanner.wire:
+            raise UnknownName("wire", wire, [scanner.wire], f"{wire!r} is not the wire of this batch")
         decode = scanner.decode.function if isinstance(scanner.decode, Deferred) else scanner.decode
         return partial(decode, unknown="keep") if self._rows.keep else decode
 

@@ -138,17 +138,24 @@ class Rejects:
         if name == "raw":
             self._raw.seek(0)
             return [self._raw.read(int(length)) for length in self["length"]]
+        raise self._no_column(name)
+
+    def _no_column(self, name: object) -> UnknownKey:
         text = f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}"
-        raise UnknownKey("column", name, self.names, text)
+        return UnknownKey("column", name, self.names, text)
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """Where a column has a value: only a range in a JSON string has ``inner``."""
+        if name not in self.names:
+            raise self._no_column(name)
         inner = self["inner"]
         valid: NDArray[np.bool_] = inner >= 0 if name == "inner" else np.ones(len(inner), np.bool_)
         return valid
 
     def validity(self, name: str) -> NDArray[np.bool_] | None:
         """The same for the export, None where every range has a value."""
+        if name not in self.names:
+            raise self._no_column(name)
         return self.valid(name) if name == "inner" else None
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
