@@ -25,6 +25,7 @@ ONCE = {
     "distributed": "blocks on Dask and Spark",
     "ledger/test_command.py": "commands",
     "ledger/test_memory.py": "a store without a file",
+    "ledger/test_three_files.py": "the files of SQLite",
     "ledger/test_trust.py": "files, copies and signatures",
     "log/test_commands_agree.py": "commands",
     "log/test_directories.py": "folders",

@@ -155,7 +155,7 @@ def _remove(path: Path) -> None:
     """Removes what was begun under a temporary name, file or directory, if it is there."""
     if path.is_dir():
         _remove_folder(path)
-    else:
+    elif os.path.lexists(path):  # a read-only file system refuses to remove also what is not there
         path.unlink(missing_ok=True)
     _begun.pop(path, None)
 

@@ -32,7 +32,8 @@ _INPUT_OUTPUT = {
 }
 _ALONE = "&immutable=1"  # nobody writes the file: SQLite needs no locks and no files beside it
 _AS_THEY_ARE = "&readonly_shm=1"  # the files beside it are read, and none is made
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
+# (a constraint: the number behind the last entry is taken, or there is a node of the tree that cannot be there yet)
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
 
 
@@ -117,6 +118,9 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
     """A connection for reading alone, also on a medium that cannot be written, and the lock to hold while it is read
     (:class:`Untouched` where the file is read as one that nobody writes). Raises OSError.
 
+    What a process left in a ``-journal`` file, killed while it made the ledger or took a backup into use, was never
+    committed: who may write the file takes it back, as SQLite does at each opening.
+
     SQLite makes files beside a ledger that it reads. Where they cannot be made, or would be those of somebody who
     cannot write the ledger (its owner could not write it any more), the file itself is read: without them it is all
     there is, unless a log of it holds more.
@@ -141,7 +145,10 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
             if failed is None:
                 return connection, threading.Lock()  # what is wrong with it will be said by who reads it
             connection.close()
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
+            code = getattr(error, "sqlite_errorcode", 0)
+            if ours and code == sqlite3.SQLITE_READONLY_ROLLBACK:
+                return open_reader(path, timeout), threading.Lock()
+            if code & 0xFF not in _NO_PLACE:
                 raise failed from error
             for log in logs:
                 if os.path.exists(log) and os.path.getsize(log):
@@ -193,6 +200,17 @@ def require_schema(connection: sqlite3.Connection) -> None:
         raise RuleError(Reason.LEDGER_BROKEN, f"schema: {strange}", rule="ledger")
 
 
+LOST_LOG = "it holds nothing, but SQLite wrote to it by a -wal file, which is not there: what that held is missing"
+"""Of a file that is copied without its log. Ours hold their tables before they have one (:func:`_create`)."""
+
+
+def lost_its_log(connection: sqlite3.Connection) -> bool:
+    """Whether a file without tables had a ``-wal`` file when something was written to it."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    return bool(pages) and mode == "wal"
+
+
 def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
     """True for a ledger, False for an empty file; anything else is refused. Looks at one state of the file, which
     another process may be about to make a ledger."""
@@ -202,6 +220,7 @@ def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
             connection.execute("BEGIN")
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
+        lost = not tables and not application and lost_its_log(connection)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
@@ -213,12 +232,14 @@ def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
         return bool(tables)
     if tables or application:
         raise _bad(path, "an SQLite file of another application")
+    if lost:
+        raise _bad(path, LOST_LOG)
     return False
 
 
 def _create(connection: sqlite3.Connection, path: object, timeout: float) -> None:
-    if not in_memory(path):
-        _set_wal(connection, timeout)
+    """Lays down the tables, and only then lets SQLite write to a log beside the file: the file alone is always this
+    ledger, with its id, whatever is lost of what came later."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _is_ledger(connection, path):  # another process may have been first
@@ -232,6 +253,8 @@ def _create(connection: sqlite3.Connection, path: object, timeout: float) -> Non
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    if not in_memory(path):
+        _set_wal(connection, timeout)
 
 
 def _set_wal(connection: sqlite3.Connection, timeout: float) -> None:

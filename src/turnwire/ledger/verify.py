@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import input_output, ledger_id, open_to_read
+from turnwire.ledger.connection import LOST_LOG, input_output, ledger_id, lost_its_log, open_to_read
 from turnwire.ledger.rows import Broken, Fault, Hashed
 from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
 
@@ -62,7 +62,7 @@ class _Pass:
         if application != APPLICATION_ID:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             if not application and not tables:
-                raise Broken(NO_LEDGER, "it is empty")
+                raise Broken(NO_LEDGER, LOST_LOG if lost_its_log(connection) else "it is empty")
             if not tables & TABLES:
                 raise Broken(NO_LEDGER, "it is an SQLite database of another application")
             raise Broken("schema", "the file does not say that it is a ledger")
