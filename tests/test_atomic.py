@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,38 @@ def test_a_superuser_leaves_a_file_to_its_owner(tmp_path: Path, write: Callable[
     write(path)
     status = path.stat()
     assert (status.st_uid, status.st_gid, oct(status.st_mode & 0o7777)) == (12345, 54321, "0o750")
+
+
+@WRITERS
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o644, 0o666])
+def test_what_replaces_a_file_is_never_open_to_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, write: Callable[..., None]
+) -> None:
+    """Looked at before and after each call of the system that a writer makes, whatever the umask lets through."""
+    path = tmp_path / "file"
+    path.write_text("old\n")
+    path.chmod(mode)
+    seen = set()
+
+    def watched(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **more: Any) -> Any:
+            try:
+                return real(*arguments, **more)
+            finally:
+                seen.update(stat.S_IMODE(one.lstat().st_mode) for one in tmp_path.iterdir())
+
+        return call
+
+    for name in ("open", "fchmod", "fchown", "fsync", "fstat", "replace", "rename", "close"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+    before = os.umask(0)
+    try:
+        write(path)
+    finally:
+        os.umask(before)
+        monkeypatch.undo()
+    assert path.read_text() == ""
+    assert seen and all(one & ~mode == 0 for one in seen), sorted(map(oct, seen))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,35 @@ def test_a_folder_that_is_read_only(log: Path, tmp_path: Path, monkeypatch: pyte
     log.chmod(0o444)
     with pytest.raises(PermissionError, match="takes no new file"), AtomicFile(tmp_path / "y"):
         pass
+
+
+@needs_posix
+def test_a_file_system_that_is_read_only(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which refuses to remove, too, before it looks whether there is anything."""
+    real_open, real_unlink = os.open, os.unlink
+
+    def on_it(path: Any) -> bool:
+        return os.path.dirname(path) == str(tmp_path / "ro")
+
+    def refusing(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_CREAT and on_it(path):
+            raise OSError(30, "Read-only file system", path)
+        return real_open(path, flags, mode, dir_fd=dir_fd)
+
+    def unlink(path: Any, *, dir_fd: int | None = None) -> None:
+        if on_it(path):
+            raise OSError(30, "Read-only file system", path)
+        real_unlink(path, dir_fd=dir_fd)
+
+    (tmp_path / "ro").mkdir()
+    (tmp_path / "ro" / "there").write_text("kept")
+    monkeypatch.setattr(os, "open", refusing)
+    monkeypatch.setattr(os, "unlink", unlink)
+    for command in ("scan -o --format", "scan --rejects", "scan --resume", "report -o", "tokens --html"):
+        told = said(command, log, f"{tmp_path}/ro/x")
+        assert told == f"the folder {tmp_path}/ro takes no new file: Read-only file system"
+        if "--resume" not in command:
+            assert said(command, log, f"{tmp_path}/ro/there") == "Read-only file system"
 
 
 def test_python_keeps_the_classes_of_errors(tmp_path: Path) -> None:

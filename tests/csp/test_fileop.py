@@ -77,6 +77,37 @@ def test_dry_run_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "block",
+    [
+        op("CREATE", "n/x", "a\n"),
+        op("CREATE", "f", "a\n"),
+        op("CREATE", "../x", "a\n"),
+        op("CREATE", ".git/config", "a\n"),
+        op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n"),
+        op("PATCH", "f", "@@ -1 +1 @@\n-other\n+b\n"),
+        op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n", base="sha256:" + "0" * 64),
+        op("PATCH", "no", "@@ -1 +1 @@\n-a\n+b\n"),
+        op("DELETE", "f"),
+        op("DELETE", "no"),
+        op("DELETE", "f", base="0000000"),
+    ],
+)
+def test_a_dry_run_judges_as_the_real_one(tmp_path, block):
+    """With the same refusal or the same words, and leaves everything, times included, as it was."""
+    (tmp_path / "f").write_bytes(b"a\n")
+    before = snapshot(tmp_path), tmp_path.stat().st_mtime_ns
+    told = []
+    for dry_run in (True, False):
+        try:
+            told.append(str(block.apply(tmp_path, dry_run=dry_run)).removeprefix("would ").removeprefix("did "))
+        except RuleError as error:
+            told.append(str(error.reason))
+        if dry_run:
+            assert (snapshot(tmp_path), tmp_path.stat().st_mtime_ns) == before
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "../x",
