@@ -7,6 +7,7 @@ run always; all of them with ``-m soak``. How cost is measured, and why that doe
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
 import signal
@@ -55,7 +56,14 @@ TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged
 SHORT = 16
 """Entries that make a record of each reject or event, a row or lines: it counts as so many bytes if it has fewer. That
 of ``@a3|``, four bytes, or of an event that is an empty string, one byte, costs less than that of a common one."""
-SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
+SHAPED = (
+    "openings in a string",
+    "records in a string",
+    "nested objects",
+    "open heredoc",
+    "names of one hash",
+    "many names, then some",
+)
 TOLD = {
     "csp.lint": ("csp laws", "csp patches"),
     "csp.lint beside a store": ("csp patches",),
@@ -159,8 +167,20 @@ def test_cost_of_everything(name: str) -> None:
 # --- work that is counted ---------------------------------------------------------------------------------------------
 
 
+def _with_wrong_item(number: int) -> dict[str, Any]:
+    """A task with an item that is no string, of five kinds, in one of five arrays of varying length."""
+    document = copy.deepcopy(TASK)
+    document["taskId"] = str(uuid.UUID(int=number, version=4))
+    names = ("principles", "constraints", "objectives", "references", "tags")
+    name = names[number % len(names)]
+    holder = document if name == "tags" else document["constitutionalContext"]
+    wrong = (7, None, [1], {"a": 1}, True)[number // len(names) % 5]
+    holder[name] = [*("abc"[: number % 4]), wrong, *("defg"[: number % 5])]
+    return document
+
+
 @pytest.mark.skipif(turnwire.backend == "pure", reason="the pure core has no templates")
-@pytest.mark.parametrize("fault", ["no issuer", "bad time", "mixed"])
+@pytest.mark.parametrize("fault", ["no issuer", "bad time", "mixed", "items"])
 def test_refusals_are_learnt(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the wires' own reading says of a text stands for those that differ in ids, times and numbers only."""
     asked: list[bytes] = []
@@ -172,7 +192,9 @@ def test_refusals_are_learnt(fault: str, monkeypatch: pytest.MonkeyPatch) -> Non
         document["issuedAt"] = f"2026-01-01T00:{number % 60:02}:00Z"
         refused = fault != "mixed" or number % 3 == 0
         bad += refused
-        if refused and fault == "bad time":
+        if fault == "items":
+            document = _with_wrong_item(number)
+        elif refused and fault == "bad time":
             document["issuedAt"] = "yesterday"
         elif refused:
             del document["issuer"]

@@ -112,10 +112,7 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     x->opened = 0;
     memset(x->noted, 0, sizeof x->noted);
     x->name_count = 0;
-    if (x->objects) {
-        memset(x->known, 0, x->known_room * sizeof(tw_known));
-        x->known_count = x->objects = 0;
-    }
+    tw_forget_known(x);
     while (x->owned_count) free(x->owned[--x->owned_count]);
     if (x->missed > TW_MISSES) tw_forget_steps(x);
     tw_step *brace = tw_brace(x, &x->braces[0]);

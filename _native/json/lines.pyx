@@ -18,6 +18,8 @@ include "_native/json/lines_extern.pxi"
 tw_nslip_tables()
 tw_other_tables()
 tw_run_tables()
+# As secret as what Python hashes its strings with.
+tw_names_key[0], tw_names_key[1] = <uint64_t>hash(b"the names of an object"), <uint64_t>hash(b"and of others")
 
 
 def choose_simd(str most="avx512"):
@@ -50,6 +52,8 @@ cdef class Plan:
     cdef tw_plan c
     cdef list kept  # what the pointers lead into
     cdef list memory
+    cdef void *verdicts  # what scans learnt of refusals, and the limits under which that holds; NULL while one has it
+    cdef size_t message, digits
     cdef readonly tuple plans, columns, reasons, nslip, lines
     cdef readonly dict valid, escaped
 
@@ -84,9 +88,20 @@ cdef class Plan:
         self.c.template_marked = any([mark in b"CSP/1" for mark in marks])
 
     def __dealloc__(self):
+        free(self.verdicts)
         if self.memory is not None:
             for address in self.memory:
                 free(<void *><size_t>address)
+
+    cdef void lend(self, tw_lines *k, size_t digits) noexcept:
+        """What was learnt of refusals, for the scan of one block, if it is under the same limits."""
+        if self.verdicts is not NULL and self.message == k.limit and self.digits == digits:
+            k.verdicts, self.verdicts = self.verdicts, NULL
+
+    cdef void give_back(self, tw_lines *k, size_t digits) noexcept:
+        if k.verdicts is not NULL:
+            free(self.verdicts)
+            self.verdicts, self.message, self.digits = k.verdicts, k.limit, digits
 
     cdef void *take(self, size_t count, size_t unit) except NULL:
         cdef void *memory = calloc(count + 1, unit)
@@ -355,7 +370,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
     cdef bytes before = columns.get("arena", b"")
     cdef int result
     most = sys.get_int_max_str_digits() or LIMITS.integer_digits
-    plan.c.shape.digits = min(LIMITS.integer_digits, most)
+    cdef size_t digits = min(LIMITS.integer_digits, most)
+    plan.c.shape.digits = digits
     call.judgement = Judgement(plan.plans, plan.reasons, reader("json"), limit)
     call.claimed = claims
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -372,6 +388,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             raise ValueError("start and size must lie in the data")
         k.s, k.size, k.position, k.limit = <const uint8_t *>view.buf, size, start, limit
         k.stop = size
+        plan.lend(k, digits)
         k.final, k.base, k.line = final, base, line
         if signs is not None:
             k.signs = TW_SIGNS_BETWEEN if among else TW_SIGNS_ALL
@@ -415,7 +432,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             tw_json_free(&k.json)
             free(k.rows.fills)
             free(k.rows.first_fill)
-            free(k.verdicts)
+            plan.give_back(k, digits)
             free(k.arena)
             free(k)
 

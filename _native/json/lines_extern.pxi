@@ -193,6 +193,7 @@ cdef extern from "_native/json/scan.h" nogil:
         void *others
         void *verdicts
         int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) except 0 nogil
+    uint64_t tw_names_key[2]
     int tw_json_level
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)

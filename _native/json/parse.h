@@ -6,6 +6,7 @@
 #define TURNWIRE_JSON_PARSE_H
 
 #include "forms.h"
+#include "_native/common/keyed_hash.h"
 
 /* What a value is: the bits of tw_value.is. */
 enum {
@@ -76,7 +77,7 @@ typedef struct {
     size_t name_count, name_room;
     tw_known *known;                         /* a hash table over the names of objects with many */
     size_t known_count, known_room;
-    uint32_t objects;
+    uint32_t objects, objects_before;        /* numbers of such objects: the last one, and the last one of other messages */
     void **owned;                            /* unescaped keys */
     size_t owned_count, owned_room;
     tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
@@ -164,12 +165,33 @@ static inline int tw_same_name(const tw_name *a, const tw_name *b)
     return a->hash == b->hash && a->size == b->size && tw_same_bytes(a->p, b->p, a->size);
 }
 
+static uint64_t tw_names_key[2];             /* of the table of names, secret */
+
+/* Where in the table a name of an object is looked for first. */
+static inline uint64_t tw_known_cell(const tw_json *x, uint64_t hash, uint32_t object)
+{
+    return (hash ^ object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
+}
+
+/* Whether a cell is taken: not by an object of a message before, or a large table would be cleared for each. */
+static inline int tw_is_taken(const tw_json *x, uint64_t cell) { return x->known[cell].object > x->objects_before; }
+
 static void tw_put_known(tw_json *x, tw_known entry)
 {
-    uint64_t cell = (entry.hash ^ entry.object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
-    while (x->known[cell].object) cell = (cell + 1) & (x->known_room - 1);
+    uint64_t cell = tw_known_cell(x, entry.hash, entry.object);
+    while (tw_is_taken(x, cell)) cell = (cell + 1) & (x->known_room - 1);
     x->known[cell] = entry;
     x->known_count++;
+}
+
+/* The table of names is empty from here on. */
+static void tw_forget_known(tw_json *x)
+{
+    x->known_count = 0;
+    x->objects_before = x->objects;
+    if (x->objects < 0x80000000u) return;
+    memset(x->known, 0, x->known_room * sizeof(tw_known));
+    x->objects = x->objects_before = 0;
 }
 
 static int tw_more_known(tw_json *x)
@@ -181,7 +203,7 @@ static int tw_more_known(tw_json *x)
     if (!x->known) { x->known = old; x->known_room = room; return 0; }
     x->known_count = 0;
     for (size_t i = 0; i < room; i++)
-        if (old[i].object) tw_put_known(x, old[i]);
+        if (old[i].object > x->objects_before) tw_put_known(x, old[i]);
     free(old);
     return 1;
 }
@@ -197,13 +219,14 @@ static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *
         if (!*object) *object = ++x->objects;
         while (x->known_room < 2 * (x->known_count + count + TW_FEW))
             if (!tw_more_known(x)) { x->no_memory = 1; return 0; }
-        if (count == TW_FEW)
-            for (size_t i = first; i < x->name_count; i++)
-                tw_put_known(x, (tw_known){ x->names[i].hash, (uint32_t)i, *object });
-        uint64_t cell = (name->hash ^ *object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
-        for (; x->known[cell].object; cell = (cell + 1) & (x->known_room - 1))
-            if (x->known[cell].object == *object && tw_same_name(&x->names[x->known[cell].name], name)) return 0;
-        tw_put_known(x, (tw_known){ name->hash, (uint32_t)x->name_count, *object });
+        for (size_t i = first; count == TW_FEW && i < x->name_count; i++)
+            tw_put_known(x, (tw_known){ tw_keyed_hash(tw_names_key, x->names[i].p, x->names[i].size), (uint32_t)i, *object });
+        const uint64_t hash = tw_keyed_hash(tw_names_key, name->p, name->size);
+        for (uint64_t cell = tw_known_cell(x, hash, *object); tw_is_taken(x, cell); cell = (cell + 1) & (x->known_room - 1)) {
+            const tw_known *found = &x->known[cell];
+            if (found->hash == hash && found->object == *object && tw_same_name(&x->names[found->name], name)) return 0;
+        }
+        tw_put_known(x, (tw_known){ hash, (uint32_t)x->name_count, *object });
     }
     if (x->name_count == x->name_room && !tw_grow((void **)&x->names, &x->name_room, sizeof(tw_name))) {
         x->no_memory = 1;

@@ -85,6 +85,7 @@ typedef struct tw_lines {
     size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
     size_t string_rejects;                   /* stored since the outermost string began */
     struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */
+    size_t verdicts_made;
     void *context;
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
     int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);

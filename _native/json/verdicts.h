@@ -8,7 +8,7 @@
 #include "region.h"
 #include "wrong_items.h"
 
-enum { TW_VERDICTS = 256, TW_SIGNATURE = 768, TW_MOST_SAID = 128 };
+enum { TW_VERDICT_BITS = 8, TW_VERDICT_WAYS = 4, TW_SIGNATURE = 768, TW_MOST_SAID = 128 };
 
 typedef struct {
     size_t size;
@@ -145,18 +145,23 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
     return 1;
 }
 
-/* Where what was said of a signature is kept; NULL where there is no memory. */
-static tw_kept_verdict *tw_verdict_place(tw_lines *k, const tw_signature *sign)
+/* The few places where what was said of a signature may be kept; NULL where there is no memory. Signatures that differ in
+ * their last bytes only, as those of wrong items do, differ in the high bits of the hash. */
+static tw_kept_verdict *tw_verdict_places(tw_lines *k, const tw_signature *sign)
 {
-    if (!k->verdicts) k->verdicts = (tw_kept_verdict *)calloc(TW_VERDICTS, sizeof(tw_kept_verdict));
-    return k->verdicts ? &k->verdicts[tw_name_hash(sign->bytes, sign->size) % TW_VERDICTS] : NULL;
+    if (!k->verdicts) k->verdicts = (tw_kept_verdict *)calloc((size_t)TW_VERDICT_WAYS << TW_VERDICT_BITS, sizeof(tw_kept_verdict));
+    if (!k->verdicts) return NULL;
+    return &k->verdicts[TW_VERDICT_WAYS * (tw_name_hash(sign->bytes, sign->size) >> (64 - TW_VERDICT_BITS))];
 }
 
 /* What was said of an object like the one at p that was read last: 0 where none was. */
 static int tw_said_before(tw_lines *k, const tw_signature *sign, const uint8_t *p, tw_verdict *verdict)
 {
-    const tw_kept_verdict *kept = tw_verdict_place(k, sign);
-    if (!kept || kept->size != sign->size || memcmp(kept->bytes, sign->bytes, sign->size)) return 0;
+    const tw_kept_verdict *kept = tw_verdict_places(k, sign);
+    if (!kept) return 0;
+    const tw_kept_verdict *end = kept + TW_VERDICT_WAYS;
+    while (kept < end && (kept->size != sign->size || memcmp(kept->bytes, sign->bytes, sign->size))) kept++;
+    if (kept == end) return 0;
     *verdict = kept->verdict;
     if (kept->place >= 0) verdict->fault += (size_t)(sign->wrong.places[kept->place] - p);
     else if (kept->node >= 0) verdict->fault += (size_t)(tw_value_start(&k->json.v[kept->node]) - p);
@@ -197,8 +202,11 @@ static void tw_keep_said(tw_lines *k, const tw_signature *sign, const uint8_t *p
         start = from;
         if (from == verdict->fault) break;
     }
-    tw_kept_verdict *kept = found >= 0 || place >= 0 || !verdict->fault ? tw_verdict_place(k, sign) : NULL;
+    tw_kept_verdict *kept = found >= 0 || place >= 0 || !verdict->fault ? tw_verdict_places(k, sign) : NULL;
     if (!kept) return;
+    int way = 0;
+    while (way < TW_VERDICT_WAYS && kept[way].size) way++;
+    kept += way < TW_VERDICT_WAYS ? (size_t)way : k->verdicts_made++ % TW_VERDICT_WAYS;
     kept->size = sign->size;
     memcpy(kept->bytes, sign->bytes, sign->size);
     kept->verdict = *verdict;

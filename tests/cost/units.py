@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import islice, product
 from typing import Any
 
 from tests.sap.documents import RESULT, TASK, changed
@@ -197,7 +198,27 @@ def _messages() -> dict[str, bytes]:
 
 MESSAGES = _messages()
 
+KNOWN = b'{"header":{},"taskId":1,'
+"""How an object begins that several wires look at."""
+LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+
+
+def _names(count: int) -> bytes:
+    """Members whose names differ in their last three letters: a hash that mixes badly puts them all in one place."""
+    ends = product(LETTERS, repeat=3)
+    return b",".join(b'"aaaaa%c%c%c":1' % end for end in islice(ends, count))
+
+
+def _many_then_some(size: int) -> bytes:
+    """Half of it one object of many names, then objects of more than a few: what the first one left is not to cost."""
+    some = KNOWN + b",".join(b'"q%d":1' % number for number in range(20)) + b"}\n"
+    many = b",".join(b'"k%d":1' % number for number in range(size // 20))
+    return KNOWN + many + b"}\n" + some * (size // 2 // len(some))
+
+
 SHAPES: dict[str, Callable[[int], bytes]] = {
+    "names of one hash": lambda n: KNOWN + _names(max(n // 12, 1)) + b"}\n",
+    "many names, then some": _many_then_some,
     "nested objects": lambda n: b'{"a":' * (n // 6) + b"1" + b"}" * (n // 6),
     "nested arrays": lambda n: b'{"a":' + b"[" * (n // 2) + b"]" * (n // 2) + b"}",
     "one long string": lambda n: b'{"a":"' + b"x" * n + b'"}\n',

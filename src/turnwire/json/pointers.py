@@ -19,6 +19,7 @@ _SCALAR = re.compile(rb"[^\s,\]}]++")
 _KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 _SIMPLE = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s,\]}{\["]++)[ \t\n\r]*+(?:,[ \t\n\r]*+)?', re.DOTALL)
 """A value that holds no other, and the comma behind it."""
+_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _LETTERS = re.compile(rb"[A-Za-z0-9_]++")
 _OPENING = b"{["
 
@@ -68,14 +69,18 @@ def _is_nowhere(data: bytes, key: bytes) -> bool:
 
 
 def _item(data: bytes, at: int, step: str) -> int | None:
+    if _INDEX.fullmatch(step) is None:
+        return None
+    quick = getattr(_core, "item", None)
+    if quick is not None:
+        place: int = quick(data, at, int(step))
+        return place if place >= 0 else None
     at = _skip_space(data, at + 1)
-    index = 0
-    while data[at : at + 1] not in (b"]", b""):
-        if str(index) == step:
-            return at
+    for _ in range(int(step)):
+        if data[at : at + 1] in (b"]", b""):
+            return None
         at = _behind(data, at)
-        index += 1
-    return None
+    return at if data[at : at + 1] not in (b"]", b"") else None
 
 
 def _behind(data: bytes, at: int) -> int:
