@@ -77,11 +77,47 @@ def test_json_lines_keep_their_value_and_their_lines(text: str) -> None:
     assert not {unicodedata.category(each) for each in safe.decode()[:-1]} & UNSAFE
 
 
-@given(st.text(), st.integers(1, 20))
-def test_cut_text_fits(text: str, cells: int) -> None:
-    cut = shortened(text, cells)
+DRAWN = st.text(
+    st.one_of(st.characters(), st.sampled_from("日조\u1112\u1161\u11ab❤👍\ufe0f\U0001f3fd\u0301\u0e31🇩1\u20e3"))
+)
+
+
+@given(DRAWN, st.integers(1, 20), st.booleans())
+def test_cut_text_fits(text: str, cells: int, from_start: bool) -> None:
+    cut = shortened(text, cells, from_start)
     assert width(cut) <= cells
-    assert cut == text or cut.endswith("…")
+    kept = cut.removeprefix("…") if from_start else cut.removesuffix("…")
+    assert kept == text or kept != cut, "what is cut is marked"
+    assert text.endswith(kept) if from_start else text.startswith(kept)
+    if cut != text and not from_start:
+        assert width(text[: len(kept) + 1]) >= cells, "as much as fits is kept"
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("日本語", 6),
+        ("조사원", 6),
+        ("\u1112\u1161\u11ab", 2),  # one Korean syllable of three letters
+        ("นักวิจารณ์", 7),
+        ("e\u0301", 1),
+        ("❤\ufe0f", 2),
+        ("🤖\ufe0f", 2),
+        ("👍\U0001f3fd", 2),
+        ("\U0001f3fd", 2),
+        ("1\ufe0f\u20e3", 2),
+        ("🇩🇪", 2),
+        ("ﬁ½", 2),
+    ],
+)
+def test_the_width_is_that_of_a_terminal(text: str, cells: int) -> None:
+    assert width(text) == cells
+    assert width(f"{text}|{text}") == 2 * cells + 1
+
+
+def test_no_accent_is_left_without_its_letter() -> None:
+    assert shortened("abce\u0301", 2, from_start=True) == "…e\u0301"
+    assert shortened("xyzabe\u0301cd", 3, from_start=True) == "…cd"
 
 
 def test_wide_characters_keep_columns_aligned() -> None:

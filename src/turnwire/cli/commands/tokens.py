@@ -190,10 +190,11 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
         mean = sum(meter.tokens for meter in written) / one.messages
+        messages = counted(one.messages, "message")
         lines = [
-            f"as written: {mean:,.1f}, the mean of {one.messages:,} messages; text between them is not counted",
-            f"alone: {one.sampled:,} of {counted(one.messages, 'message')}, each a text of its own",
-            f"together: the first {one.first:,} as one text, with what explains it",
+            f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
+            f"alone: {one.sampled:,} of {messages}, each a text of its own",
+            f"together: the first {counted(one.first, 'message')} as one text, with what explains it",
         ]
         if not advised:
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}

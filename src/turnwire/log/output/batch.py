@@ -368,8 +368,8 @@ class Batch:
         )
 
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
-        """What makes messages of the bytes of records of a wire, as ``message`` does. Raises UnknownName for a wire that
-        is not in this batch."""
+        """What makes messages of the bytes of records of a wire, as ``message`` does. Raises UnknownName for a wire
+        that is not in this batch."""
         scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
         if wire != scanner.wire:
             raise UnknownName("wire", wire, [scanner.wire], f"{wire!r} is not the wire of this batch")
