@@ -47,11 +47,12 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_fileop.py",
             "tests/csp/test_law_texts.py",
             "tests/test_words.py",
+            "tests/test_histories.py",
         ),
     ),
     "sstp": (
         ("_pure/json/sstp.py", "sstp/rules.py", "sstp/session.py", "sstp/builder.py"),
-        ("tests/sstp", "tests/test_words.py"),
+        ("tests/sstp", "tests/test_words.py", "tests/test_histories.py"),
     ),
     "sap": (
         ("_pure/json/sap.py", "sap/rules.py", "sap/lifecycle.py", "sap/conditions.py", "sap/times.py"),
@@ -61,11 +62,12 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/sap/test_lifecycle.py",
             "tests/sap/test_conformance.py",
             "tests/test_words.py",
+            "tests/test_histories.py",
         ),
     ),
     "kick": (
         ("_pure/space/*", "kick/rules.py", "kick/policy.py", "kick/monitor.py", "kick/times.py"),
-        ("tests/kick", "tests/test_words.py"),
+        ("tests/kick", "tests/test_words.py", "tests/test_histories.py"),
     ),
     "json": (
         (
@@ -105,5 +107,15 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "session": (("_pure/session/*",), ("tests/session/test_cores.py", "tests/session/test_vectors.py")),
-    "ledger": (("_pure/common/*", "ledger/merkle.py", "ledger/nodes.py", "ledger/checkpoint.py"), ("tests/ledger",)),
+    "ledger": (
+        ("_pure/common/*", "ledger/merkle.py", "ledger/nodes.py", "ledger/checkpoint.py"),
+        (
+            "tests/ledger/test_canonical.py",
+            "tests/ledger/test_hashing.py",
+            "tests/ledger/test_ledger.py",
+            "tests/ledger/test_memory.py",
+            "tests/ledger/test_merkle.py",
+            "tests/ledger/test_trust.py",
+        ),
+    ),
 }

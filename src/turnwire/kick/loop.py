@@ -172,7 +172,7 @@ class TaskLoop:
     def command(self, envelope: Envelope) -> None:
         """Remembers a command that is not a dispatch: a report may respond to it."""
         name = self._reading.task_of(envelope)
-        for key in {envelope.id, envelope.correlation_id or envelope.id}:
+        for key in dict.fromkeys((envelope.id, envelope.correlation_id or envelope.id)):  # in this order, always
             self._commands.put(key, (envelope.receiver, name))
 
     def _responds(self, envelope: Envelope) -> bool:
