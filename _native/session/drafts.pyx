@@ -223,9 +223,17 @@ cdef str key_text(object member, object key_of):
     return found
 
 
+cdef bint both_words(str key, str text) except -1:
+    """Whether a key and its value are words between which a space is enough."""
+    cdef Py_UCS4 first = PyUnicode_READ_CHAR(text, 0)
+    if not (97 <= first <= 122 or 65 <= first <= 90 or first > 0xa0) or PyUnicode_READ_CHAR(key, 0) == 34:
+        return False
+    return ":" not in text and text != "true" and text != "false" and text != "null"
+
+
 cdef int write(list draft, list texts, object key_of, list parts) except -1:
     cdef object member, node, each
-    cdef str mark, text
+    cdef str key, mark, text
     cdef bint first = True
     parts.append("{")
     for member in draft:
@@ -233,11 +241,12 @@ cdef int write(list draft, list texts, object key_of, list parts) except -1:
             parts.append(" ")
         first = False
         mark, node = mark_of(member), node_of(member)
-        parts.append(key_text(member, key_of))
+        key = key_text(member, key_of)
+        parts.append(key)
         if type(node) is int:
             text = texts[node]
             if text != "null" or mark == "":
-                parts.append(":")
+                parts.append(":" if mark or not both_words(key, text) else " ")
                 parts.append(text)
         elif type(node) is list:
             parts.append(":")

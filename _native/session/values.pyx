@@ -9,7 +9,8 @@ from libc.string cimport memcmp
 from _native.session.leaves cimport PyUnicode_1BYTE_DATA, PyUnicode_IS_ASCII, is_digit
 
 from turnwire._pure.session.values import STYLES as _STYLES
-from turnwire._pure.session.values import Doubtful, columns, minified, of_table, opened, quoted, scalar
+from turnwire._pure.session.values import _COLUMN as column
+from turnwire._pure.session.values import Doubtful, of_table, opened, quoted, scalar
 from turnwire._pure.session.values import _styled as styled_pieces
 from turnwire._pure.session.values import string_of as pure_string_of
 
@@ -150,10 +151,10 @@ cdef int an_object(object value, list structure, list leaves) except -1:
 
 cdef int an_array(object value, list structure, list leaves) except -1:
     cdef object each
-    alike = columns(value)
+    alike = columns_of(value) if len(value) > 1 else None
     if alike is not None:
         structure.append(alike)
-        leaves.append(minified([list(each.values()) for each in value]).encode())
+        leaves.append(as_json([list(each.values()) for each in value]).encode())
         return 0
     if value and len(value) <= MOST_OBJECTS:
         for each in value:
@@ -166,8 +167,43 @@ cdef int an_array(object value, list structure, list leaves) except -1:
             structure.append(END)
             return 0
     structure.append(LEAF)
-    leaves.append(minified(value).encode())
+    leaves.append(as_json(value).encode())
     return 0
+
+
+cdef str as_json(object value):
+    """A value of ``parsed`` as JSON text without spaces."""
+    cdef list parts
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bytes):
+        return (<bytes>value).decode()
+    if isinstance(value, dict):
+        parts = [f"{quoted(key)}:{as_json(each)}" for key, each in value.items()]
+        return "{" + ",".join(parts) + "}"
+    if isinstance(value, (list, tuple)):
+        parts = [as_json(each) for each in value]
+        return "[" + ",".join(parts) + "]"
+    return scalar(value).decode()
+
+
+cdef object columns_of(object value):
+    """The keys of two or more objects that are a table; see ``columns`` of the twin."""
+    cdef object first = value[0], each, inner, name
+    cdef tuple keys
+    if not isinstance(first, dict) or not first:
+        return None
+    keys = tuple(first)
+    for name in keys:
+        if column(name) is None:
+            return None
+    for each in value:
+        if not isinstance(each, dict) or len(each) != len(keys) or tuple(each) != keys:
+            return None
+        for inner in each.values():
+            if isinstance(inner, (dict, list, tuple)):
+                return None
+    return keys
 
 
 cdef list in_ascii = [style.get("ensure_ascii", True) for style in _STYLES]
@@ -269,7 +305,49 @@ cdef object built_value(object node, list leaves, object strict):
     leaf = leaves[node[1]]
     if type(leaf) is str:
         return leaf
-    return strict(of_table(leaf.decode(), node[2]))
+    found = table_of(leaf, node[2])
+    return strict(of_table(leaf.decode(), node[2])) if found is None else found
+
+
+cdef list table_of(bytes leaf, tuple columns):
+    """The objects of a table that holds nothing but strings without escapes, whole numbers of at most 18 digits and
+    constants, without spaces; None for any other, also for one that is none."""
+    cdef const unsigned char* letters = leaf
+    cdef Py_ssize_t size = len(leaf), at = 1, begin, width = len(columns), number
+    cdef list found = []
+    cdef dict row
+    if size < 5 or letters[0] != 91:
+        return None
+    while letters[at] == 91:
+        row = {}
+        for number in range(width):
+            at += 1  # behind a bracket or a comma
+            begin = at
+            if at + 2 >= size:
+                return None
+            if letters[at] == 34:
+                at += 1
+                while at < size and letters[at] != 34 and letters[at] != 92 and letters[at] >= 32:
+                    at += 1
+                if at + 2 >= size or letters[at] != 34:
+                    return None
+                row[columns[number]] = PyUnicode_DecodeUTF8(<const char*>letters + begin + 1, at - begin - 1, NULL)
+                at += 1
+            else:
+                at = scalar_end(letters, at, size)
+                if at == begin or at + 1 >= size:
+                    return None
+                row[columns[number]] = number_value(PyBytes_FromStringAndSize(<const char*>letters + begin, at - begin), None)
+            if letters[at] != (44 if number + 1 < width else 93):
+                return None
+        found.append(row)
+        at += 1
+        if at + 1 == size:
+            return found if letters[at] == 93 else None
+        if at >= size or letters[at] != 44:
+            return None
+        at += 1
+    return None
 
 
 cdef bint is_plain(bytes leaf) noexcept:

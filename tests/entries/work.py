@@ -89,7 +89,13 @@ def _repeats() -> Any:
     core = _core("session.repeats")
     index = core.Index("so and so")
     chosen = index.choose({"nd": 9.0, "an": 5.0}, "\u3044", {}, {"an"}, len, 1.0)
-    found = index.count("so"), index.around("so", 2, 4), index.replace("so", "\u3042"), index.named(), chosen
+    found = (
+        index.count("so"),
+        index.around("so", 2, 4),
+        index.replace("so", "\u3042"),
+        index.named({"\u3042": "\u3044"}),
+        chosen,
+    )
     text, many = core.unhyphened("id 0f8fad5b-d9cb-469f-a165-70867728950e")
     expanded = core.Expander("\u3042-").expand(f"\u3042say\u3042 so, \u3042 {text}")
     return expanded, core.hyphened(text), many, found

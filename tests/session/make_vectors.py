@@ -66,6 +66,7 @@ def sessions(rnd: random.Random) -> Iterator[tuple[str, bool]]:
             yield plain_lines(given), True
             continue
         options = Options(every=rnd.choice((4, 200)), checks=rnd.random() < 0.8, prompt=rnd.random() < 0.5)
+        options = options._replace(aliases=rnd.random() < 0.6)
         yield composed(given, rnd.choice(((), ("id",))), options, Guess()), options.checks
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from importlib import import_module
-from itertools import product
+from itertools import pairwise, product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.conftest import BACKENDS
 from tests.session.material import sessions
 from turnwire._pure.session import times
 from turnwire._pure.session.fields import leaf_of, split
+from turnwire._pure.session.repeats import alphabet_of
 from turnwire._pure.session.values import Doubtful
 from turnwire.errors import DecodeError
 from turnwire.session import definitions
@@ -158,6 +159,18 @@ SIMPLE = (
     '{a:[1] b:["x" "y"] c:["x",1]}',
     "{a:1}}",
     "{a:" * 40 + "1" + "}" * 40,
+    "{act ASK b word}",
+    "{a? x b:1}",
+    "{a 5 b:⫻x/y:z c:a:b}",
+    "{a b:1}",
+    "{a {b:1}}",
+    '{a "x" b}',
+    "{t~:2026-01-07T00:38:41Z u:89e b:1e5x}",
+    "{a:[1,2.5,[true,null],[[]]] b:[01]}",
+    '{a:[["x",-1],["y",+1]]}',
+    "{é:ü ñ ö}",
+    "{a,b c}",
+    "{a\u2028:1}",
 )
 
 
@@ -198,6 +211,24 @@ def test_fields_of_json(fields: list[str], text: bool) -> None:
 STRINGS = st.sampled_from(
     (b'["a","b"]', b"-0", b"0", b"-12", b"[]", b"{}", b"1e5", b"[1]", b'["\xc3\xa9"]', b'["a\\n"]')
 ) | st.text(max_size=4)
+
+
+CELLS = st.sampled_from(
+    ('"x"', '""', '"é"', '"a\\n"', '"a', "0", "-0", "12", "-7", "01", "1.5", "9" * 19, "true", "null", "nul", "[]")
+)
+
+
+@given(
+    st.lists(st.lists(CELLS, max_size=3), max_size=3),
+    st.sampled_from((",", ", ")),
+    st.sampled_from(("", "]", ",", " ")),
+    st.integers(1, 3),
+)
+def test_tables(rows: list[list[str]], comma: str, end: str, width: int) -> None:
+    leaf = ("[" + ",".join(f"[{comma.join(row)}]" for row in rows) + "]")[: -1 if end == "," else None]
+    node = ("#", 0, ("a", "b", "c")[:width])
+    found = [result(core.built, node, [(leaf + end.strip(",")).encode()], inner_value) for core in both("values")]
+    assert repr(found[0]) == repr(found[1])
 
 
 @given(st.lists(STRINGS, min_size=2, max_size=2), st.integers(0, 4))
@@ -309,6 +340,21 @@ def test_runs_of_pieces(bodies: list[list[int]], weights: list[int]) -> None:
         assert found[0] == found[1] == sorted(found[0], reverse=True)
 
 
+SWAPPED = {"あ": "い", "い": "う", "う": "あ", "え": "ン"}
+
+
+@given(st.sampled_from("あаα"), st.text("abあいンяαω\0", max_size=20))
+def test_letters_side_by_side(first: str, text: str) -> None:
+    alphabet = alphabet_of(first)
+    assert alphabet is not None
+    found = [core.neighbours(text, alphabet.first, alphabet.last) for core in both("repeats")]
+    assert found[0] == found[1] and list(found[0]) == list(found[1])
+    assert sum(found[0].values()) == sum(
+        alphabet.first <= one <= alphabet.last and alphabet.first <= other <= alphabet.last
+        for one, other in pairwise(text)
+    )
+
+
 @given(
     st.text("ab\0é", max_size=80),
     st.dictionaries(st.text("abé", min_size=2, max_size=6), st.sampled_from((0.5, 1.0, 2.0, 3.0)), max_size=12),
@@ -327,7 +373,9 @@ def test_texts_are_chosen(text: str, savings: dict[str, float], seen: set[str], 
                 asked.append((part, index.around(part, 8, 4)))
                 return len(part) / 2
 
-            told.append((index.choose(savings, used, letters, seen, saving, 1.0), asked, index.named()))
+            told.append(
+                (index.choose(savings, used, letters, seen, saving, 1.0), asked, index.named({}), index.named(SWAPPED))
+            )
     assert told[0] == told[1] and told[2] == told[3]
     assert [list(each[0][0]) for each in told[::2]] == [list(each[0][0]) for each in told[1::2]]
 
@@ -363,7 +411,8 @@ def test_texts_are_counted_and_replaced(text: str, parts: list[str]) -> None:
         for part, alias in zip(parts[:9], "あいうえおかきくけ", strict=False):
             found.append(([index.count(each) for each in parts], index.around(part, 3, 4)))
             index.replace(part, alias)
-            found.append(index.named())
+            found.append(index.named({}))
+            found.append(index.named(SWAPPED))
         told.append(found)
         for call in (index.count, partial(index.around, places=1, letters=1), partial(index.replace, alias="あ")):
             with pytest.raises(ValueError):

@@ -26,14 +26,14 @@ from turnwire.session.repeats import Expander
 pytestmark = pytest.mark.once
 
 WORDS = {
-    **{"?": "? same", "+": "+ one more", "=": "=p last p", "^": "^ last + 1", "~": "~ n later", "#": "# table"},
-    **{"$": "$ JSON text", "b=a": "b=a{…} changed a", "-": "UUIDs without -.", "checks": "Ends are checks."},
+    **{"?": "? same", "+": "+ next", "=": "=p last p", "^": "^ last+1", "~": "~ n later", "#": "# table"},
+    **{"$": "$ JSON text", "b=a": "b=a{…} changed a", "-": "UUIDs without -.", "checks": "Ends: checks."},
 }
 
 
 def explained(text: str) -> set[str]:
     """What a text explains; of aliases the letter that it does it with."""
-    letter = re.search(r"(\S)x\1: \1 is x\.", text)
+    letter = re.search(r"(\S)x\1: \1=x\.", text)
     return {name for name, words in WORDS.items() if words in text} | ({letter[1]} if letter else set())
 
 
@@ -109,7 +109,7 @@ def test_aliases_are_explained_by_the_letter_that_the_text_has(alphabet: Any) ->
     later = [{"n": number, f"k{number}": "a long text that comes back  and another"} for number in range(8)]
     text = composed(items(events + later), (), Options(every=8), Guess())
     letter = alphabet.first
-    assert f" &{letter} " in text.split("\n")[0] and f"{letter}x{letter}: {letter} is x." in text.split("\n")[0]
+    assert f" &{letter} " in text.split("\n")[0] and f"{letter}x{letter}: {letter}=x." in text.split("\n")[0]
     assert session.prompt(text) == text.split("\n")[0][len(f"%1 &{letter} ") : -2] + "\n"
     assert explained(session.prompt(text)) & {each.first for each in ALPHABETS} == {letter}
 

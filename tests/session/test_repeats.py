@@ -15,7 +15,7 @@ from turnwire import session, tokens
 from turnwire.errors import DecodeError
 from turnwire.session.letters import arranged, pairs_of
 from turnwire.session.metering import Guess
-from turnwire.session.repeats import ALPHABETS, LONGEST, Expander, Shortener
+from turnwire.session.repeats import ALPHABETS, LONGEST, Expander, Shortener, neighbours
 
 pytestmark = pytest.mark.once
 
@@ -138,13 +138,13 @@ def test_pairs_are_one_token() -> None:
 
 @given(st.text(ALPHABETS[1].used[:9] + " |x", max_size=80), st.integers(9, 31))
 def test_each_alias_has_a_letter_of_its_own(text: str, many: int) -> None:
-    found = arranged(text, ALPHABETS[1], many)
+    found = arranged(neighbours(text, "а", "я"), ALPHABETS[1], many)
     assert list(found) == list(ALPHABETS[1].used[:many])
     assert len(set(found.values())) == many and set(found.values()) <= set(ALPHABETS[1].used)
 
 
 def test_neighbours_are_a_pair() -> None:
-    found = arranged("аб|аб|вг|ба", ALPHABETS[1], 4)
+    found = arranged({"аб": 2, "вг": 1, "ба": 1}, ALPHABETS[1], 4)
     worth = pairs_of(ALPHABETS[1]).after
     for one, other in ("аб", "вг"):
         assert found[other] in dict(worth[found[one]])

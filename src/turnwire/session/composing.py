@@ -28,15 +28,16 @@ def names() -> Iterator[str]:
 
 class Composer:
     """Makes the records of events. keys: paths that name the conversation. before: whether what is as in the last event
-    of the template may be left out.
+    of the template may be left out. derive: whether a template may be told by another.
 
     Attributes:
         used: what the definitions need explained, as ``howto`` takes it.
     """
 
-    def __init__(self, keys: tuple[str, ...], before: bool = True) -> None:
+    def __init__(self, keys: tuple[str, ...], before: bool = True, derive: bool = True) -> None:
         self.keys = keys
         self.before = before
+        self.derive = derive
         self.state = State()
         self.templates: dict[str, Template] = {}
         self.used: set[str] = set()
@@ -64,7 +65,7 @@ class Composer:
         line: its JSON text, which may be written instead where there is no name.
         """
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
-        bases = self._bases(template, leaves)
+        bases = self._bases(template, leaves) if self.derive else []
         others = [base for _, base in bases]
         texts, known = tell(self.state, template, others, leaves, self.before, definitions.told)
         prefix, text = "", definitions.written(template.draft, texts, definitions.key_of)

@@ -8,7 +8,6 @@ leaf of the template that it is derived from.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from turnwire._pure.session.drafts import REMOVED, Array, Given, Member, merged
 from turnwire._pure.session.fields import one_line
 from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 from turnwire.session import notation
+from turnwire.session.notation import cut, marked
 from turnwire.session.shapes import Items, Members, Node, Place
 
 if TYPE_CHECKING:
@@ -43,10 +43,6 @@ __all__ = [
     "written",
 ]
 
-_MARK = r"[?+~^-]|\$[0-9]?|=[^=!]*|#[^#!]*"
-_MARKED = re.compile(rf"(.*?)({_MARK})", re.DOTALL).fullmatch
-_ESCAPED = re.compile(rf"(.*)!({_MARK}|)", re.DOTALL).fullmatch
-
 
 class _Object(list[tuple[str, Any]]):
     pass
@@ -65,20 +61,6 @@ def _constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(
     parse_int=str.encode, parse_float=str.encode, parse_constant=_constant, object_pairs_hook=_pairs
 )
-
-
-def cut(key: str) -> tuple[str, str]:
-    """The name and the mark of a key in a definition."""
-    found = (_ESCAPED if "!" in key else _MARKED)(key)
-    if found is None:
-        return key, ""
-    return found[1], found[2]
-
-
-def marked(name: str, mark: str) -> str:
-    """The key of a name and a mark."""
-    key = name + mark
-    return key if "!" not in key and cut(key) == (name, mark) else f"{name}!{mark}"
 
 
 def read(text: str) -> list[Member]:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire._pure.session.fields import folded, one_line
@@ -109,7 +110,8 @@ def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, met
 
 
 def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> Draft:
-    """The events as bodies of records, without aliases."""
+    """The events as bodies of records, without aliases. Where these come later, no template is told by another: what
+    templates have in common is an alias, and that takes fewer tokens."""
     draft = Draft([], set())
     plan: Plan | None = None
     for start in range(0, len(given), options.every):
@@ -117,7 +119,8 @@ def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> 
         events = [item.event for item in block if item.event is not None]
         again = None if plan is None else plan.again(events)
         plan = Planner(events, keys, options.expectations()).plan() if again is None else again
-        draft.blocks.append(_block(block, plan, Composer(keys, before=options.before), draft.used))
+        composer = Composer(keys, before=options.before, derive=not options.aliases)
+        draft.blocks.append(_block(block, plan, composer, draft.used))
     return draft
 
 
@@ -245,20 +248,26 @@ def _writable(key: str) -> bool:
 def _keys(given: Sequence[Item], options: Options, meter: Meter) -> tuple[tuple[str, ...], Draft | None]:
     """The paths that tell conversations apart, tried on the first events: each that saves tokens. And the session by
     them where those are all events, else None."""
-    sample, plain = given[:TRIED], options._replace(aliases=False)
+    sample = given[:TRIED]
     paths = candidates([item.event for item in sample if item.event is not None])
     best: tuple[str, ...] = ()
     if not paths:
         return best, None
-    draft = _drafted(sample, best, plain)
-    least = meter.count(_finished(draft, best, plain, meter))
+    draft = _drafted(sample, best, options)
+    least = _size(draft, best, meter)
     for path in paths:
         keys = (*best, path)
-        tried = _drafted(sample, keys, plain)
-        size = meter.count(_finished(tried, keys, plain, meter))
+        tried = _drafted(sample, keys, options)
+        size = _size(tried, keys, meter)
         if size < least * WORTH:
             best, least, draft = keys, size, tried
     return best, draft if len(sample) == len(given) else None
+
+
+def _size(draft: Draft, keys: tuple[str, ...], meter: Meter) -> int:
+    """About the tokens of a session without aliases, a token for each check."""
+    lines = [header(keys, "", howto(draft.used)), *chain.from_iterable(draft.blocks)]
+    return meter.count("\n".join(lines)) + len(lines)
 
 
 def candidates(events: Sequence[Event]) -> list[str]:

@@ -6,23 +6,23 @@ from collections.abc import Collection
 
 HEADER = "%1"
 """How the first line begins: version 1 of the form."""
-_BEGIN = 'a={…} is an event; "a x|y" is one like it with x, y at its marks.'
+_BEGIN = "a={…}: event; a x|y: like it with x, y at marks."
 _PARTS = {
     "?": "? same",
-    "+": "+ one more",
+    "+": "+ next",
     "=": "=p last p",
-    "^": "^ last + 1",
+    "^": "^ last+1",
     "~": "~ n later",
     "#": "# table",
     "$": "$ JSON text",
     "b=a": "b=a{…} changed a",
 }
-ALIASES = "{0}x{0}: {0} is x."
+ALIASES = "{0}x{0}: {0}=x."
 """With the letter that stands for an alias."""
 LETTER = "あ"
 UUIDS = "UUIDs without -."
 ALL = (*_PARTS, "&", "-")
-_END = "Ends are checks."
+_END = "Ends: checks."
 
 
 def howto(parts: Collection[str] = ALL, checks: bool = True, letter: str = LETTER) -> str:

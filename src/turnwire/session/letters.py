@@ -6,10 +6,8 @@ they are given to those aliases that are neighbours most often.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import lru_cache
-from itertools import pairwise
 from operator import itemgetter
 
 from turnwire._pure.session.repeats import Alphabet
@@ -73,15 +71,15 @@ class Pairs:
 pairs_of = lru_cache(len(_PAIRS))(Pairs)
 
 
-def arranged(text: str, alphabet: Alphabet, many: int) -> dict[str, str]:
-    """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead."""
+def arranged(neighbours: dict[str, int], alphabet: Alphabet, many: int) -> dict[str, str]:
+    """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead.
+
+    neighbours: two of them, one behind the other, and how often they are.
+    """
     letters = alphabet.used[:many]
-    runs = re.sub(f"[^{alphabet.first}-{alphabet.last}]+", " ", text)
-    found = Counter(pairwise(runs))
-    neighbours = [(pair, times) for pair, times in found.items() if " " not in pair]
-    neighbours = sorted(neighbours, key=itemgetter(1), reverse=True)[:MOST_NEIGHBOURS]
-    arrangement = _Arrangement(neighbours, alphabet)
-    for pair, _ in neighbours:
+    most = sorted(neighbours.items(), key=itemgetter(1), reverse=True)[:MOST_NEIGHBOURS]
+    arrangement = _Arrangement(most, alphabet)
+    for pair, _ in most:
         arrangement.join(*pair)
     for letter in letters:
         arrangement.improve(letter)
@@ -96,13 +94,14 @@ class _Arrangement:
     letters that none has.
     """
 
-    def __init__(self, neighbours: list[tuple[tuple[str, str], int]], alphabet: Alphabet) -> None:
+    def __init__(self, neighbours: list[tuple[str, int]], alphabet: Alphabet) -> None:
         self.given: dict[str, str] = {}
         self.free = dict.fromkeys(alphabet.used)
         self._pairs = pairs_of(alphabet)
         self._following: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
         self._preceding: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-        for (one, other), times in neighbours:
+        for pair, times in neighbours:
+            one, other = pair[0], pair[1]
             if one != other:
                 self._following[one].append((other, times))
                 self._preceding[other].append((one, times))

@@ -25,7 +25,7 @@ MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""
 MEMBER = 4.0
 """What a member costs in a definition, beside its value."""
-TEMPLATE = 8.0
+TEMPLATE = 12.0
 """What a definition costs beside its members."""
 BAR = 0.5
 """What a field costs in a row though it is empty."""

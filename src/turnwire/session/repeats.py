@@ -18,10 +18,11 @@ from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.repeats import Expander, Index, runs, unhyphened
+    from turnwire._pure.session.repeats import Expander, Index, neighbours, runs, unhyphened
 else:
     _core = _backend.load("session.repeats")
-    Expander, Index, runs, unhyphened = _core.Expander, _core.Index, _core.runs, _core.unhyphened
+    Expander, Index = _core.Expander, _core.Index
+    neighbours, runs, unhyphened = _core.neighbours, _core.runs, _core.unhyphened
 
 __all__ = ["ALPHABETS", "LONGEST", "Alphabet", "Expander", "Shortener", "bare"]
 
@@ -33,7 +34,7 @@ SHORTEST = 2
 MOST_LOOKED = 12_000
 """Pieces of a block that are looked at."""
 MOST_CANDIDATES = 3_000
-MOST_PLACES, AROUND = 8, 12
+MOST_PLACES, AROUND = 6, 12
 """Where a text comes, that many times and with that many letters around it, what its alias saves is counted."""
 WORTH = 1.0
 """Tokens that an alias must save."""
@@ -71,18 +72,16 @@ class Shortener:
         if alphabet is None or joined.count("\0") >= len(bodies) or longest > LONGEST // 2:
             return "", bodies
         if self._savings is None:
-            texts = repeated(bodies, self._meter)
-            sizes = self._meter.count_many(texts)
-            self._savings = {text: size - 1.0 for text, size in zip(texts, sizes, strict=True)}
+            self._savings = repeated(bodies, self._meter)
         index = Index(joined)
         letters = self._letters.get(alphabet.first, {})
         chosen = self._chosen(index, dict(self._savings), alphabet, letters)
         if not chosen:
             return "", bodies
-        whole = index.named()
+        whole = index.named({})
         if not letters:
-            better = arranged(whole, alphabet, len(chosen))
-            whole = whole.translate({ord(letter): other for letter, other in better.items()})
+            better = arranged(neighbours(whole, alphabet.first, alphabet.last), alphabet, len(chosen))
+            whole = index.named(better)
             self._letters[alphabet.first] = dict(zip(chosen, better.values(), strict=True))
         self._savings = chosen
         self._seen = set(chosen)
@@ -115,8 +114,9 @@ def _free(text: str, alphabet: Alphabet) -> bool:
     return text.isascii() or not pattern(alphabet.first, alphabet.last).search(text)
 
 
-def repeated(bodies: Sequence[str], meter: Meter) -> list[str]:
-    """Texts that come more than once in the first bodies, those that may save most tokens."""
+def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
+    """Texts that come more than once in the first bodies, those that may save most tokens, and about how many an alias
+    saves each time: the tokens of their pieces but one."""
     ids: defaultdict[str, int] = defaultdict(count().__next__)
     flat: list[int] = []
     pieces: list[str] = []
@@ -128,10 +128,16 @@ def repeated(bodies: Sequence[str], meter: Meter) -> list[str]:
         pieces.append("")
         if len(flat) > MOST_LOOKED:
             break
-    best = runs(flat, meter.count_many(list(ids)), MOST_CANDIDATES)
+    weights = meter.count_many(list(ids))
+    best = runs(flat, weights, MOST_CANDIDATES)
     whole, places = "".join(pieces), list(accumulate(map(len, pieces), initial=0))
-    texts = [whole[places[start] : places[start + size]] for _, start, size in best]
-    return [text for text in texts if len(text) >= SHORTEST and _whole(text)]
+    tokens = list(accumulate([weights[number] if number >= 0 else 0 for number in flat], initial=0))
+    texts: dict[str, float] = {}
+    for _, start, size in best:
+        text = whole[places[start] : places[start + size]]
+        if len(text) >= SHORTEST and _whole(text):
+            texts.setdefault(text, tokens[start + size] - tokens[start] - 1.0)
+    return texts
 
 
 def _whole(text: str) -> bool:

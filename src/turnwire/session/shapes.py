@@ -41,7 +41,8 @@ class Shape:
     Attributes:
         root: the tree. paths: of each leaf, its keys and numbers with dots between them. places: path -> number of its
         leaf. columns: of each leaf that is a table. width: how many leaves there are. strings: whether JSON in strings
-        was opened. plain: whether its keys and its depth are far from the limits of strict JSON.
+        was opened. plain: whether its keys and its depth are far from the limits of strict JSON. forms: what
+        templates of this shape with the same marks have in common, by these and the paths of conversations.
     """
 
     def __init__(self, root: Members) -> None:
@@ -50,6 +51,7 @@ class Shape:
         self.columns: list[tuple[str, ...] | None] = []
         self.strings = False
         self.plain = True
+        self.forms: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
         self._pieces: list[Any] = []
         self._node = self._members(root, "", 0)
         self.width = len(self.paths)
@@ -62,6 +64,7 @@ class Shape:
             self.paths.append(path)
             self.columns.append(node.columns)
             self._pieces.append(node.number)
+            self.plain &= max(map(len, node.columns or ()), default=0) < LONGEST_KEY
             return node.number if node.columns is None else ("#", node.number, node.columns)
         if isinstance(node, Items):
             found = []

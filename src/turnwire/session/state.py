@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
@@ -47,6 +48,23 @@ def order_of(paths: list[str], keys: tuple[str, ...]) -> tuple[int | None, list[
     return key, numbers if key is None else [key, *(each for each in numbers if each != key)]
 
 
+class _Common:
+    """What templates of one shape with the same marks have in common; attributes as those of ``Template``."""
+
+    __slots__ = ("draft", "key", "open", "order", "parts", "spots")
+
+    def __init__(self, shape: Shape, marks: Sequence[str], keys: tuple[str, ...]) -> None:
+        self.key, self.order = order_of(shape.paths, keys)
+        self.open = [place for place, mark in enumerate(marks) if mark]
+        self.spots = {place: number for number, place in enumerate(self.open)}
+        self.parts = {mark[0] for mark, table in zip(marks, shape.columns, strict=True) if mark and table is None}
+        if any(shape.columns):
+            self.parts.add("#")
+        if shape.strings:
+            self.parts.add("$")
+        self.draft: Any = None
+
+
 class Template:
     """A shape and what is expected of its leaves.
 
@@ -55,31 +73,28 @@ class Template:
     field.
     """
 
-    __slots__ = ("_draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape", "spots")
+    __slots__ = ("_common", "key", "leaves", "marks", "number", "open", "order", "places", "shape", "spots")
 
     def __init__(self, number: int, shape: Shape, marks: list[str], leaves: list[Leaf], keys: tuple[str, ...]) -> None:
         self.number = number
         self.shape = shape
         self.marks = marks
         self.leaves = [expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, leaves, strict=True)]
-        self.key, self.order = order_of(shape.paths, keys)
-        self.open = [place for place, mark in enumerate(marks) if mark]
-        self.spots = {place: number for number, place in enumerate(self.open)}
+        known = (tuple(marks), keys)
+        common: _Common | None = shape.forms.get(known)
+        if common is None:
+            common = shape.forms[known] = _Common(shape, marks, keys)
+        self.key, self.order, self.open, self.spots = common.key, common.order, common.open, common.spots
         self.places = shape.places
-        self._draft: Any = None
+        self._common = common
 
     def parts(self) -> set[str]:
         """What its definition needs explained: its marks, tables, JSON in strings."""
-        found = {mark[0] for mark, table in zip(self.marks, self.shape.columns, strict=True) if mark and table is None}
-        if any(self.shape.columns):
-            found.add("#")
-        if self.shape.strings:
-            found.add("$")
-        return found
+        return self._common.parts
 
     @property
     def draft(self) -> Any:
         """The definition as later ones may change it."""
-        if self._draft is None:
-            self._draft = drafted(self.shape.root, self.marks, int)
-        return self._draft
+        if self._common.draft is None:
+            self._common.draft = drafted(self.shape.root, self.marks, int)
+        return self._common.draft

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 REMOVED = "-"
+_LITERALS = ("true", "false", "null")
 
 
 class Given(NamedTuple):
@@ -164,5 +165,13 @@ def written(draft: list[Member], texts: Sequence[str], key_of: Callable[[str, st
             text = "[" + ",".join([written(each, texts, key_of) for each in node.items]) + "]"
         else:
             text = "null"
-        parts.append(key_of(name, mark) if mark and text == "null" else f"{key_of(name, mark)}:{text}")
+        key = key_of(name, mark)
+        parts.append(key if mark and text == "null" else f"{key}{_between_them(key, mark, text)}{text}")
     return "{" + " ".join(parts) + "}"
+
+
+def _between_them(key: str, mark: str, text: str) -> str:
+    """What is between a key and its value: a space between two words, of which the first has no mark."""
+    first = text[0]
+    word = "a" <= first <= "z" or "A" <= first <= "Z" or first > "\u00a0"
+    return " " if not mark and word and key[0] != '"' and ":" not in text and text not in _LITERALS else ":"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -194,15 +195,25 @@ class Index:
             total += gain
         return found, total
 
-    def named(self) -> str:
-        """The text with its aliases, each named where it comes first: ``あxあ``, at the end of a body ``あx``."""
+    def named(self, letters: dict[str, str]) -> str:
+        """The text with its aliases, each named where it comes first: ``あxあ``, at the end of a body ``あx``.
+
+        letters: of aliases that are written as another one, that one.
+        """
         text, found, start = self._text, [], 0
         for at, part, alias in sorted((text.find(alias), part, alias) for part, alias in self._replaced):
             if at >= 0:
                 ends = text[at + 1 : at + 2] in ("", "\0")
                 found.append(text[start:at] + alias + part + ("" if ends else alias))
                 start = at + 1
-        return "".join([*found, text[start:]])
+        whole = "".join([*found, text[start:]])
+        return whole.translate({ord(alias): other for alias, other in letters.items()}) if letters else whole
+
+
+def neighbours(text: str, first: str, last: str) -> dict[str, int]:
+    """Two letters of an alphabet side by side in a text, and how often; in the order of the first of each."""
+    runs_of = re.findall(f"[{first}-{last}]{{2,}}", text)
+    return dict(Counter([run[at : at + 2] for run in runs_of for at in range(len(run) - 1)]))
 
 
 def gained(saving: float, times: int) -> float:
