@@ -113,7 +113,16 @@ def _rich_bar(total: int | None) -> Any:
     except ImportError:
         return None
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.fields[records]}"))
-    # Without a thread of its own: what is drawn is drawn by ``update``, and nothing after ``clear``.
-    bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True, auto_refresh=False)
+    # Without a thread of its own: what is drawn is drawn by ``update``, and nothing after ``clear``. Without its streams in
+    # place of ours: they write escapes as text where a bar is interrupted before it stands.
+    bar = Bar(
+        *columns,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
     bar.add_task("scan", total=total, records="")
     return bar

@@ -201,6 +201,25 @@ def test_an_interruption_within_the_clearing_leaves_the_cursor(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interruption_within_the_first_drawing_leaves_the_cursor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(self: Any) -> None:
+        raise KeyboardInterrupt
+
+    live = pytest.importorskip("rich.live")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(live.Live, "refresh", interrupted)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda self: True, raising=False)
+    before = sys.stdout, sys.stderr
+    assert program.run(["scan", str(REAL), "-o", str(tmp_path / "out.ndjson")]) == 130
+    assert (sys.stdout, sys.stderr) == before
+    said = capsys.readouterr().err
+    assert "\x1b[?25l" in said
+    assert said.endswith("turnwire: interrupted\n\r\x1b[K\x1b[?25h")
+
+
 @needs_posix
 def test_control_c_leaves_the_cursor(tmp_path: Path) -> None:
     """Interrupted once the bar is there: what is waited for is that state, never a time."""
