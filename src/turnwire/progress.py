@@ -113,7 +113,7 @@ def _rich_bar(total: int | None) -> Any:
     except ImportError:
         return None
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.fields[records]}"))
-    # Without a thread of its own: what is drawn is drawn by ``update``, and nothing after ``clear``. Without its streams in
+    # Without a thread of its own: what is drawn is drawn by ``update``, and nothing after ``clear``. Without streams in
     # place of ours: they write escapes as text where a bar is interrupted before it stands.
     bar = Bar(
         *columns,
