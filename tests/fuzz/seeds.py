@@ -3,24 +3,68 @@
 from __future__ import annotations
 
 import base64
+import random
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tests import vectors
+from tests.fuzz.mutation import alike, fields, other_value
 from tests.fuzz.targets import TARGETS, WIRES
+from tests.log.json_engines import RECORDS
+from tests.log.mixed_logs import NSLIP, damaged_log, good_log
 
 CORPUS = Path(__file__).parent / "corpus"
-CHOOSING = ("scan", "stream", "cuts")
+CHOOSING = ("scan", "stream", "cuts", "session", "arrow", "tables", "sections", "records")
 """Targets whose first four bytes choose among options."""
+LONGEST = 4096
+CHEAP = ("decode", "space", "csp-", "write", "lines", "many", "heads", "tables", "records", "sections")
+"""What is in the names of targets of which an input costs a tenth of a millisecond; of others it costs one to ten."""
+OF_LOGS = ("stream", "salvage", "lines", "arrow", "cuts", "conform", "heads", "ledger", "tables-csp", "views")
 SIGNS = (
     *(b"@a", b"|f", b"|c", b"|S", b"|d", b"|T", b"|g", b'|t"', b'"#', b"#", b"\\", b'\\"', b"\\u00e9"),
     *(b"CSP/1\n", b"<<<\n", b">>>\n", b"\n\n", b"\r\n", b"```\n", b"```csp\n", b"\xe2\xab\xbb", b"\xef\xbb\xbf"),
     *(b"{", b"}", b"[", b"]", b",", b":", b'{"', b'":"', b'","', b"null", b"true", b"1e400", b"-0", b"\xe2", b"\0"),
     *(b"\\ud83d\\ude00", b"\xf0\x9f\x98\x80", b"\x80", b"\xed\xa0", b"2026-01-15T10:00:00Z", b".5+02:00", b"INFO "),
-    *(b'{"log":"', b'\\n","stream":"stdout"}'),
+    *(b'{"log":"', b'\\n","stream":"stdout"}', b"CSP/1", b"csp ", b" MODE;", b"> ", b"- ", b"~~~\n", b"\r"),
+    *(
+        b"sk-",
+        b"ghp_",
+        b"gho_",
+        b"_pat_",
+        b"github_pat_",
+        b"xoxb-",
+        b"eyJ",
+        b".eyJ",
+        b"AIza",
+        b"AKIA",
+        b"Bearer ",
+        b"Basic ",
+    ),
+    *(
+        b"-----BEGIN PRIVATE KEY-----",
+        b"api_key",
+        b"apiKey",
+        b"token",
+        b"pwd",
+        b"password",
+        b"secret",
+        b"credential",
+        b"Auth",
+    ),
+    *(
+        b"__REALTIME_TIMESTAMP",
+        b"1767225600000000",
+        b"MESSAGE",
+        b'"MESSAGE":[123,34]',
+        b'\\"MESSAGE\\":[',
+        b'"time":"',
+        b'"log"',
+    ),
+    *(b"\\u0043SP/1", b"\\u002f", b"\\u0031", b" stdout P ", b" stderr F ", b" stdout P:x "),
 )
 
 
@@ -28,14 +72,60 @@ def seeds(target: str) -> list[bytes]:
     """Inputs of a target to begin with."""
     texts = [
         text.encode("utf-8", "surrogatepass")
-        for wire in WIRES
+        for wire in (("session",) if target == "session" else WIRES)
         for case in vectors.load(wire)
         for text in (case.get("wire"), case.get("text"))
         if isinstance(text, str) and len(text) < 4000
     ]
+    if target != "session":
+        texts += [record for records in RECORDS.values() for record in records] + NSLIP[::20]
+    if target in OF_LOGS or target.startswith("scan"):
+        texts += logs()
     if target.startswith(CHOOSING):
-        texts = [bytes((255, number % 3, 0, 0)) + text for number, text in enumerate(texts)]
+        texts = [bytes((255, number % 3, number % 7, number % 5)) + text for number, text in enumerate(texts)]
     return texts + kept(target)
+
+
+@cache
+def logs() -> list[bytes]:
+    """Logs of all wires, with and without damage."""
+    chance = random.Random("logs")
+    found = [make(chance) for make in (lambda one: good_log(one)[0], damaged_log) for _ in range(40)]
+    objects = [record for records in RECORDS.values() for record in records if b"\n" not in record]
+    for record in (*objects, *NSLIP[::30]):  # one sender, whose messages are alike, good or refused for the same fault
+        for change in (alike, _refused, _unusual):
+            found.append(change(record, chance)[:LONGEST])
+    return found
+
+
+def _refused(record: bytes, chance: random.Random) -> bytes:
+    lines = [other_value(record, [record], [b"type", b"id"], chance).replace(b"\n", b" ") for _ in range(4)]
+    return b"\n".join(alike(line, chance) for line in lines)
+
+
+def _unusual(record: bytes, chance: random.Random) -> bytes:
+    return b"\n".join(fields(record, [record], [], chance) for _ in range(30))
+
+
+def is_cheap(target: str) -> bool:
+    """Whether many inputs of a target can be tried."""
+    return any(part in target for part in CHEAP)
+
+
+def pool(target: str) -> list[bytes]:
+    """What mutants of a target are made of: its seeds, those that its own wire names more often than others."""
+    found = seeds(target)
+    own = [wire for wire in WIRES if wire in target or (wire == "kick" and ("space" in target or target == "sections"))]
+    of_own = {
+        case.get("wire") or case.get("text")
+        for wire in own
+        for case in vectors.load(wire)
+        if case["id"] and "reason" not in case
+    }
+    skip = 4 if target.startswith(CHOOSING) else 0
+    of_own |= {record.decode() for wire in own for record in (NSLIP if wire == "nslip" else RECORDS.get(wire, ()))}
+    near = [one for one in found if one[skip:].decode("utf-8", "replace") in of_own]
+    return found + 3 * near
 
 
 def kept(target: str) -> list[bytes]:
@@ -79,4 +169,4 @@ def dictionary() -> str:
     return "".join('"{}"\n'.format("".join(f"\\x{byte:02x}" for byte in word)) for word in words())
 
 
-__all__ = ["TARGETS", "dictionary", "keep", "kept", "seeds", "words"]
+__all__ = ["TARGETS", "dictionary", "is_cheap", "keep", "kept", "pool", "seeds", "words"]

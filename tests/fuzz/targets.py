@@ -11,16 +11,17 @@ import math
 from collections.abc import Callable, Iterator
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from tests.fuzz.inner import INNER, choose
 from tests.log.ways import counted, rows_of
 
 Target = Callable[[ModuleType, bytes], Any]
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")
-LEVELS = ("scalar", "avx2", "avx512")
 
 
 def shown(value: Any) -> Any:
@@ -73,9 +74,7 @@ def _choices(data: bytes) -> tuple[list[int], bytes]:
 def _scan(wire: str | None) -> Target:
     def run(package: ModuleType, data: bytes) -> Any:
         (size, level, keep, fences), data = _choices(data)
-        if package.backend == "native":
-            for name in ("nslip.scan", "json.lines"):
-                import_module(f"turnwire._native.{name}").choose_simd(LEVELS[level % 3])
+        choose(package, level)
         found = package.scan(
             data,
             wire=wire,
@@ -128,6 +127,7 @@ def _csp(mode: str) -> Target:
 
 def _space(mode: str) -> Target:
     def run(package: ModuleType, data: bytes) -> Any:
+        choose(package, len(data))
         space = package.kick.parse_space(data, mode=mode)
         sections = [(shown(one), one.span, one.raw) for one in space.sections]
         return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
@@ -137,6 +137,7 @@ def _space(mode: str) -> Target:
 
 def _salvage(package: ModuleType, data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
+    choose(package, len(data))
     return (
         outcome(lambda: package.sstp.salvage(text), package),
         outcome(lambda: package.kick.salvage_space(text), package),
@@ -190,9 +191,39 @@ def _many(package: ModuleType, data: bytes) -> Any:
 
 
 def _cuts(package: ModuleType, data: bytes) -> Any:
-    (every, size, limit, _), data = _choices(data)
+    (every, size, limit, level), data = _choices(data)
+    choose(package, level)
     pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
     return list(package.wires()["csp"].cuts(pieces, 1 + every, limit=8 + limit * 16))
+
+
+def _conform(package: ModuleType, data: bytes) -> Any:
+    """What the checklist of each wire says of a log."""
+    return [outcome(lambda wire=wire: repr(getattr(package, wire).conformance(data)), package) for wire in WIRES]
+
+
+def _session(package: ModuleType, data: bytes) -> Any:
+    """Text of a session as events, whole and what can be saved of it; the events as text again."""
+    (strict, sealed, *_), data = _choices(data)
+    session, text = import_module("turnwire.session"), data.decode("utf-8", "replace")
+    read = outcome(lambda: session.decode(text, strict=bool(strict & 1), sealed=bool(sealed & 1)), package)
+    return read, outcome(lambda: session.salvage(text), package), outcome(lambda: _packed(session, text), package)
+
+
+def _packed(session: ModuleType, text: str) -> str:
+    lines = [line for line in text.split("\n") if line.startswith(("{", "["))][:20]
+    found = session.decode("\n".join(lines)) if lines else session.salvage(text).events
+    return str(session.encode(found, tokenizer=None))
+
+
+def _arrow(package: ModuleType, data: bytes) -> Any:
+    """What others read of the columns of a scan and of its rejects."""
+    import pyarrow as pa
+
+    (wire, keep, *_), data = _choices(data)
+    found = package.scan(data, wire=(*WIRES, None)[wire % 6], unknown="keep" if keep & 1 else "error")
+    rows = [shown(pa.record_batch(batch).to_pylist()) for batch in found]
+    return rows, shown(pa.table(found.rejects).drop_columns("file").to_pylist())
 
 
 TARGETS: dict[str, Target] = {
@@ -210,6 +241,10 @@ TARGETS: dict[str, Target] = {
     "lines": _lines,
     "nslip-many": _many,
     "cuts": _cuts,
+    "conform": _conform,
+    "session": _session,
+    **INNER,
+    **({"arrow": _arrow} if find_spec("pyarrow") else {}),
 }
 """The targets by name."""
 

@@ -11,8 +11,9 @@ import pytest
 
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
+from tests.fuzz.inner import LEVELLED
 from tests.fuzz.mutation import mutated
-from tests.fuzz.seeds import dictionary, kept, seeds, words
+from tests.fuzz.seeds import dictionary, is_cheap, kept, pool, seeds, words
 from tests.fuzz.several import forked, told
 from tests.fuzz.targets import TARGETS, differs
 
@@ -29,19 +30,20 @@ def cores() -> tuple[Core, Core]:
 def simd(cores: tuple[Core, Core]) -> Iterator[None]:
     """Targets choose among the SIMD code: afterwards it is the best again."""
     yield
-    for name in ("nslip.scan", "json.lines"):
+    for name in LEVELLED:
         core = cores[0].modules[f"turnwire._native.{name}"]
         core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
 def _mutants(name: str, number: int) -> Iterator[bytes]:
-    chance, pool, known = random.Random(name), seeds(name), words()
-    return (mutated(pool, known, chance)[:2048] for _ in range(number))
+    chance, texts, known = random.Random(name), pool(name), words()
+    return (mutated(texts, known, chance)[:2048] for _ in range(number))
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
-    for data in (*kept(name), *seeds(name)[::9], *_mutants(name, FEW)):
+    step, number = (1, 10 * FEW) if is_cheap(name) else (9, FEW)
+    for data in (*kept(name), *seeds(name)[::step], *_mutants(name, number)):
         assert differs(TARGETS[name], data, *cores) is None, data
 
 

@@ -1,0 +1,51 @@
+"""Both cores say the same of every single edit of messages of the usual form, alone and in one log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.fuzz.cores import Core
+from tests.fuzz.edits import MESSAGES, edits, log
+from tests.fuzz.inner import LEVELLED
+from tests.fuzz.targets import TARGETS, differs
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
+CASES = [(wire, text.encode()) for wire, texts in MESSAGES.items() for text in texts]
+OWN = {"csp": ("csp-lenient",)}
+WHOLE = b"\xff%c\0\0"
+"""How a target of scans is told to take one block, and the code of a level."""
+
+
+@pytest.fixture(scope="module")
+def cores() -> Iterator[tuple[Core, Core]]:
+    native = Core("native")
+    yield native, Core("pure")
+    for name in LEVELLED:
+        core = native.modules[f"turnwire._native.{name}"]
+        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("wire", "text"), CASES)
+def test_the_message_is_good(wire: str, text: bytes, cores: tuple[Core, Core]) -> None:
+    package = cores[0].package
+    assert package.encode(package.decode(text, wire))
+
+
+@pytest.mark.parametrize(("wire", "text"), CASES)
+def test_each_edit_alone(wire: str, text: bytes, cores: tuple[Core, Core]) -> None:
+    for name in (f"decode-{wire}", *OWN.get(wire, ())):
+        for data in edits(text):
+            assert differs(TARGETS[name], data, *cores) is None, data
+
+
+@pytest.mark.parametrize(("wire", "text"), CASES)
+def test_all_of_them_in_one_log(wire: str, text: bytes, cores: tuple[Core, Core]) -> None:
+    data, scan = log(text, wire), TARGETS[f"scan-{wire}"]
+    with cores[1].active() as package:
+        expected = scan(package, WHOLE % 0 + data)
+    for level in range(3):
+        with cores[0].active() as package:
+            assert scan(package, WHOLE % level + data) == expected
