@@ -1,6 +1,6 @@
 """Plants faults in the native code, one after the other, and sees whether the suite finds them: `make plant`.
 
-    python -m tests.planting [--number 60] [--seed 1] [--only nslip]
+    python -m tests.planting [--number 60] [--seed 1] [--only nslip] [--whole]
 
 Works in a tree of its own, ``build/planted``, with the code for AVX-512 emulated, so that a fault there counts as one.
 The tests that will be asked run first without a fault: one that fails then would find every fault.
@@ -8,14 +8,17 @@ Only the modules that a header is part of are compiled anew, and the tests neare
 ends with the first that fails, and a test that does not end by the CPU time it took, whatever else the machine does.
 Prints a line for each fault with its CPU time, and lists the survivors; fails where fewer than 95 % are found. A fault
 with which the compiler makes the same code as without (it is in what this processor does not compile) does not count. A
-survivor is to be judged: a test is missing, or nothing that can be seen has changed (a shortcut taken less often), and
-then it is kept with the reason in ``judged.py``, is not planted again and does not count. ``--number 9999 --only
-log_time.h:61`` plants all that can be changed in a line.
+survivor is hunted with inputs of `make fuzz` (``hunting.py``): where one tells it from the code without a fault, a test
+is missing. The others are to be judged: a test is missing, or nothing that can be seen has changed (a shortcut taken
+less often), and then it is kept with the reason in ``judged.py``, is not planted again and does not count.
+``--number 9999 --only log_time.h:61`` plants all that can be changed in a line; ``--whole`` asks what else of the suite
+runs the code, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import filecmp
 import os
 import resource
@@ -27,6 +30,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.emulated import build
+from tests.planting import hunting
 from tests.planting.faults import NATIVE, ROOT, Fault, drawn
 from tests.planting.judged import SAME
 
@@ -91,6 +95,29 @@ TESTS = {
 """The part of the suite that is asked first, by the folder of the header, what compares the cores in front."""
 LAST = ("tests/fuzz", "tests/log/test_json_scan.py", "tests/log/test_mixed.py", "tests/log/test_metamorphic.py")
 """What is asked where none of these has failed."""
+WHOLE = {
+    "nslip": ("tests/nslip", "tests/log"),
+    "json": ("tests/json_text", "tests/sstp", "tests/sap", "tests/kick", "tests/log"),
+    "csp": ("tests/csp", "tests/log"),
+    "space": ("tests/kick", "tests/log"),
+    "log": ("tests/log", "tests/finding"),
+    "session": ("tests/session",),
+    "common": ("tests/ledger", "tests/json_text", "tests/kick", "tests/log"),
+}
+"""What is asked with --whole where that has not failed, either: the folders of the suite that run the code of one of
+ours. They take minutes of CPU time."""
+ENOUGH = 1800
+"""CPU seconds of one run of those."""
+FIRST = {
+    "nslip": "nslip,scan-all",
+    "json": "sstp,sap,kick,write,scan-all",
+    "csp": "csp,cuts",
+    "space": "space,sections,kick",
+    "log": "heads,lines,views,arrow",
+    "session": "session",
+    "common": "ledger,decode",
+}
+"""The targets of fuzzing that are hunted in first."""
 
 
 @cache
@@ -110,8 +137,27 @@ def touched(header: str) -> list[str]:
 SAME_CODE = "the same code"
 
 
-def tried(fault: Fault) -> str:
-    """What found the fault: a test, the compiler or the clock; "" where nothing did, SAME_CODE where it changes no
+HUNTED = "by fuzzing alone: "
+"""What begins the finder of a fault that no test found: an input tells it from the code without, so it changes what is
+seen, and that input belongs into tests/fuzz/corpus."""
+
+
+def hunted(first: str) -> str:
+    """The first input that tells the core with the fault from the one without, with HUNTED in front; "" for none."""
+    command = [sys.executable, "-m", "tests.planting.hunting", "--ask", str(FOLDER / "inputs"), "--first", first]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, preexec_fn=_bounded
+    )
+    if done.returncode == 0:
+        return ""
+    if done.stdout:
+        return HUNTED + done.stdout.strip()[:2000]
+    name, data = hunting.crashed(FOLDER / "inputs.now")
+    return f"{HUNTED}{name} {base64.b64encode(data).decode()[:2000]} ends the process with {done.returncode}"
+
+
+def tried(fault: Fault, whole_suite: bool) -> str:
+    """What found the fault: a test, the compiler, the clock or an input; "" for nothing, SAME_CODE where it changes no
     code."""
     place = FOLDER / fault.header
     whole = place.read_text("utf-8")
@@ -128,7 +174,13 @@ def tried(fault: Fault) -> str:
             build.compile_one(name, FOLDER)
         if _same_files(native, kept):
             return SAME_CODE
-        return asked(nearest(fault.header)) or asked(LAST)
+        folder = Path(fault.header).parts[1]
+        return (
+            asked(nearest(fault.header))
+            or asked(LAST)
+            or (asked(WHOLE[folder], ENOUGH) if whole_suite else "")
+            or hunted(FIRST[folder])
+        )
     except subprocess.CalledProcessError:
         return "the compiler"
     finally:
@@ -155,20 +207,29 @@ def nearest(header: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for folder in dict.fromkeys(folders) for name in TESTS.get(folder, ())))
 
 
-def asked(tests: tuple[str, ...]) -> str:
-    """The first test of these that fails, "" for none."""
-    environment = {**os.environ, "PYTHONPATH": str(FOLDER / "site"), "TURNWIRE_PURE": "0", "HYPOTHESIS_PROFILE": "ci"}
+def environment() -> dict[str, str]:
+    """That of a process which runs the tree of ours."""
+    path = os.pathsep.join([str(FOLDER / "site"), str(ROOT)])
+    return {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0", "HYPOTHESIS_PROFILE": "ci"}
+
+
+def _bounded(most: int = MOST) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+
+
+def asked(tests: tuple[str, ...], most: int = MOST) -> str:
+    """The first test of these that fails within so many CPU seconds, "" for none."""
     options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-m", "not packaging and not soak"]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=ROOT,
-            env=environment,
+            env=environment(),
             capture_output=True,
             text=True,
             check=False,
-            timeout=WAITING,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST, MOST + 5)),
+            timeout=WAITING * most // MOST,
+            preexec_fn=lambda: _bounded(most),
         )
     except subprocess.TimeoutExpired:
         return "a test does not end"
@@ -182,11 +243,13 @@ def asked(tests: tuple[str, ...]) -> str:
     return failed[0].split(" - ")[0] if failed else f"the process ended with {done.returncode}"
 
 
-def failing(faults: list[Fault]) -> list[str]:
+def failing(faults: list[Fault], whole_suite: bool) -> list[str]:
     """What fails, of all that will be asked, before anything is planted."""
     folders = {name for fault in faults for name in nearest(fault.header)}
     groups = [*(tuple(name for name in tests if name in folders) for tests in TESTS.values()), LAST]
-    return [finder for tests in dict.fromkeys(groups) if tests and (finder := asked(tests))]
+    found = [finder for tests in dict.fromkeys(groups) if tests and (finder := asked(tests))]
+    more = {WHOLE[Path(fault.header).parts[1]] for fault in faults} if whole_suite else set()
+    return found + [finder for tests in sorted(more) if (finder := asked(tests, ENOUGH))]
 
 
 def spent() -> float:
@@ -200,6 +263,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--number", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--whole", action="store_true", help="ask all folders of tests about what the nearest do not find"
+    )
     parser.add_argument("--only", default="", help="faults whose file, line and text have this in them")
     options = parser.parse_args()
     build.build(FOLDER)
@@ -208,16 +274,27 @@ def main() -> int:
     for fault in judged:
         print(f"changes nothing: {fault}: {SAME[fault.header, fault.row]}")
     faults = [fault for fault in faults if fault not in judged]
-    if found := failing(faults):
+    if found := failing(faults, options.whole):
         print("without a fault this fails:", *found, sep="\n", file=sys.stderr)
         return 2
+    command = [
+        sys.executable,
+        "-m",
+        "tests.planting.hunting",
+        "--make",
+        str(FOLDER / "inputs"),
+        "--seed",
+        str(options.seed),
+    ]
+    subprocess.run(command, cwd=ROOT, env=environment(), check=True)
     survivors, same = [], 0
     for number, fault in enumerate(faults, 1):
-        before, finder = spent(), tried(fault)
+        before, finder = spent(), tried(fault, options.whole)
         same += finder == SAME_CODE
-        state = "        " if finder == SAME_CODE else "found   " if finder else "SURVIVED"
+        alive = not finder or finder.startswith(HUNTED)
+        state = "        " if finder == SAME_CODE else "SURVIVED" if alive else "found   "
         print(f"{number:3} of {len(faults)}  {state} {spent() - before:4.0f} s  {fault}  {finder}", flush=True)
-        if not finder:
+        if alive:
             survivors.append(fault)
     count = len(faults) - same
     share = 1 - len(survivors) / max(1, count)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
-from tests.planting.__main__ import LAST, TESTS, nearest, touched
+from tests.fuzz.targets import TARGETS
+from tests.planting import hunting
+from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.faults import NATIVE, ROOT, drawn, possible
 from tests.planting.judged import SAME
 
@@ -37,7 +40,11 @@ def test_words_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_asked_is_there() -> None:
     assert {path.name for path in NATIVE.iterdir() if any(path.glob("*.h"))} == set(TESTS)
-    assert [name for tests in (*TESTS.values(), LAST) for name in tests if not (ROOT / name).exists()] == []
+    assert set(WHOLE) == set(FIRST) == set(TESTS)
+    assert all(any(word in name for name in TARGETS) for words in FIRST.values() for word in words.split(","))
+    assert [
+        name for tests in (*TESTS.values(), *WHOLE.values(), LAST) for name in tests if not (ROOT / name).exists()
+    ] == []
 
 
 def test_what_is_judged_is_a_fault_of_the_code_as_it_is() -> None:
@@ -50,3 +57,15 @@ def test_the_tests_of_all_modules_of_a_header_are_asked() -> None:
     asked = nearest("_native/common/utf8.h")
     of_modules = {test for folder in ("common", "json", "nslip", "space") for test in TESTS[folder]}
     assert of_modules == set(asked) and len(of_modules) == len(asked)
+
+
+def test_an_input_tells_another_core_from_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "inputs"
+    asked = [("write", b'{"a":1}'), ("base62", b"Zz"), ("write", b"[1,2]")]
+    found = {name: [(name, data, hunting.said(name, data)) for one, data in asked if one == name] for name, _ in asked}
+    place.write_bytes(pickle.dumps(found))
+    assert hunting.ask(place, ("base",), tmp_path / "now") is None
+    assert [one[0] for one in hunting.ordered(found, ("base",))] == ["base62", "write", "write"]
+    monkeypatch.setitem(hunting.TARGETS, "write", lambda package, data: data.replace(b"2", b"3"))
+    assert hunting.ask(place, ("base",), tmp_path / "now") == ("write", b'{"a":1}')
+    assert hunting.crashed(tmp_path / "now") == ("write", b'{"a":1}')
