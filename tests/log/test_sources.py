@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -195,6 +196,22 @@ def test_a_file_that_grows_or_shrinks(tmp_path: Path) -> None:
     os.truncate(path, 3 * len(GOOD) + 4)
     list(batches)
     assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="there is no such signal here")
+def test_a_borrowed_file_that_shrinks_ends_the_process(tmp_path: Path) -> None:
+    """As the documents say; without borrow= it is read, and what is gone is not missed."""
+    path = tmp_path / "a.log"
+    code = (
+        "import os, turnwire\n"
+        f"batches = iter(turnwire.scan({str(path)!r}, wire='nslip', borrow={{}}, batch_bytes=1 << 16, threads=1))\n"
+        f"next(batches); os.truncate({str(path)!r}, 100)\n"
+        "print(sum(map(len, batches)))"
+    )
+    for borrow, ended in ((False, 0), (True, -signal.SIGBUS)):
+        path.write_bytes((GOOD + b"\n") * 40_000)
+        done = subprocess.run([sys.executable, "-c", code.format(borrow)], capture_output=True, check=False)
+        assert done.returncode == ended, done.stderr
 
 
 @pytest.mark.parametrize("borrow", [False, True])
