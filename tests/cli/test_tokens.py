@@ -172,7 +172,10 @@ def test_a_format_that_is_not_installed_keeps_its_row(good: Path, monkeypatch: p
     _, compared = turnwire("tokens", good, "--wire", "nslip", "--compare", "--json").records
     (toon,) = [each for each in compared["comparison"]["rows"] if each["format"] == "toon"]
     assert (toon["alone"], toon["together"], toon["round_trip"]) == (None, None, None)
-    assert "turnwire[formats]" in toon["note"]
+    shown = turnwire("tokens", good, "--wire", "nslip", "--compare").out.decode()
+    assert "\ntoon\n" in shown, "the table has the row"
+    assert f"\ntoon: {toon['note']}\n" in shown, "what to install is not cut"
+    assert toon["note"].endswith("pip install 'turnwire[formats]'")
 
 
 def test_a_conversation_that_no_message_has_takes_no_column() -> None:

@@ -168,7 +168,7 @@ def _place(row: dict[str, Any]) -> str:
     return f"{inputs.shown(row['file'])}:{row['line']}"
 
 
-COMPARED = ("format", "alone", "ratio", "together", "ratio together", "bytes", "carries all", "dropped", "note")
+COMPARED = ("format", "alone", "ratio", "together", "ratio together", "bytes", "carries all", "dropped")
 
 
 def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dict[str, Any], advised: bool) -> None:
@@ -195,6 +195,7 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
             f"alone: {one.sampled:,} of {messages}, each a text of its own",
             f"together: the first {counted(one.first, 'message')} as one text, with what explains it",
+            *(printable(f"{row.format}: {row.note}") for row in one.rows if row.note),  # a table would cut it
         ]
         if not advised:
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
@@ -207,7 +208,7 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
 def _compared(mean: Mean) -> tuple[Any, ...]:
     carries = {True: "yes", False: "no", None: None}[mean.round_trip]
     figures = mean.alone, mean.ratio, mean.together, mean.ratio_together, mean.bytes
-    return (mean.format, *figures, carries, ", ".join(mean.dropped), mean.note)
+    return (mean.format, *figures, carries, ", ".join(mean.dropped))
 
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
