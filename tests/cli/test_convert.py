@@ -161,7 +161,7 @@ def test_nothing_to_convert_is_told(tmp_path: Path) -> None:
         ([prose], ("--quiet",), ""),
     ):
         done = run("convert", *files, "--to", "sap", *more)
-        assert (done.code, done.out, done.err) == (0, b"", said)
+        assert (done.code, done.out, done.err) == (4, b"", said)
     said = f"{nslip}: there is no csp message here\n"
     said += f"{nslip}: there are records of other wires: nslip 1 (without --from: all)\n"
     assert run("convert", nslip, "--from", "csp", "--to", "sap").err == said

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
 from turnwire import session
+from turnwire.cli import main
 
 pytestmark = pytest.mark.once
 pytest.importorskip("splintr")
@@ -158,3 +159,16 @@ def test_nothing_to_pack_is_told(tmp_path: Path) -> None:
         assert (done.code, done.out, done.err) == (4, b"", f"{file}: there is no message here\n{more}")
     file.write_bytes(b"\n")
     assert turnwire("session", "pack", "--events", file).err == f"{file}: there is no event here\n"
+
+
+def test_a_fault_of_the_encoder_is_not_told_as_misuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no option is to blame for keeps its own words: a ValueError of the encoder ends in a traceback."""
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(b'{"a":1}\n')
+
+    def broken(*_: object, **__: object) -> str:
+        raise ValueError("a fault")
+
+    monkeypatch.setattr("turnwire.session.encode", broken)
+    with pytest.raises(ValueError, match="a fault"):
+        main(["session", "pack", "--events", str(log)])

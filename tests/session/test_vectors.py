@@ -52,3 +52,23 @@ def test_damaged_ones() -> None:
             with pytest.raises(DecodeError) as caught:
                 session.decode(vector["text"])
             assert (caught.value.reason, caught.value.line) == (vector["reason"], vector["line"]), vector["id"]
+
+
+def test_what_the_page_says_of_headers_and_distances() -> None:
+    """By hand, without checks: a header over lines, nothing told under ``~``, values behind a space."""
+    for text, events in (
+        ("%1 a word\n and more\n={a:1}\n.1\n", [{"a": 1}]),
+        ('%1 @i\n d\na={"i\n d":1 b+:5}\na 2\n.2\n', [{"i\nd": 1, "b": 5}, {"i\nd": 1, "b": 2}]),
+        ("%1\na={n~:5}\n={n~}\n.2\n", [{"n": 5}, {"n": 5}]),
+        ("%1\n={act ASK n:1 at:12:30 é⫻ 007}\n.1\n", [{"act": "ASK", "n": 1, "at": "12:30", "é⫻": "007"}]),
+        ("%1\n={a,b x}\n.1\n", [{"a": None, "b": "x"}]),
+    ):
+        assert session.decode(text, sealed=False) == events
+    for text in (
+        "%1\n x\n={a:1}\n.1\n",
+        "%1\na={t~:2026-01-01T00:00:00Z}\n={t~}\n.2\n",
+        "%1\n={a b:1}\n.1\n",
+        "%1\n={a {b:1}}\n.1\n",
+    ):
+        with pytest.raises(DecodeError):
+            session.decode(text, sealed=False)

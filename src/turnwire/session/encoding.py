@@ -212,9 +212,7 @@ def encode(
     if key is None:
         keys, draft = _keys(given, chosen, meter)
     else:
-        keys = (key,) if isinstance(key, str) else tuple(key)
-        if any(not _writable(each) for each in keys):
-            raise ValueError("a path has no white space in it")
+        keys = paths_of(key)
     text = _finished(_drafted(given, keys, chosen) if draft is None else draft, keys, chosen, meter)
     return text if _fewer(text, plain, meter) else plain
 
@@ -239,6 +237,14 @@ def checked(options: Mapping[str, Any]) -> Options:
     chosen = Options(**options)
     expect_number(chosen.every, "every", 1)
     return chosen
+
+
+def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
+    """The paths that name the conversation, as ``encode`` takes them. Raises ValueError for one with white space."""
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    if not all(map(_writable, keys)):
+        raise ValueError("a path has no white space in it")
+    return keys
 
 
 def _writable(key: str) -> bool:

@@ -16,7 +16,7 @@ from turnwire import registry
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, OPEN, in_options
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
 from turnwire.cli.output import Output, complain, shown_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
@@ -75,7 +75,7 @@ def command(
     from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
     missing field is named. All FILES are one history: answers go to who asked, clocks and turns are counted anew, and
     what the checklist of the wire would find wrong is refused. Exits with 1 when a record could not be read or
-    converted, with 5 when something is unfinished that its source had finished.
+    converted, with 4 when there is no message, with 5 when something is unfinished that its source had finished.
     """
     if use_clock and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
         missing = printable(times[0])
@@ -134,7 +134,9 @@ def command(
     for word, several in (("not_conforming", faults), ("unfinished", left)):
         for fault in several:
             complain(printable(f"{target}: {word} in {fault.clause}: {fault.text}"))
-    return BAD_RECORDS if writer.refused or faults else OPEN if left else GOOD
+    if writer.refused or faults:
+        return BAD_RECORDS
+    return OPEN if left else GOOD if begun else NOTHING
 
 
 class _Writer:

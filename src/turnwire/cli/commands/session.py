@@ -15,7 +15,7 @@ from turnwire.cli.groups import Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
 from turnwire.cli.output import complain, standard_output, write_whole
 from turnwire.cli.text import printable
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, UnknownName
 
 _TEXT = click.argument("file", type=inputs.SOURCE)
 _OUTPUT = click.option(
@@ -65,14 +65,17 @@ def pack(
     SOURCES are files, directories, globs, URLs, or - for standard input.
     """
     from turnwire.session import encode
+    from turnwire.session.encoding import paths_of
+    from turnwire.tokens.loading import load
 
     names = _prepared(sources, output)
-    found, failed = _events(names, events)
-    options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
     try:
-        text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
+        counter, keys = load(tokenizer), paths_of(key)
     except ValueError as error:
         raise misused(error) from None
+    found, failed = _events(names, events)
+    options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
+    text = encode(found, counter, keys or None, every=every, checks=not no_checks, **options)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
     if not found and not failed:
         inputs.tell_none(names, what="event" if events else "message")
@@ -213,7 +216,7 @@ def quiz(
         except ConnectionError as error:
             complain(printable(str(error)))
             return INPUT_OUTPUT
-        except ValueError as error:
+        except UnknownName as error:
             raise misused(error) from None
         for score in scores:
             output.write(_score(score, as_json).encode())
