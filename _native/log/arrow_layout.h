@@ -163,26 +163,104 @@ static inline int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena,
     return points;
 }
 
-static inline int tw_any_of(const void *masks, int width, size_t count, uint64_t both)
+/* One bit of up to 64 masks, the first row lowest. */
+static inline uint64_t tw_bits_of(const void *masks, int width, size_t row, size_t count, int bit)
 {
-    int any = 0;
-    for (size_t row = 0; row < count; row++) any |= (tw_mask_at(masks, width, row) & both) == both;
-    return any;
+    uint64_t word = 0;
+    size_t at = 0;
+#ifdef TW_SSE2
+    __m128i up = _mm_cvtsi32_si128(8 * width - 1 - bit);
+    for (; at + 16 <= count; at += 16) word |= (uint64_t)tw_sixteen(masks, width, row + at, up) << at;
+#endif
+    for (; at < count; at++) word |= (tw_mask_at(masks, width, row + at) >> bit & 1) << at;
+    return word;
 }
 
-/* How many rows have both bits, and how long their texts are together; mostly none has. */
-static inline size_t tw_escaped_size(const void *masks, int width, size_t count, uint64_t both, const int64_t *lengths,
-                                     int64_t *bytes)
+/* With the width as a constant each. */
+static inline uint64_t tw_bits(const void *masks, int width, size_t row, size_t count, int bit)
 {
-    size_t rows = 0;
-    int any = width == 2 ? tw_any_of(masks, 2, count, both) : tw_any_of(masks, width == 4 ? 4 : 8, count, both);
-    *bytes = 0;
-    for (size_t row = 0; any && row < count; row++) {
-        int is = (tw_mask_at(masks, width, row) & both) == both;
-        rows += (size_t)is;
-        *bytes += is ? lengths[row] : 0;
+    if (width == 2) return tw_bits_of(masks, 2, row, count, bit);
+    return width == 4 ? tw_bits_of(masks, 4, row, count, bit) : tw_bits_of(masks, 8, row, count, bit);
+}
+
+/* Where the texts of a column are: spans of a buffer, and from its end on of the arena behind it. */
+typedef struct tw_texts {
+    const uint8_t *s, *arena;
+    int64_t size, arena_size;
+    const int64_t *offsets, *lengths;
+    const void *masks;
+    int width, valid, escaped; /* bits of the masks; -1: all rows have a text, none has escapes */
+    /* Or, instead of offsets and lengths, one row of numbers for all texts of a record: the low four bits of number `shape`
+     * say which of 16 places has the offset, with the length behind it; -1 for none. */
+    const int32_t *rows;
+    int64_t row_width;
+    int shape;
+    const int32_t *places;
+} tw_texts;
+
+/* What was met in a column. */
+typedef struct tw_text_tally {
+    int64_t texts, points, escaped, escaped_bytes;
+} tw_text_tally;
+
+/* The view of one row; whether it points to its text. */
+static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
+{
+    int64_t offset = t->offsets[row], length = t->lengths[row];
+    if (offset < t->size || !t->arena_size) tw_view(out + TW_VIEW * row, t->s, t->size, offset, length, 0);
+    else tw_view(out + TW_VIEW * row, t->arena, t->arena_size, offset - t->size, length, 1);
+    return length > TW_INLINE_TEXT;
+}
+
+static inline int tw_packed_view(const tw_texts *t, size_t row, uint8_t *out)
+{
+    const int32_t *numbers = t->rows + row * (size_t)t->row_width;
+    int32_t place = t->places[numbers[t->shape] & 15];
+    int32_t length = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
+    tw_view(out + TW_VIEW * row, t->s, t->size, length ? numbers[place] : 0, length, 0);
+    return length > TW_INLINE_TEXT;
+}
+
+/* Views of up to 64 rows from `row` on, of those in `there`; whether one of them points to its text. */
+static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uint64_t there, size_t last, uint8_t *out)
+{
+    int points = 0;
+    if (there == ~(uint64_t)0 >> (64 - count) && !t->arena_size && !t->rows) {
+        for (size_t at = row; at < row + count; at++) {
+            tw_soon(t->s, t->offsets, at, last);
+            tw_view(out + TW_VIEW * at, t->s, t->size, t->offsets[at], t->lengths[at], 0);
+            points |= t->lengths[at] > TW_INLINE_TEXT;
+        }
+        return points;
     }
-    return rows;
+    memset(out + TW_VIEW * row, 0, TW_VIEW * count);
+    if (t->rows)
+        for (; there; there &= there - 1) points |= tw_packed_view(t, row + (size_t)tw_low_zeros(there), out);
+    else
+        for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
+    return points;
+}
+
+/* The views of a column and a bit for each row that has a text; a row without one has a view of zeros. `out` is not
+ * written where no row has a text. */
+static inline tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint8_t *out, uint8_t *bitmap)
+{
+    tw_text_tally tally = { 0, 0, 0, 0 };
+    for (size_t row = 0; row < count; row += 64) {
+        size_t rows = count - row < 64 ? count - row : 64;
+        uint64_t there = ~(uint64_t)0 >> (64 - rows);
+        if (t->valid >= 0) there = tw_bits(t->masks, t->width, row, rows, t->valid);
+        for (size_t at = 0; at < rows; at += 8) bitmap[(row + at) / 8] = (uint8_t)(there >> at);
+        if (there && !tally.texts) memset(out, 0, TW_VIEW * row);
+        tally.texts += tw_ones_64(there);
+        if (tally.texts) tally.points |= tw_some_views(t, row, rows, there, count, out);
+        if (t->escaped >= 0 && there) {
+            uint64_t escaped = there & tw_bits(t->masks, t->width, row, rows, t->escaped);
+            tally.escaped += tw_ones_64(escaped);
+            for (; escaped; escaped &= escaped - 1) tally.escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(escaped)];
+        }
+    }
+    return tally;
 }
 
 #endif

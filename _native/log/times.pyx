@@ -11,7 +11,7 @@ cdef extern from "_native/common/log_time.h" nogil:
 def head_times(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t[::1] times, uint8_t[::1] there):
     """For each of the ascending offsets, the time at the head of its line (microseconds, UTC), and 1 where there is one."""
     cdef Py_ssize_t row, count = offsets.shape[0]
-    cdef int64_t start = 0, looked = 0, size = data.shape[0], place, time = 0, known = -1
+    cdef int64_t start = 0, looked = 0, size = data.shape[0], place, at, time = 0, known = -1
     cdef int found = 0
     cdef const uint8_t *s
     if times.shape[0] < count or there.shape[0] < count:
@@ -27,10 +27,12 @@ def head_times(const uint8_t[::1] data, const int64_t[::1] offsets, int64_t[::1]
                 known = -1
                 if place > size or place < 0:
                     place = 0
-            while looked < place:
-                looked += 1
-                if s[looked - 1] == 10:
-                    start = looked
+            at = place  # mostly a line begins right there
+            while at > looked and s[at - 1] != 10:
+                at -= 1
+            if at > looked:
+                start = at
+            looked = place
             if start != known:
                 found = tw_head_time(s + start, <size_t>(size - start), &time)
                 known = start

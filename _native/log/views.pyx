@@ -13,8 +13,27 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
     int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
                  const int64_t *lengths, size_t count, uint8_t *out)
-    size_t tw_escaped_size(const void *masks, int width, size_t count, uint64_t both, const int64_t *lengths,
-                           int64_t *bytes)
+    ctypedef struct tw_texts:
+        const uint8_t *s
+        const uint8_t *arena
+        int64_t size
+        int64_t arena_size
+        const int64_t *offsets
+        const int64_t *lengths
+        const void *masks
+        int width
+        int valid
+        int escaped
+        const int32_t *rows
+        int64_t row_width
+        int shape
+        const int32_t *places
+    ctypedef struct tw_text_tally:
+        int64_t texts
+        int64_t points
+        int64_t escaped
+        int64_t escaped_bytes
+    tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint8_t *out, uint8_t *bitmap)
 
 DECIMAL = 20  # digits of the largest u64
 INLINE = 12  # bytes of text that fit into a view itself
@@ -39,20 +58,71 @@ def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const in
     return points
 
 
-def escaped_size(masks, uint64_t both, const int64_t[::1] lengths):
-    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
+def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] offsets,
+               const int64_t[::1] lengths, masks, int valid, int escaped, uint8_t[:, ::1] out, uint8_t[::1] bitmap):
+    """A text column at once: views as of :func:`string_views` into ``out``, zeros where a row has no text, and into
+    ``bitmap`` one bit a row, first row lowest, that says whether it has one.
+
+    masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
+    none has escapes. Returns (rows without a text, whether any view points to its text, rows with a text that has
+    escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
+    """
     cdef Py_buffer view
-    cdef size_t rows
-    cdef int64_t size
+    cdef tw_texts texts
+    cdef tw_text_tally tally
+    cdef Py_ssize_t count = offsets.shape[0]
     PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
     try:
-        if view.len != lengths.shape[0] * view.itemsize:
-            raise ValueError("masks and lengths do not match")
-        if lengths.shape[0] == 0:
-            return 0, 0
+        if view.itemsize not in (2, 4, 8) or not -1 <= min(valid, escaped) <= max(valid, escaped) < 8 * view.itemsize:
+            raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+        if lengths.shape[0] != count or view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
+            raise ValueError("offsets, lengths, masks and out do not match")
+        if bitmap.shape[0] != (count + 7) // 8:
+            raise ValueError("bitmap has a bit for each row")
+        if count == 0:
+            return 0, False, 0, 0
+        memset(&texts, 0, sizeof(texts))
+        texts.s, texts.size, texts.arena, texts.arena_size = &buffer[0], buffer.shape[0], &arena[0], arena.shape[0]
+        texts.offsets, texts.lengths, texts.masks = &offsets[0], &lengths[0], view.buf
+        texts.width, texts.valid, texts.escaped = <int>view.itemsize, valid, escaped
         with nogil:
-            rows = tw_escaped_size(view.buf, <int>view.itemsize, <size_t>lengths.shape[0], both, &lengths[0], &size)
-        return rows, size
+            tally = tw_text_column(&texts, <size_t>count, &out[0, 0], &bitmap[0])
+        return count - tally.texts, bool(tally.points), tally.escaped, tally.escaped_bytes
+    finally:
+        PyBuffer_Release(&view)
+
+
+def packed_views(const uint8_t[::1] buffer, const int32_t[:, ::1] rows, int shape, const int32_t[::1] places, masks,
+                 int valid, uint8_t[:, ::1] out, uint8_t[::1] bitmap):
+    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: the low four bits of
+    number ``shape`` of a row say which of the 16 ``places`` in it has the offset, with the length behind; -1 for none.
+    Returns (rows without a text, whether any view points to its text)."""
+    cdef Py_buffer view
+    cdef tw_texts texts
+    cdef tw_text_tally tally
+    cdef Py_ssize_t place, count = rows.shape[0], width = rows.shape[1]
+    if places.shape[0] != 16 or not 0 <= shape < width:
+        raise ValueError("a place lies outside of its row")
+    for place in range(16):
+        if not -1 <= places[place] < width - 1:
+            raise ValueError("a place lies outside of its row")
+    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        if view.itemsize not in (2, 4, 8) or not -1 <= valid < 8 * view.itemsize:
+            raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+        if view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
+            raise ValueError("rows, masks and out do not match")
+        if bitmap.shape[0] != (count + 7) // 8:
+            raise ValueError("bitmap has a bit for each row")
+        if count == 0:
+            return 0, False
+        memset(&texts, 0, sizeof(texts))
+        texts.s, texts.size, texts.masks = &buffer[0], buffer.shape[0], view.buf
+        texts.rows, texts.row_width, texts.shape, texts.places = &rows[0, 0], width, shape, &places[0]
+        texts.width, texts.valid, texts.escaped = <int>view.itemsize, valid, -1
+        with nogil:
+            tally = tw_text_column(&texts, <size_t>count, &out[0, 0], &bitmap[0])
+        return count - tally.texts, bool(tally.points)
     finally:
         PyBuffer_Release(&view)
 
@@ -60,7 +130,7 @@ def escaped_size(masks, uint64_t both, const int64_t[::1] lengths):
 def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] offsets,
                   const int64_t[::1] lengths, masks, uint64_t both, uint8_t[::1] side, int32_t number,
                   uint8_t[:, ::1] out):
-    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    """Texts of the rows that :func:`text_views` counts, insides of JSON strings, without their escapes one behind the
     other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
     ``out``. Returns the bytes that were written."""
     cdef Py_buffer view

@@ -389,13 +389,16 @@ class Packed(NamedTuple):
 
     array: the name of the array that ``scan`` fills; dtype: of its rows. spans: (rows, text column) -> (offsets,
     lengths) of the spans as i64 arrays, (0, 0) if a record has no such text. move: (rows, distances) adds one distance
-    (i64) to all offsets of each row.
+    (i64) to all offsets of each row. places: (text column) -> i32[16]. A row is i32 numbers, and the low four bits of
+    its number ``shape`` say which of the 16 holds: where in the row the offset is, the length behind it; -1 for none.
     """
 
     array: str
     dtype: str
     spans: Callable[[Any, str], tuple[Any, Any]]
     move: Callable[[Any, Any], None]
+    places: Callable[[str], Any]
+    shape: int
 
 
 Refusal = tuple[Reason, str, "str | None"]

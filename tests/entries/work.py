@@ -134,6 +134,10 @@ def _escaped() -> Any:
     return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(data, wire="kick")]
 
 
+def _packed() -> Any:
+    return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(good("csp"), wire="csp")]
+
+
 def _core(name: str) -> Any:
     return import_module(f"turnwire._native.{name}")
 
@@ -205,7 +209,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "log.arrays.export": (_arrow,),
         "log.arrays.exported": (_core("log.arrays").exported,),
         "log.views.string_views": (_arrow,),
-        "log.views.escaped_size": (_escaped,),
+        "log.views.text_views": (_escaped,),
+        "log.views.packed_views": (_packed,),
         "log.views.escaped_views": (_escaped,),
         "nslip.codec.decode": (
             partial(codec.decode, NSLIP),

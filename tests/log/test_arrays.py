@@ -143,7 +143,6 @@ def test_views_of_texts_with_escapes(dtype: str, chance: random.Random, count: i
     buffer, arena = np.frombuffer(whole[:size], np.uint8), np.frombuffer(whole[size:], np.uint8)
     for views in modules("log.views"):
         needed = sum(len(written[row]) for row in rows)
-        assert views.escaped_size(masks, 0b1100, lengths) == (len(rows), needed)
         into, out = np.zeros(max(needed, 1), np.uint8), np.full((count, 16), 0x77, np.uint8)
         found = views.escaped_views(buffer, arena, offsets, lengths, masks, 0b1100, into, 2, out)
         assert into[:found].tobytes() == side
@@ -151,6 +150,85 @@ def test_views_of_texts_with_escapes(dtype: str, chance: random.Random, count: i
         if needed:
             with pytest.raises(ValueError, match="side is too short"):
                 views.escaped_views(buffer, arena, offsets, lengths, masks, 0b1100, into[:0], 2, out)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@given(
+    chance=st.randoms(use_true_random=False),
+    sizes=st.tuples(st.integers(0, 60), st.sampled_from((0, 0, 1, 15, 16, 50))),
+    count=st.integers(0, 200),
+    density=st.sampled_from((0.0, 0.02, 0.5, 0.98, 1.0)),
+)
+def test_a_text_column_at_once(
+    dtype: str, chance: random.Random, sizes: tuple[int, int], count: int, density: float
+) -> None:
+    """What the parts of it say one by one: a bit for each row, views, zeros for rows without a text, a tally."""
+    parts = [bytes(chance.randrange(1, 256) for _ in range(size)) for size in sizes]
+    valid, escaped = chance.choice((-1, 2, WIDTHS[dtype] - 1)), chance.choice((-1, 3))
+    there = [valid < 0 or chance.random() < density for _ in range(count)]
+    odd = [chance.random() < 0.2 for _ in range(count)]
+    found = [one if has else (0, 0, 0) for one, has in zip(spans(chance, sizes, count), there, strict=True)]
+    bits = [1 | (has << valid if valid >= 0 else 0) | is_odd << 3 for has, is_odd in zip(there, odd, strict=True)]
+    expected = b"".join(view(parts[number][start : start + length], number, start) for number, start, length in found)
+    marked = [row for row in range(count) if there[row] and odd[row] and escaped >= 0]
+    tally = there.count(False), any(one[2] > 12 for one in found), len(marked), sum(found[row][2] for row in marked)
+    offsets = np.array([start + number * sizes[0] for number, start, _ in found], np.int64)
+    lengths = np.array([length for _, _, length in found], np.int64)
+    columns = [np.frombuffer(part, np.uint8) for part in parts] + [offsets, lengths, np.array(bits, dtype)]
+    for views in modules("log.views"):
+        out, bitmap = np.full((count, 16), 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
+        assert views.text_views(*columns, valid, escaped, out, bitmap) == tally
+        assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
+        assert out.tobytes() == (expected if any(there) else b"\x77" * 16 * count)
+
+
+@given(chance=st.randoms(use_true_random=False), count=st.integers(0, 150), density=st.sampled_from((0.0, 0.3, 1.0)))
+def test_texts_whose_spans_share_a_row(chance: random.Random, count: int, density: float) -> None:
+    """The low four bits of a number of each row say where in it the span is, if it is anywhere."""
+    text = bytes(chance.randrange(1, 256) for _ in range(50))
+    places = np.array([chance.choice((-1, 2, 4)) for _ in range(16)], np.int32)
+    found = [(start, length) for _, start, length in spans(chance, (50, 0), count)]
+    rows = np.array([[chance.getrandbits(20), 7, -5, -1, -5, -1] for _ in found], np.int32).reshape(count, 6)
+    masks = np.array([chance.random() < density for _ in found], "u4") << 9
+    expected, points, nulls = b"", False, 0
+    for row, (start, length), mask in zip(rows, found, masks, strict=True):
+        place = int(places[row[0] & 15])
+        if place >= 0:
+            row[place : place + 2] = (start, length) if chance.random() < 0.9 else (start, -1)
+        shown = text[start : start + length] if place >= 0 and row[place + 1] >= 0 and mask else b""
+        expected, points, nulls = expected + view(shown, 0, start), points or len(shown) > 12, nulls + (not mask)
+    for views in modules("log.views"):
+        out, bitmap = np.full((count, 16), 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
+        buffer = np.frombuffer(text, np.uint8)
+        assert views.packed_views(buffer, rows, 0, places, masks, 9, out, bitmap) == (nulls, points)
+        assert bitmap.tolist() == np.packbits(masks != 0, bitorder="little").tolist()
+        assert out.tobytes() == (expected if nulls < count else b"\x77" * 16 * count)
+
+
+def test_rows_of_texts_that_do_not_fit() -> None:
+    for views in modules("log.views"):
+        for shape, place, count, many in ((6, 0, 3, 3), (-1, 0, 3, 3), (0, 5, 3, 3), (0, -2, 3, 3), (0, 0, 2, 3)):
+            rows, places, masks = np.zeros((3, 6), np.int32), np.full(16, place, np.int32), np.zeros(count, "u2")
+            out, bitmap = np.zeros((many, 16), np.uint8), np.zeros(1, np.uint8)
+            with pytest.raises(ValueError, match=r"place|masks"):
+                views.packed_views(np.zeros(4, np.uint8), rows, shape, places, masks, 1, out, bitmap)
+
+
+def test_a_text_column_that_does_not_fit() -> None:
+    buffer, numbers = np.frombuffer(b"x" * 40, np.uint8), np.zeros(9, np.int64)
+    for views in modules("log.views"):
+        for masks, valid, escaped, rows, size in (
+            (np.zeros(9, "u2"), 16, -1, 9, 2),
+            (np.zeros(9, "u2"), 1, 16, 9, 2),
+            (np.zeros(9, "u2"), -2, 1, 9, 2),
+            (np.zeros(9, "u1"), 1, 1, 9, 2),
+            (np.zeros(8, "u2"), 1, 1, 9, 2),
+            (np.zeros(9, "u2"), 1, 1, 8, 2),
+            (np.zeros(9, "u2"), 1, 1, 9, 1),
+        ):
+            out, bitmap = np.zeros((rows, 16), np.uint8), np.zeros(size, np.uint8)
+            with pytest.raises(ValueError, match=r"masks|bitmap"):
+                views.text_views(buffer, buffer[:0], numbers, numbers, masks, valid, escaped, out, bitmap)
 
 
 def struct(arrays: Any, columns: list[Any]) -> ArrowArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,17 @@ from turnwire import _backend
 from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
 from turnwire.csp.faults import explain
-from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, ROW_WIDTH, SETTLED, STATE_WIDTH, WIRE
+from turnwire.csp.spec import (
+    BULK_ENUMS,
+    BULK_KINDS,
+    BULK_SPANS,
+    BULK_TEXTS,
+    REASONS,
+    ROW_WIDTH,
+    SETTLED,
+    STATE_WIDTH,
+    WIRE,
+)
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
@@ -22,6 +33,8 @@ if TYPE_CHECKING:
 
 _PARSE = Deferred("turnwire.csp.codec", "parse")
 _OPENS = re.compile(rb"CSP/1\r?\n")
+_KIND, _FIRST_SPAN = 3, 4
+"""Which numbers of a row say the kind, and the first span."""
 _NEWLINE, _SPACE, _OPENING = b"\n <"
 _core = _backend.load("csp.codec")
 
@@ -50,11 +63,21 @@ def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np
     return offsets, lengths
 
 
+@lru_cache(len(BULK_TEXTS))
+def _places(name: str) -> NDArray[np.int32]:
+    found = np.full(16, -1, np.int32)
+    for kind, names in enumerate(BULK_SPANS[kind] for kind in BULK_KINDS):
+        if name in names:
+            found[kind] = _FIRST_SPAN + 2 * names.index(name)
+    found.flags.writeable = False
+    return found
+
+
 def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
     """Adds to each row's places: that of the record, and those of its texts."""
     places = rows.view(np.int32).reshape(len(rows), ROW_WIDTH)
     places[:, 0] += distances.astype(np.int32)
-    for column in range(4, ROW_WIDTH, 2):
+    for column in range(_FIRST_SPAN, ROW_WIDTH, 2):
         places[:, column] += np.where(places[:, column + 1] >= 0, distances, 0).astype(np.int32)
 
 
@@ -128,7 +151,7 @@ SCANNER = BulkScanner(
     spans_lines=True,
     opens=b"CSP/1",
     follows=follows,
-    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move),
+    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

@@ -100,18 +100,80 @@ def line_rows(
             columns[name][:count] = value
 
 
-def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:
-    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
-    if len(masks) != len(lengths):
-        raise ValueError("masks and lengths do not match")
-    rows = _with(masks, both)
-    return len(rows), int(lengths[rows].sum())
+def text_views(
+    buffer: Any,
+    arena: Any,
+    offsets: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    masks: NDArray[Any],
+    valid: int,
+    escaped: int,
+    out: NDArray[Any],
+    bitmap: NDArray[np.uint8],
+) -> tuple[int, bool, int, int]:
+    """A text column at once: views as of :func:`string_views` into ``out``, zeros where a row has no text, and into
+    ``bitmap`` one bit a row, first row lowest, that says whether it has one.
+
+    masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
+    none has escapes. Returns (rows without a text, whether any view points to its text, rows with a text that has
+    escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
+    """
+    count = len(offsets)
+    if masks.itemsize not in (2, 4, 8) or not -1 <= min(valid, escaped) <= max(valid, escaped) < 8 * masks.itemsize:
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+    if not count == len(lengths) == len(masks) <= len(out):
+        raise ValueError("offsets, lengths, masks and out do not match")
+    if len(bitmap) != (count + 7) // 8:
+        raise ValueError("bitmap has a bit for each row")
+    there = np.ones(count, bool) if valid < 0 else _has(masks, valid)
+    bitmap[:] = np.packbits(there, bitorder="little")
+    rows = np.flatnonzero(there)
+    if not len(rows):
+        return count, False, 0, 0
+    views = np.empty((len(rows), 16), np.uint8)
+    points = string_views(buffer, offsets[rows], lengths[rows], views, arena)
+    out[:count] = 0
+    out[rows] = views
+    marked = np.flatnonzero(there & _has(masks, escaped)) if escaped >= 0 else rows[:0]
+    return count - len(rows), points, len(marked), int(lengths[marked].sum())
+
+
+def packed_views(
+    buffer: Any,
+    rows: NDArray[np.int32],
+    shape: int,
+    places: NDArray[np.int32],
+    masks: NDArray[Any],
+    valid: int,
+    out: NDArray[Any],
+    bitmap: NDArray[np.uint8],
+) -> tuple[int, bool]:
+    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: the low four bits of
+    number ``shape`` of a row say which of the 16 ``places`` in it has the offset, with the length behind; -1 for none.
+    Returns (rows without a text, whether any view points to its text)."""
+    count, width = rows.shape
+    if len(places) != 16 or not (0 <= shape < width and places.min() >= -1 and places.max() < width - 1):
+        raise ValueError("a place lies outside of its row")
+    if len(masks) != count:
+        raise ValueError("rows, masks and out do not match")
+    at = places[rows[:, shape] & 15]
+    number = np.arange(count)
+    offsets, lengths = (np.where(at >= 0, rows[number, at + part], 0).astype(np.int64) for part in (0, 1))
+    has = lengths > 0
+    spans = np.where(has, offsets, 0), np.where(has, lengths, 0)
+    nulls, points, _, _ = text_views(buffer, b"", *spans, masks, valid, -1, out, bitmap)
+    return nulls, points
+
+
+def _has(masks: NDArray[Any], bit: int) -> NDArray[np.bool_]:
+    one: NDArray[np.bool_] = masks & masks.dtype.type(1 << bit) != 0
+    return one
 
 
 def escaped_views(
     buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
 ) -> int:
-    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    """Texts of the rows that :func:`text_views` counts, insides of JSON strings, without their escapes one behind the
     other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
     ``out``. Returns the bytes that were written."""
     if not len(offsets) == len(lengths) == len(masks) <= len(out):

@@ -29,8 +29,9 @@ from turnwire.arrow_structs import (
     StreamRelease,
 )
 from turnwire.contract import Column
+from turnwire.log.engine.columns import DTYPES
 from turnwire.log.input.memory import Pool
-from turnwire.log.output.batch import Bits
+from turnwire.log.output.batch import Bits, PackedColumn
 
 _arrays = _backend.load("log.arrays")
 _views = _backend.load("log.views")
@@ -158,48 +159,78 @@ def _validity(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, 
 
 def _text_array(text: Any) -> Filled:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
+    valid, escapes = text.validity, text.escapes
+    if isinstance(valid, Bits) and (escapes is None or isinstance(escapes, Bits)):  # one mask a row holds both
+        return _text_of_bits(text, valid.masks, valid.bit, -1 if escapes is None else escapes.bit)
+    if valid is None and isinstance(escapes, Bits):
+        return _text_of_bits(text, escapes.masks, -1, escapes.bit)
     count = len(text)
-    bitmap, nulls = _validity(text.validity, count)
+    bitmap, nulls = _validity(valid, count)
     if nulls == count:
-        views = _zeros[: count * _VIEW] if count * _VIEW <= len(_zeros) else np.zeros(count * _VIEW, np.uint8)
-        return nulls, (bitmap, views, np.empty(0, np.int64)), None
+        return _no_text(count, bitmap)
     views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    points = _views.string_views(buffer, text.offsets, text.lengths, views, arena)
-    # Where all texts are short, nobody has to keep the bytes that were scanned.
-    data = [] if not points else [buffer, arena] if len(arena) else [buffer]
-    side = _escaped_views(text, buffer, arena, len(data), views)
-    if side is not None:
-        data.append(side)
-    sizes = np.array([len(part) for part in data], np.int64)
-    return nulls, (bitmap, views, *data, sizes), None
+    data = _data(buffer, arena, _views.string_views(buffer, text.offsets, text.lengths, views, arena))
+    if escapes is not None:
+        data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
+    return nulls, (bitmap, views, *data, np.array([len(part) for part in data], np.int64)), None
 
 
-def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) -> Any:
-    """Views of the texts with escapes, into a buffer of this number with what they say; that buffer, if any has."""
-    valid, escapes = text.validity, text.escapes
-    if escapes is None:
-        return None
-    rows = size = both = 0
-    if isinstance(escapes, Bits) and (valid is None or isinstance(valid, Bits)):
-        both = 1 << escapes.bit | (1 << valid.bit if valid is not None else 0)  # one mask a row holds both
-        rows, size = _views.escaped_size(escapes.masks, both, text.lengths)
-        if not rows:
-            return None
-    if text.json and size:
+def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
+    """The same in one pass where the bits of one mask a row say which rows have a text (-1: all) and which of them
+    have escapes (-1: none)."""
+    count = len(text)
+    bitmap = np.empty((count + 7) // 8, np.uint8)
+    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+    buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
+    if isinstance(text, PackedColumn):
+        packed = text.packed
+        numbers = text.rows.view(np.int32).reshape(count, -1)
+        places = packed.places(text.name)
+        nulls, points = _views.packed_views(buffer, numbers, packed.shape, places, masks, valid, views, bitmap)
+        if nulls == count:
+            return _no_text(count, bitmap)
+        data = _data(buffer, arena, points)
+        return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+    spans = text.offsets, text.lengths
+    nulls, points, rows, size = _views.text_views(buffer, arena, *spans, masks, valid, escaped, views, bitmap)
+    if nulls == count:
+        return _no_text(count, bitmap)
+    data = _data(buffer, arena, points)
+    if rows and text.json and size:
         side = _plain_memory.take(size)[:size]
-        spans = text.offsets, text.lengths
-        return side[: _views.escaped_views(buffer, arena, *spans, escapes.masks, both, side, number, views)]
-    numbers = np.flatnonzero(text.escaped & text.valid)
-    if not len(numbers):
-        return None
-    plain = [text.bytes(row) for row in numbers.tolist()]
+        both = 1 << escaped | (1 << valid if valid >= 0 else 0)
+        data.append(side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, len(data), views)])
+    elif rows:
+        data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
+    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+
+
+def _no_text(count: int, bitmap: Any) -> Filled:
+    size = count * _VIEW
+    views = _zeros[:size] if size <= len(_zeros) else np.zeros(size, np.uint8)
+    return count, (bitmap, views, np.empty(0, np.int64)), None
+
+
+def _data(buffer: Any, arena: Any, points: bool) -> list[Any]:
+    """The buffers that views point to. Where all texts are short, nobody has to keep the bytes that were scanned."""
+    if not points:
+        return []
+    return [buffer, arena] if len(arena) else [buffer]
+
+
+def _plain(text: Any, rows: Any, number: int, views: Any) -> list[Any]:
+    """Views of these rows, whose texts have escapes, into a buffer of this number with what they say; that buffer, if
+    there are any."""
+    if not len(rows):
+        return []
+    plain = [text.bytes(row) for row in rows.tolist()]
     side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
-    own = np.empty((len(numbers), _VIEW), np.uint8)
+    own = np.empty((len(rows), _VIEW), np.uint8)
     _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
     own.view(np.int32)[lengths > _views.INLINE, 2] = number
-    views[numbers] = own
-    return side
+    views[rows] = own
+    return [side]
 
 
 def _file_array(batch: Any, count: int) -> Filled:
@@ -208,8 +239,24 @@ def _file_array(batch: Any, count: int) -> Filled:
     return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
 
 
+_MOST_ALIKE = 1 << 16
+
+
+@lru_cache(32)
+def _alike(value: int, dtype: str) -> NDArray[Any]:
+    """One value in all rows; nobody writes to it."""
+    return np.full(_MOST_ALIKE, value, dtype)
+
+
 def _column_array(batch: Any, column: Column) -> Filled:
     count = len(batch)
+    value = batch.constant(column) if count <= _MOST_ALIKE else None
+    if value is not None:
+        names = (batch.file,) if column.kind == "file" else column.names
+        values = _alike(value, "i4" if column.kind == "file" else DTYPES[column.kind])[:count]
+        none = column.nullable and column.kind != "file"
+        bitmap = _zeros[: (count + 7) // 8] if none else None
+        return count if none else 0, (bitmap, values), _dictionary(names) if names else None
     if column.kind == "text":
         return _text_array(batch[column.name])
     if column.kind == "file":
@@ -230,7 +277,14 @@ def _column_array(batch: Any, column: Column) -> Filled:
 
 def _export_batch(address: int, batch: Any) -> None:
     """Fills a struct ArrowArray at this address from a batch. Each column holds the memory that it needs."""
-    _arrays.export(address, len(batch), [_column_array(batch, column) for column in batch.columns])
+    made: dict[tuple[str, str], Filled] = {}
+    columns = []
+    for column in batch.columns:
+        source = batch.source(column), column.kind  # a text that two columns have is filled once
+        if source not in made or column.kind != "text":
+            made[source] = _column_array(batch, column)
+        columns.append(made[source])
+    _arrays.export(address, len(batch), columns)
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from turnwire import _backend, registry
 from turnwire._lazy import Deferred
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import BulkScanner, Column, Packed
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
 
@@ -117,6 +117,35 @@ class TextColumn(Sequence["str | None"]):
         return array
 
 
+class PackedColumn(TextColumn):
+    """A text column without escapes whose spans stand in rows that it shares with others (:class:`Packed`): ``offsets``
+    and ``lengths`` are made when somebody asks for them."""
+
+    def __init__(
+        self, buffer: memoryview, packed: Packed, rows: NDArray[Any], name: str, valid: Bits | None, plain: Any
+    ) -> None:
+        self.buffer, self.arena, self.json = buffer, _NOTHING, False
+        self.validity, self.escapes, self.plain = valid, None, plain
+        self.packed, self.rows, self.name = packed, rows, name
+
+    @cached_property
+    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.packed.spans(self.rows, self.name)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """Where the texts begin in ``buffer``, i64; 0 where a row has none."""
+        return self._spans[0]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """How many bytes they have, i64."""
+        return self._spans[1]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 def _span(buffer: memoryview, arena: memoryview, start: int, length: int) -> memoryview:
     if start < len(buffer):
         return buffer[start : start + length]
@@ -156,7 +185,20 @@ def line_start(before: bytes, used: memoryview) -> bytes:
     return bytes(used[start : start + HEAD]) if start else (before + bytes(used[:HEAD]))[:HEAD]
 
 
-class Batch:
+class Columns:
+    """What the Arrow export asks of columns beside their values."""
+
+    def constant(self, column: Column) -> int | None:
+        """What a column says of all records, where it is known without a look at them; of a file, where its name is.
+        A column that may be null and is not a file's says nothing of any of them then."""
+        return None
+
+    def source(self, column: Column) -> str:
+        """The name of the column that a column is the same as, else its own name."""
+        return column.name
+
+
+class Batch(Columns):
     """Some records of one input, as columns. It owns its memory (or keeps it alive) and never changes.
 
     ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` the codes of an enum
@@ -222,7 +264,10 @@ class Batch:
 
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
-        bit = self._scanner.escaped.get(name)
+        bit, packed = self._scanner.escaped.get(name), self._scanner.packed
+        if packed is not None and bit is None:
+            own_rows, valid = rows.arrays[packed.array][: rows.count], self._own_validity(name)
+            return PackedColumn(rows.buffer, packed, own_rows, name, valid, self._scanner.plain)
         offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
         return TextColumn(
             rows.buffer,
@@ -295,6 +340,21 @@ class Batch:
 
     def _bits(self, bit: int) -> Bits:
         return Bits(self._rows.arrays["present"][: self._rows.count], bit)
+
+    def constant(self, column: Column) -> int | None:
+        if column.kind == "file":
+            return 0 if self._rows.file is not None else None
+        if column.kind == "text" or column.name == "time" or column.name in self._rows.arrays or column in POSITIONS:
+            return None
+        if column.name in own(self._scanner) or column.name in self._scanner.common:
+            return None
+        return registry.names().index(self._scanner.wire) if column.name == "wire" else 0
+
+    def source(self, column: Column) -> str:
+        if column.name in own(self._scanner):
+            return column.name
+        way, name = self._scanner.common.get(column.name, ("", ""))
+        return name if way == "column" else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""

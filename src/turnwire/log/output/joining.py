@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.log.output.batch import Batch, TextColumn, rows_of
+from turnwire.log.output.batch import Batch, Columns, TextColumn, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def _taken(waiting: list[Batch]) -> Iterator[Batch | Joined]:
         yield Joined(batches)
 
 
-class Joined:
+class Joined(Columns):
     """Batches one behind the other, as far as the Arrow export asks: it owns copies and keeps none of them alive."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:

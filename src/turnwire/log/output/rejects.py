@@ -15,6 +15,7 @@ from turnwire.contract import OBJECT, BulkScanner, Column
 from turnwire.errors import DecodeError, Reason, UnknownKey
 from turnwire.json.scanner import plain
 from turnwire.log.input.compression import WORDS
+from turnwire.log.output.batch import Columns
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def table(room: int, json: bool = False, mixed: bool = False) -> dict[str, NDArr
     return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
-class Rejects:
+class Rejects(Columns):
     """Rejected ranges, in the order of the input, as columns.
 
     ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
