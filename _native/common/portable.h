@@ -14,7 +14,8 @@
 #include <intrin.h>
 #endif
 
-/* Vectors of x86-64: SSE2, which all of them have, and with a compiler that makes functions for more than the baseline
+/* TW_SSE2: there are vectors of 16 bytes, by the names of x86-64, which neon.h has for ARM. TW_X86: vectors of x86-64: SSE2,
+ * which all of them have, and with a compiler that makes functions for more than the baseline
  * (TW_TARGET), what tw_processor_has says: SSSE3 here, and what is wider by wide.h. */
 #if (defined(__SSE2__) || defined(_M_X64)) && !defined(TW_PLAIN_C)
 #define TW_SSE2 1
@@ -52,6 +53,13 @@
 #define TW_UNROLL_16 _Pragma("clang loop unroll(full)")
 #elif defined(TW_GNU)
 #define TW_UNROLL_16 _Pragma("GCC unroll 16")
+#endif
+
+/* ARM's vectors under the names of SSE2; TW_NO_NEON: without them, to compare. */
+#if defined(__aarch64__) && defined(TW_GNU) && !defined(TW_BIG_ENDIAN) && !defined(TW_NO_NEON)
+#define TW_SSE2 1
+#include <arm_neon.h>
+#include "neon.h"
 #endif
 
 /* Bits of a word: how many low ones are not set, how many high ones, how many are set. Of 0 only the last is defined. */

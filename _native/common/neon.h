@@ -1,0 +1,105 @@
+/* The instructions of SSE2 that the core uses, by their names, for ARM's vectors (NEON, which any aarch64 has): the code for
+ * vectors of 16 bytes is written once. Included by portable.h, which says when. */
+#ifndef TURNWIRE_NEON_H
+#define TURNWIRE_NEON_H
+
+typedef uint8x16_t __m128i;
+typedef uint8x16_t __m128;
+
+#define TW_LANES(kind, bits, x) vreinterpretq_##kind##bits##_u8(x)
+#define TW_BYTES(kind, bits, x) vreinterpretq_u8_##kind##bits(x)
+
+TW_ALWAYS __m128i _mm_loadu_si128(const __m128i *p) { return vld1q_u8((const uint8_t *)p); }
+TW_ALWAYS __m128i _mm_loadl_epi64(const __m128i *p) { return vcombine_u8(vld1_u8((const uint8_t *)p), vdup_n_u8(0)); }
+TW_ALWAYS void _mm_storeu_si128(__m128i *p, __m128i x) { vst1q_u8((uint8_t *)p, x); }
+TW_ALWAYS __m128i _mm_setzero_si128(void) { return vdupq_n_u8(0); }
+TW_ALWAYS __m128i _mm_set1_epi8(char x) { return vdupq_n_u8((uint8_t)x); }
+TW_ALWAYS __m128i _mm_set1_epi16(short x) { return TW_BYTES(s, 16, vdupq_n_s16(x)); }
+TW_ALWAYS __m128i _mm_set1_epi32(int x) { return TW_BYTES(s, 32, vdupq_n_s32(x)); }
+TW_ALWAYS __m128i _mm_cvtsi32_si128(int x) { return TW_BYTES(s, 32, vsetq_lane_s32(x, vdupq_n_s32(0), 0)); }
+TW_ALWAYS __m128i _mm_cvtsi64_si128(int64_t x) { return TW_BYTES(s, 64, vsetq_lane_s64(x, vdupq_n_s64(0), 0)); }
+TW_ALWAYS int _mm_cvtsi128_si32(__m128i x) { return vgetq_lane_s32(TW_LANES(s, 32, x), 0); }
+
+TW_ALWAYS __m128i _mm_or_si128(__m128i a, __m128i b) { return vorrq_u8(a, b); }
+TW_ALWAYS __m128i _mm_and_si128(__m128i a, __m128i b) { return vandq_u8(a, b); }
+TW_ALWAYS __m128i _mm_add_epi8(__m128i a, __m128i b) { return vaddq_u8(a, b); }
+TW_ALWAYS __m128i _mm_sub_epi8(__m128i a, __m128i b) { return vsubq_u8(a, b); }
+TW_ALWAYS __m128i _mm_min_epu8(__m128i a, __m128i b) { return vminq_u8(a, b); }
+TW_ALWAYS __m128i _mm_max_epu8(__m128i a, __m128i b) { return vmaxq_u8(a, b); }
+TW_ALWAYS __m128i _mm_cmpeq_epi8(__m128i a, __m128i b) { return vceqq_u8(a, b); }
+TW_ALWAYS __m128i _mm_cmplt_epi8(__m128i a, __m128i b) { return vcltq_s8(TW_LANES(s, 8, a), TW_LANES(s, 8, b)); }
+TW_ALWAYS __m128i _mm_cmpgt_epi8(__m128i a, __m128i b) { return vcgtq_s8(TW_LANES(s, 8, a), TW_LANES(s, 8, b)); }
+TW_ALWAYS __m128i _mm_cmpeq_epi16(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 16, vceqq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
+}
+TW_ALWAYS __m128i _mm_subs_epu16(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 16, vqsubq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
+}
+
+TW_ALWAYS __m128i _mm_unpacklo_epi8(__m128i a, __m128i b) { return vzip1q_u8(a, b); }
+TW_ALWAYS __m128i _mm_unpackhi_epi8(__m128i a, __m128i b) { return vzip2q_u8(a, b); }
+TW_ALWAYS __m128i _mm_unpacklo_epi16(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 16, vzip1q_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
+}
+TW_ALWAYS __m128i _mm_unpackhi_epi16(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 16, vzip2q_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
+}
+TW_ALWAYS __m128i _mm_unpacklo_epi64(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 64, vzip1q_u64(TW_LANES(u, 64, a), TW_LANES(u, 64, b)));
+}
+TW_ALWAYS __m128i _mm_packs_epi16(__m128i a, __m128i b)
+{
+    return TW_BYTES(s, 8, vcombine_s8(vqmovn_s16(TW_LANES(s, 16, a)), vqmovn_s16(TW_LANES(s, 16, b))));
+}
+TW_ALWAYS __m128i _mm_packs_epi32(__m128i a, __m128i b)
+{
+    return TW_BYTES(s, 16, vcombine_s16(vqmovn_s32(TW_LANES(s, 32, a)), vqmovn_s32(TW_LANES(s, 32, b))));
+}
+
+/* Shifts to the left by the lowest number of `by`, which is less than the width of a lane. */
+TW_ALWAYS __m128i _mm_sll_epi16(__m128i x, __m128i by)
+{
+    return TW_BYTES(u, 16, vshlq_u16(TW_LANES(u, 16, x), vdupq_n_s16((int16_t)_mm_cvtsi128_si32(by))));
+}
+TW_ALWAYS __m128i _mm_sll_epi32(__m128i x, __m128i by)
+{
+    return TW_BYTES(u, 32, vshlq_u32(TW_LANES(u, 32, x), vdupq_n_s32(_mm_cvtsi128_si32(by))));
+}
+TW_ALWAYS __m128i _mm_sll_epi64(__m128i x, __m128i by)
+{
+    return TW_BYTES(u, 64, vshlq_u64(TW_LANES(u, 64, x), vdupq_n_s64(_mm_cvtsi128_si32(by))));
+}
+#define _mm_slli_si128(x, bytes) vextq_u8(vdupq_n_u8(0), x, 16 - (bytes))
+#define _mm_srli_si128(x, bytes) vextq_u8(x, vdupq_n_u8(0), bytes)
+#define _mm_srli_epi16(x, bits) TW_BYTES(u, 16, vshrq_n_u16(TW_LANES(u, 16, x), bits))
+
+/* The sums of the lower and of the upper eight differences of bytes. */
+TW_ALWAYS __m128i _mm_sad_epu8(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 64, vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(vabdq_u8(a, b)))));
+}
+
+/* The highest bit of each byte, that of the first one lowest. */
+TW_ALWAYS int _mm_movemask_epi8(__m128i x)
+{
+    static const uint8_t bits[16] = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128 };
+    uint8x16_t high = vandq_u8(TW_BYTES(s, 8, vshrq_n_s8(TW_LANES(s, 8, x), 7)), vld1q_u8(bits));
+    return vaddv_u8(vget_low_u8(high)) | vaddv_u8(vget_high_u8(high)) << 8;
+}
+
+/* Of four numbers each, those at 1 and 3: no other choice is asked for. */
+#define _MM_SHUFFLE(a, b, c, d) ((a) << 6 | (b) << 4 | (c) << 2 | (d))
+#define _mm_shuffle_ps(a, b, which) \
+    (__extension__({ _Static_assert((which) == 0xDD, "only 1 and 3"); \
+                     TW_BYTES(u, 32, vuzp2q_u32(TW_LANES(u, 32, a), TW_LANES(u, 32, b))); }))
+#define _mm_castsi128_ps(x) (x)
+#define _mm_castps_si128(x) (x)
+#define _MM_HINT_T0 0
+#define _mm_prefetch(place, hint) TW_SOON(place)
+
+#endif
