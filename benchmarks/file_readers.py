@@ -7,6 +7,7 @@ others, the schema told to all of them, so that none has to guess. The files are
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -49,8 +50,9 @@ Reader = Callable[[Path, int], Any]
 
 
 def slip_batches(path: Path, threads: int, **options: Any) -> Any:
-    """turnwire, one thread always."""
-    return turnwire.scan(path, wire="nslip", columns=traffic.COLUMNS, **options)
+    """turnwire, with as many threads as the others; 0 stands for one on each core."""
+    workers = threads or os.cpu_count() or 1
+    return turnwire.scan(path, wire="nslip", columns=traffic.COLUMNS, threads=workers, **options)
 
 
 def slip_arrow_batches(path: Path, threads: int) -> Any:
