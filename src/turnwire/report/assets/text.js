@@ -74,14 +74,24 @@ function escapeOf(character) {
   return code < 256 ? `\\x${digits.padStart(2, "0")}` : code < 65536 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
 }
 const visible = (text) => text.replace(UNSEEN, escapeOf);
+// East Asian characters and pictures are as wide as two letters; accents take no room.
+const DOUBLE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u;
+const letters = (character) => (/\p{M}/u.test(character) ? 0 : DOUBLE.test(character) ? 2 : 1);
+const isShort = (text, most) => text.length <= most / 2 || Array.from(text).reduce((sum, character) => sum + letters(character), 0) <= most;
+function beginning(characters, most) {
+  let count = 0;
+  for (let used = 0; count < characters.length && (used += letters(characters[count])) <= most; ) count += 1;
+  return characters.slice(0, count);
+}
 function cut(text, most) {
-  const characters = Array.from(text);
-  return characters.length > most ? isolated(`${characters.slice(0, most - 1).join("")}…`) : text;
+  return isShort(text, most) ? text : isolated(`${beginning(Array.from(text), most - 1).join("")}…`);
 }
 // Names that are counted differ at their end.
 function cutInside(text, most) {
+  if (isShort(text, most)) return text;
   const characters = Array.from(text), first = Math.ceil((most - 1) / 2);
-  return characters.length > most ? isolated(`${characters.slice(0, first).join("")}…${characters.slice(first + 1 - most).join("")}`) : text;
+  const last = beginning(characters.slice().reverse(), most - 1 - first).reverse().join("").replace(/^\p{M}+/u, "");
+  return isolated(`${beginning(characters, first).join("")}…${last}`);
 }
 // In a drawing: text that is written from right to left has its ellipsis where it ends.
 const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
