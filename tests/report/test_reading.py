@@ -16,7 +16,7 @@ import pytest
 
 from examples.mixed_log import log
 from tests.report.browser import Page
-from turnwire.cli.text import width
+from turnwire.cli.text import width as cells
 from turnwire.report import report
 
 pytestmark = pytest.mark.once
@@ -251,13 +251,13 @@ def test_narrow_lanes_tell_numbered_names_apart(opened: Open, tmp_path: Path) ->
 
 
 def test_wide_characters_are_cut_to_the_room_they_take(opened: Open, tmp_path: Path) -> None:
-    parties = ["规划者", "執行器エージェント", "조사원 두 번째 사람", "🤖🤖🤖🤖🤖🤖", "นักวิจารณ์", "e\u0301clair", *"abcdef"]
+    parties = ["规划者", "執行器エージェント", "조사원 두 번째", "🤖🤖🤖🤖🤖🤖", "นักวิจารณ์", "e\u0301clair", *"abcdef"]
     lines = [named(parties[place % 12], parties[(place + 1) % 12], place) for place in range(24)]
     page = opened(made(tmp_path, lines), width=1280)
     labels = page.texts("#diagram .actor text")
     lane = page.run("document.querySelector('#diagram .actor rect').getBoundingClientRect().width")
     assert len(labels) == 12
-    assert all(width(label) <= (lane - 8) / 7.2 for label in labels), labels
+    assert all(cells(label) <= (lane - 8) / 7.2 for label in labels), labels
     assert {"规划者", "นักวิจารณ์", "e\u0301clair"} & set(labels) >= {"规划者", "e\u0301clair"}
     assert sum("…" in label for label in labels) >= 3
 
