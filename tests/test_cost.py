@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.cost.commands import commands
 from tests.cost.doors import doors
 from tests.cost.entries import Entry, many, of_sessions, reading, saying
 from tests.cost.histories import HISTORIES
@@ -52,10 +53,13 @@ DEARER = {
 OF_STATE = {"conform csp": 8}
 """Entries to which what changes the state costs so many times more than the contract says: each DEF, law and operation
 of a patch goes into maps of which every checkpoint keeps its own, while a good task is settled by its text."""
-TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged", "session.salvage goes on")
+TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged", "session.salvage goes on", "ledger")
+TELLING += ("command session pack", "command session check")
 SHORT = 16
 """Entries that make a record of each reject or event, a row or lines: it counts as so many bytes if it has fewer. That
 of ``@a3|``, four bytes, or of an event that is an empty string, one byte, costs less than that of a common one."""
+PRINTED = 96
+"""The same of a command that prints a line of so many bytes, or more, for each reject."""
 SHAPED = (
     "openings in a string",
     "records in a string",
@@ -82,6 +86,10 @@ TOLD = {
     "sstp.Session log": ("sstp clocks back", "sstp actors", "sstp queries"),
 }
 """Entries that keep what was said before, and the histories by which some of them grew."""
+
+
+def _short(name: str) -> int:
+    return PRINTED if name == "command validate" else SHORT if name in TELLING else 1
 
 
 def _units(every: bool) -> Iterator[tuple[str, Make]]:
@@ -128,10 +136,22 @@ def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Ent
     return {name: entry for table in which for name, entry in table()}
 
 
-TABLE = _entries(reading, saying, many, of_sessions, doors)
-APART = ("feed", "scan in blocks", "report", "scan two threads", "log.", "tool", "tokens.advise", "Converter")
+TABLE = _entries(reading, saying, many, of_sessions, doors, commands)
+APART = (
+    "feed",
+    "scan in blocks",
+    "report",
+    "scan two threads",
+    "log.",
+    "tool",
+    "tokens.advise",
+    "Converter",
+    "command",
+    "ledger",
+)
 QUICK = [name for name in TABLE if not name.startswith(APART) and "convert" not in name]
 FED = ["feed None 1", "feed None 4", "feed sstp 1", "scan in blocks of 1"]
+OF_COMMANDS = ["command validate", "command session pack"]
 
 
 _PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the pure core yet: see docs/theory.md")
@@ -140,13 +160,19 @@ _PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the p
 @_PURE
 @pytest.mark.parametrize("name", QUICK)
 def test_cost(name: str) -> None:
-    assert _judge(TABLE[name], _units(False), noise=NOISE, short=SHORT if name in TELLING else 1) == []
+    assert _judge(TABLE[name], _units(False), noise=NOISE, short=_short(name)) == []
 
 
 @_PURE
 @pytest.mark.parametrize("name", FED)
 def test_cost_of_pieces(name: str) -> None:
     assert _judge(TABLE[name], _units(False), noise=NOISE) == []
+
+
+@_PURE
+@pytest.mark.parametrize("name", OF_COMMANDS)
+def test_cost_of_commands(name: str) -> None:
+    assert _judge(TABLE[name], _units(False), noise=NOISE, short=_short(name)) == []
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -160,8 +186,7 @@ def test_cost_of_histories(name: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", TABLE)
 def test_cost_of_everything(name: str) -> None:
-    short = SHORT if name in TELLING else 1
-    assert _judge(TABLE[name], _units(True), told=OF_STATE.get(name, 1), short=short) == []
+    assert _judge(TABLE[name], _units(True), told=OF_STATE.get(name, 1), short=_short(name)) == []
 
 
 # --- work that is counted ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -226,6 +227,59 @@ def _arrow(package: ModuleType, data: bytes) -> Any:
     return rows, shown(pa.table(found.rejects).drop_columns("file").to_pylist())
 
 
+def _written(package: ModuleType, data: bytes) -> Any:
+    """Lines as events, written and read again; the text as a session, whole, cut and damaged."""
+    session, text = import_module("turnwire.session"), data.decode("utf-8", "replace")
+    lines = text.split("\n")[:200]
+    written = session.encode(lines, None)
+    if len(session.decode(written)) != len(lines):
+        raise RuntimeError("there are more events, or fewer")
+    place = sum(data[:4]) % max(1, len(written))
+    damaged = written[:place] + text[:8] + written[place + 5 :]
+    return written, [
+        outcome(lambda: session.decode(text), package),
+        outcome(lambda: session.decode(damaged), package),
+        outcome(lambda: session.salvage(damaged), package),
+        outcome(lambda: session.salvage(text), package),
+        outcome(lambda: session.decode(written + text, strict=False, sealed=False), package),
+    ]
+
+
+def _pointed(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
+    """JSON pointers to what is in a value, and to what is not."""
+    yield path
+    yield f"{path}/0"
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if depth < 6:
+        for name, one in inner:
+            yield from _pointed(one, f"{path}/{str(name).replace('~', '~0').replace('/', '~1')}", depth + 1)
+
+
+def _places(package: ModuleType, data: bytes) -> Any:
+    """Where values are in JSON text."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    place_of = import_module("turnwire.json.pointers").place_of
+    return [(pointer, place_of(data, pointer)) for pointer in islice(_pointed(value), 60)]
+
+
+def _ledger(package: ModuleType, data: bytes) -> Any:
+    """Rows of a ledger, chained and followed; with one changed, too."""
+    core = import_module("turnwire._backend").load("common.ledger")
+    chain = (data[:32] or b"\0").ljust(32, b"\0")
+    pieces = [data[at : at + 40] for at in range(0, min(len(data), 400), 40)]
+    items = [(one[:3].hex(), one, one[-2:].hex()) for one in pieces]
+    rows, leaves, end = core.seal(len(data), 7, items, chain)
+    bent = [
+        (*row[:4], row[4] + data[:1], *row[5:]) if number == len(data) % 5 else row for number, row in enumerate(rows)
+    ]
+    followed = [shown(core.follow(some, len(data), chain)) for some in (rows, bent, rows[1:])]
+    folded = core.fold(leaves[: 1 << len(leaves).bit_length() - 1]) if leaves else None
+    return shown(rows), shown(leaves), end, followed, folded
+
+
 TARGETS: dict[str, Target] = {
     **{f"decode-{wire}": _decode(wire) for wire in WIRES},
     **{f"scan-{wire}": _scan(wire) for wire in WIRES},
@@ -245,6 +299,9 @@ TARGETS: dict[str, Target] = {
     "session": _session,
     **INNER,
     **({"arrow": _arrow} if find_spec("pyarrow") else {}),
+    "session-written": _written,
+    "places": _places,
+    "ledger": _ledger,
 }
 """The targets by name."""
 

@@ -61,6 +61,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/sap/test_twins.py",
             "tests/sap/test_lifecycle.py",
             "tests/sap/test_conformance.py",
+            "tests/sap/test_words_of_rules.py",
             "tests/test_words.py",
             "tests/test_histories.py",
         ),
