@@ -187,6 +187,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             for name, call in (("read", reader.read), ("read_source", reader.read_source), ("refusal", reader.refusal))
         },
         "json.text.Reader.find": (partial(reader.find, good("sap"), 0), partial(reader.find, bad, 0)),
+        "json.text.item": tuple(partial(_core("json.text").item, b'[1,{"a":2}]', 0, index) for index in (0, 1, 2)),
         "json.write.text_of": (partial(_core("json.write").text_of, b'{"a":"\xc3\xa9"}'),),
         "json.sap.clean": (sap, partial(_core_clear, good("sap"))),
         "common.ledger.use_portable": (partial(ledger.use_portable, False),),
