@@ -430,8 +430,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         PyBuffer_Release(&view)
         if k is not NULL:
             tw_json_free(&k.json)
-            free(k.rows.fills)
-            free(k.rows.first_fill)
+            free(k.rows.chosen)
             plan.give_back(k, digits)
             free(k.arena)
             free(k)

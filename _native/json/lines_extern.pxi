@@ -130,8 +130,7 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_column *of_bit[64]
         size_t count
         size_t room
-        tw_fill *fills
-        uint16_t *first_fill
+        void *chosen
     ctypedef struct tw_json_rejects:
         int64_t *offset
         int64_t *length

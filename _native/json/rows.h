@@ -25,35 +25,8 @@ typedef struct {
     uint64_t wanted;                         /* the bits `valid` of the columns that are there */
     tw_column *of_bit[64];
     size_t count, room;
-    tw_fill *fills;                          /* those whose column is there, by variant: ... */
-    uint16_t *first_fill;                    /* ... from first_fill[variant] to first_fill[variant + 1] */
+    struct tw_chosen *chosen;                /* of each variant (json/fills.h) */
 } tw_json_rows;
-
-/* Takes the fills whose column somebody asked for. 0 where memory ran out. */
-static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
-{
-    size_t count = 0;
-    for (int v = 0; v < plan->variant_count; v++) count += plan->variants[v].fills;
-    r->fills = (tw_fill *)malloc((count + 1) * sizeof(tw_fill));
-    r->first_fill = (uint16_t *)malloc(((size_t)plan->variant_count + 1) * sizeof(uint16_t));
-    if (!r->fills || !r->first_fill) return 0;
-    count = 0;
-    for (int v = 0; v < plan->variant_count; v++) {
-        r->first_fill[v] = (uint16_t)count;
-        for (int i = 0; i < plan->variants[v].fills; i++) {
-            const tw_fill *fill = &plan->fills[plan->variants[v].first_fill + i];
-            int time = fill->column == TW_MOST_COLUMNS;
-            if (time ? r->time != NULL : r->own[fill->column].values || r->own[fill->column].offset)
-                r->fills[count++] = *fill;
-            else continue;
-            if (fill->fill == TW_FILL_CONSTANT) continue;
-            if (fill->node != TW_NO_NODE) x->asked[fill->node >> 6] |= (uint64_t)1 << (fill->node & 63);
-            if (fill->other != TW_NO_NODE) x->asked[fill->other >> 6] |= (uint64_t)1 << (fill->other & 63);
-        }
-    }
-    r->first_fill[plan->variant_count] = (uint16_t)count;
-    return 1;
-}
 
 /* The value of the digits at p, which may start with a minus; 0 where it does not fit. */
 static int tw_integer(const uint8_t *p, size_t size, int64_t *value)

@@ -37,6 +37,7 @@
 #define TURNWIRE_JSON_SCAN_H
 
 #include "line_wires.h"
+#include "fills.h"
 #include "verdicts.h"
 
 /* --- rows and rejects --- */
@@ -144,7 +145,7 @@ static int tw_row_claimed(tw_lines *k, tw_region *r, const tw_claim *claim)
 static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
 {
     const tw_wire *wire = &k->plan->wires[tried->wire];
-    const uint16_t *fills = &k->rows.first_fill[wire->first_variant + tried->variant];
+    const tw_chosen *chosen = &k->rows.chosen[wire->first_variant + tried->variant];
     const uint8_t *base = tw_text(k, r);
     int64_t shift = r->level ? (int64_t)k->size : 0, moment;
     uint64_t present;
@@ -152,8 +153,8 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
     if (k->rows.wire) k->rows.wire[n] = wire->code;
-    for (int i = fills[0]; i < fills[1]; i++) {
-        const tw_fill *fill = &k->rows.fills[i];
+    present |= tw_fill_always(chosen, k->json.stamp, n, base, shift);
+    for (const tw_fill *fill = chosen->fills; fill < chosen->last; fill++) {
         const tw_value *v = tw_noted(&k->json, fill->node);
         if (!v && fill->other != TW_NO_NODE) v = tw_noted(&k->json, fill->other);
         if (fill->column == TW_MOST_COLUMNS) {
@@ -165,7 +166,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
             !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
     }
-    tw_fill_missing(k, n, present);
+    tw_fill_missing(k, n, present | chosen->always);
     if (k->rows.time) {
         if (!timed) {
             timed = tw_head(k, r, at, &moment);
