@@ -108,29 +108,81 @@ static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize
     return json_run_12(to, from, 0, size);
 }
 
-static inline Py_ssize_t json_copy_22(Py_UCS2 *to, const Py_UCS2 *from, Py_ssize_t size) {
 #ifdef TW_SSE2
-    if (size >= 8) {
-        const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
-                      surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F),
-                      zero = _mm_setzero_si128();
-        for (Py_ssize_t at = 0;;) {
-            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
-            __m128i hit = _mm_or_si128(
-                _mm_or_si128(_mm_cmpeq_epi16(word, quote), _mm_cmpeq_epi16(word, slash)),
-                _mm_or_si128(_mm_cmpeq_epi16(_mm_and_si128(word, top), surrogate),
-                             _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero)));
-            unsigned mask = (unsigned)_mm_movemask_epi8(hit);
-            _mm_storeu_si128((__m128i *)(to + at), word);
-            if (mask) return at + (tw_low_zeros_32(mask) >> 1);
-            at += 8;
-            if (at == size) return size;
-            if (at > size - 8) at = size - 8;
-        }
-    }
-#endif
-    return json_run_22(to, from, 0, size);
+static inline void json_widen_1(Py_UCS1 *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
+
+static inline void json_widen_2(Py_UCS2 *to, __m128i word) {
+    const __m128i zero = _mm_setzero_si128();
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(word, zero));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpackhi_epi8(word, zero));
 }
+
+static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
+    const __m128i zero = _mm_setzero_si128(), low = _mm_unpacklo_epi8(word, zero), high = _mm_unpackhi_epi8(word, zero);
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, zero));
+    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, zero));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, zero));
+    _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, zero));
+}
+
+static inline void json_widen_24(Py_UCS4 *to, __m128i word) {
+    const __m128i zero = _mm_setzero_si128();
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(word, zero));
+    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(word, zero));
+}
+
+static inline void json_same(void *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
+#endif
+
+#ifdef TW_SSE2
+/* Two bits for each of these eight characters that is not written as it stands. */
+static inline unsigned json_special_mask_2(__m128i word) {
+    const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
+                  surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F), zero = _mm_setzero_si128();
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi16(word, quote), _mm_cmpeq_epi16(word, slash)),
+        _mm_or_si128(_mm_cmpeq_epi16(_mm_and_si128(word, top), surrogate),
+                     _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero))));
+}
+
+/* Four bits for each of these four. */
+static inline unsigned json_special_mask_4(__m128i word) {
+    const __m128i quote = _mm_set1_epi32('"'), slash = _mm_set1_epi32('\\'), top = _mm_set1_epi32((int)0xFFFFF800),
+                  surrogate = _mm_set1_epi32(0xD800), space = _mm_set1_epi32(0x20);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi32(word, quote), _mm_cmpeq_epi32(word, slash)),
+        _mm_or_si128(_mm_cmpeq_epi32(_mm_and_si128(word, top), surrogate), _mm_cmplt_epi32(word, space))));
+}
+#endif
+
+/* The same of wider characters; STEP of them at a time, each BITS bits of a mask. */
+#ifdef TW_SSE2
+#define JSON_COPY_FAST(STEP, BITS, MASK, STORE)                                                    \
+    if (size >= STEP) {                                                                            \
+        for (Py_ssize_t at = 0;;) {                                                                \
+            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));                          \
+            unsigned mask = MASK(word);                                                            \
+            STORE(to + at, word);                                                                  \
+            if (mask) return at + tw_low_zeros_32(mask) / BITS;                                    \
+            at += STEP;                                                                            \
+            if (at == size) return size;                                                           \
+            if (at > size - STEP) at = size - STEP;                                                \
+        }                                                                                          \
+    }
+#else
+#define JSON_COPY_FAST(STEP, BITS, MASK, STORE)
+#endif
+
+#define JSON_COPY(NAME, RUN, FROM, TO, STEP, BITS, MASK, STORE)                                    \
+    static inline Py_ssize_t NAME(TO *to, const FROM *from, Py_ssize_t size) {                     \
+        JSON_COPY_FAST(STEP, BITS, MASK, STORE)                                                    \
+        return RUN(to, from, 0, size);                                                             \
+    }
+
+JSON_COPY(json_copy_14, json_run_14, Py_UCS1, Py_UCS4, 16, 1, json_special_mask, json_widen_4)
+JSON_COPY(json_copy_22, json_run_22, Py_UCS2, Py_UCS2, 8, 2, json_special_mask_2, json_same)
+JSON_COPY(json_copy_24, json_run_24, Py_UCS2, Py_UCS4, 8, 2, json_special_mask_2, json_widen_24)
+JSON_COPY(json_copy_44, json_run_44, Py_UCS4, Py_UCS4, 4, 4, json_special_mask_4, json_same)
 
 /* Characters as wide ones, from the end on, so that it may be done in place. */
 static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
@@ -150,13 +202,13 @@ static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *t
     if (kind == 1) {
         if (wide == 1) return json_copy_11((Py_UCS1 *)to, (const Py_UCS1 *)from, size);
         if (wide == 2) return json_copy_12((Py_UCS2 *)to, (const Py_UCS1 *)from, size);
-        return json_run_14((Py_UCS4 *)to, (const Py_UCS1 *)from, 0, size);
+        return json_copy_14((Py_UCS4 *)to, (const Py_UCS1 *)from, size);
     }
     if (kind == 2) {
         if (wide == 2) return json_copy_22((Py_UCS2 *)to, (const Py_UCS2 *)from, size);
-        return json_run_24((Py_UCS4 *)to, (const Py_UCS2 *)from, 0, size);
+        return json_copy_24((Py_UCS4 *)to, (const Py_UCS2 *)from, size);
     }
-    return json_run_44((Py_UCS4 *)to, (const Py_UCS4 *)from, 0, size);
+    return json_copy_44((Py_UCS4 *)to, (const Py_UCS4 *)from, size);
 }
 
 /* --- UTF-8 that is known to be good --- */
@@ -177,39 +229,39 @@ static inline Py_UCS4 json_character(const unsigned char **p) {
 }
 
 #ifdef TW_SSE2
-static inline void json_widen_1(Py_UCS1 *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
-
-static inline void json_widen_2(Py_UCS2 *to, __m128i word) {
-    const __m128i zero = _mm_setzero_si128();
-    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(word, zero));
-    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpackhi_epi8(word, zero));
-}
-
-static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
-    const __m128i zero = _mm_setzero_si128(), low = _mm_unpacklo_epi8(word, zero), high = _mm_unpackhi_epi8(word, zero);
-    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, zero));
-    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, zero));
-    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, zero));
-    _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, zero));
-}
-
+/* Where sixteen bytes are ASCII the next place does not wait for the mask; the last sixteen are written at once, over what
+   stands there already. */
 #define JSON_UNPACK_FAST(UNIT, WIDEN)                                                             \
-    while (end - p >= 16 && behind - out >= 16) {                                                 \
+    while (behind - out >= 16) {                                                                  \
         __m128i word = _mm_loadu_si128((const __m128i *)p);                                       \
         unsigned mask = (unsigned)_mm_movemask_epi8(word);                                        \
-        int run = mask ? tw_low_zeros_32(mask) : 16;                                                \
         WIDEN(out, word);                                                                         \
-        out += run;                                                                               \
-        p += run;                                                                                 \
-        while (p < end && *p >= 0x80) *out++ = (UNIT)json_character(&p);                          \
+        if (mask) {                                                                               \
+            int run = tw_low_zeros_32(mask);                                                      \
+            out += run;                                                                           \
+            p += run;                                                                             \
+            do *out++ = (UNIT)json_character(&p);                                                 \
+            while (p < end && *p >= 0x80);                                                        \
+        } else {                                                                                  \
+            out += 16;                                                                            \
+            p += 16;                                                                              \
+        }                                                                                         \
+    }                                                                                             \
+    if (p < end && behind - first >= 16) {                                                        \
+        __m128i word = _mm_loadu_si128((const __m128i *)(end - 16));                              \
+        if (!_mm_movemask_epi8(word)) {                                                           \
+            WIDEN(behind - 16, word);                                                             \
+            return;                                                                               \
+        }                                                                                         \
     }
 #else
 #define JSON_UNPACK_FAST(UNIT, WIDEN)
 #endif
 
 #define JSON_UNPACK(NAME, UNIT, WIDEN)                                                                             \
-    static void NAME(UNIT *out, const UNIT *behind, const unsigned char *p, const unsigned char *end) {            \
-        (void)behind;                                                                                              \
+    static void NAME(UNIT *out, UNIT *behind, const unsigned char *p, const unsigned char *end) {                  \
+        UNIT *const first = out;                                                                                   \
+        (void)first, (void)behind;                                                                                 \
         JSON_UNPACK_FAST(UNIT, WIDEN)                                                                              \
         while (p < end) {                                                                                          \
             uint64_t word;                                                                                         \

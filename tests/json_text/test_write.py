@@ -90,3 +90,29 @@ def test_twins_write_the_same_and_it_reads_back(value):
     text = json_write.write(value)
     assert text == pure.write(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     assert repr(json_text.Reader("w").read(f'{{"v":{text}}}')["v"]) == repr(value)
+
+
+@pytest.mark.parametrize("letters", ["a", "é", "レ", "😀"])
+@pytest.mark.parametrize("before", ["", "é", "レ", "😀"])
+def test_strings_of_each_width_and_length(core, letters, before):
+    """Some characters are copied at once: none is lost at a seam, none that needs an escape is missed."""
+    write = core("json.write").write
+    for size in range(40):
+        for odd in ("", '"', "\\", "\x1f", "\x00", "\x7f", "\u2028", "\ue000"):
+            for at in range(size + 1) if odd else (0,):
+                value = [before, letters * at + odd + letters * (size - at)]
+                assert write(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for at in range(20):
+        with pytest.raises(EncodeError) as caught:
+            write(letters * at + "\ud800" + letters * 20)
+        assert caught.value.reason == "lone_surrogate"
+
+
+@pytest.mark.parametrize("letters", ["aé", "aレ", "a😀", "éa", "レa"])
+def test_a_text_that_was_kept_is_given_back(core, letters):
+    text_of = core("json.write").text_of
+    for front in range(36):
+        for behind in range(36):
+            text = "x" * front + letters + "y" * behind
+            assert text_of(text.encode()) == text
+            assert text_of((text + letters).encode()) == text + letters
