@@ -60,6 +60,7 @@ typedef struct {
     int choice, agreed;                      /* the words of TW_RULE_CHOICE and TW_RULE_AGREES */
     int lent;                                /* there was a TW_RULE_LENT */
     tw_rules **chosen;                       /* what TW_RULE_CHOSEN is for each word */
+    const uint8_t *later;                    /* inside of an object of TW_RULE_CHOSEN that stood in front of the words */
     uint64_t seen;                           /* a bit for each rule of the outermost object that had a value */
     int keys;                                /* how many keys without a rule the open objects have, */
     uint64_t hashes[TW_MOST_FREE_KEYS];      /* and their hashes */
@@ -373,8 +374,12 @@ static inline const uint8_t *tw_walk_value(tw_walk *w, const uint8_t *p, const t
     if (*p == '"') return tw_walk_text(w, p + 1, rule);
     if (*p == '{') {
         if (rule->kind == TW_RULE_RECORD) return tw_walk_record(w, p + 1, rule->rules);
-        if (rule->kind == TW_RULE_CHOSEN)
-            return w->choice >= 0 && w->agreed == w->choice ? tw_walk_record(w, p + 1, w->chosen[w->choice]) : NULL;
+        if (rule->kind == TW_RULE_CHOSEN) {
+            if (w->choice >= 0 && w->agreed == w->choice) return tw_walk_record(w, p + 1, w->chosen[w->choice]);
+            if (w->choice >= 0 || w->agreed >= 0) return NULL;
+            w->later = p + 1; /* walked once more when the words are known */
+            return tw_walk_free(w, p + 1, TW_RULE_ANY, 0);
+        }
         if (rule->kind == TW_RULE_OBJECT) return tw_walk_free(w, p + 1, TW_RULE_ANY, secrets);
         return rule->kind == TW_RULE_NUMBERS || rule->kind == TW_RULE_PRESSURE ? tw_walk_free(w, p + 1, rule->kind, 0) : NULL;
     }
@@ -447,6 +452,19 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
     return (seen & t->musts) == t->musts ? p : NULL;
 }
 
+/* The object that stood in front of the words that choose its rules. */
+static int tw_walk_later(tw_walk *w)
+{
+    const uint64_t seen = w->seen;
+    int good;
+    if (w->choice < 0 || w->agreed != w->choice) return 0;
+    w->left--; /* it stands in the outermost */
+    good = tw_walk_record(w, w->later, w->chosen[w->choice]) != NULL;
+    w->left++;
+    w->seen = seen;
+    return good;
+}
+
 /* Whether a text is one object that follows the rules, with nothing but white space around it. */
 static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_rules *t)
 {
@@ -454,8 +472,10 @@ static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_ru
     w->own = w->calm = 1;
     w->low_escapes = w->lent = w->keys = 0;
     w->choice = w->agreed = -1;
+    w->later = NULL;
     p = tw_walk_skip(w, p);
     if (p >= w->end || *p != '{' || !(p = tw_walk_record(w, p + 1, t))) return 0;
+    if (w->later && !tw_walk_later(w)) return 0;
     p = tw_walk_skip(w, p);
     if (w->low_escapes) w->calm = 0;
     return p == w->end;

@@ -93,8 +93,10 @@ def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def good(wire: str) -> list[str]:
-    """Texts of good messages, as they are written."""
+    """Texts of good messages, as they are written; of SSTP with the payload in front, too."""
     documents = [TASK, RESULT] if wire == "sap" else [*map(example, Kind), *real()[::4]]
+    if wire == "sstp":
+        documents += [dict(reversed(document.items())) for document in documents]
     return [json.dumps(document, separators=(",", ":"), ensure_ascii=False) for document in documents]
 
 
