@@ -11,14 +11,14 @@ from libc.stdint cimport uint64_t
 
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
-    json_text_of
+    json_text_of, json_value
 )
 from _native.json.rules cimport tw_walk
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
-from turnwire.kick.rules import is_plain_content, judge, judge_other
+from turnwire.kick.rules import is_plain_content, judge, judge_other, unknown_key
 from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
 from turnwire.kick.writing import envelope_text
 
@@ -44,6 +44,8 @@ cdef dict STANDARD_LEARNED = DEFAULT_POLICY.learned
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
 cdef tuple FIELD_TUPLE = tuple(FIELDS)
+cdef Py_ssize_t NESTING = LIMITS.nesting
+cdef str DICT_ITEMS = "items"
 cdef PyObject *FIELD_NAMES[8]
 for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
@@ -276,10 +278,16 @@ cdef bint clean(Envelope envelope, dict verdicts) except -1:
     return are_plain(envelope)
 
 
+cdef inline bint has_extra(Envelope envelope) noexcept:
+    return envelope._extra is not None and PyDict_Size(envelope._extra) != 0
+
+
 cdef bint are_texts(Envelope envelope) noexcept:
     """Whether the fields are texts and the only ones."""
-    if envelope._extra is not None and PyDict_Size(envelope._extra):
-        return False
+    return not has_extra(envelope) and fields_are_texts(envelope)
+
+
+cdef bint fields_are_texts(Envelope envelope) noexcept:
     return envelope._plain or (
         type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
         and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
@@ -370,9 +378,9 @@ cdef tuple learned(Envelope envelope, policy, bint lately):
 
 
 cdef tuple verdict(Envelope envelope, policy):
-    """The remarks that are all that ``check`` finds, mostly none; None where it must look closer."""
+    """The remarks that are all that ``check`` finds but for unknown keys, mostly none; None where it must look closer."""
     cdef tuple entry
-    if not are_texts(envelope):
+    if not fields_are_texts(envelope):
         return None
     entry = envelope._learned if policy is STANDARD else None
     if entry is None:
@@ -393,45 +401,7 @@ def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
     return envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
 
 
-cdef text(envelope, bint strict, policy):
-    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
-    cdef json_draft draft
-    cdef Envelope it
-    if type(envelope) is not Envelope:
-        return None
-    it = <Envelope>envelope
-    if strict:
-        if verdict(it, policy) is None:
-            return None
-    elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
-        return None
-    if it._source is not None:
-        return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
-    json_begin(&draft, None)
-    try:
-        if not put_fields(&draft, it):
-            return None
-        return json_result(&draft)
-    finally:
-        json_end(&draft)
-
-
-cdef bint put_fields(json_draft *draft, Envelope it) except -1:
-    cdef PyObject *values[8]
-    cdef int i
-    values[0], values[1], values[2] = <PyObject *>it.id, <PyObject *>it.timestamp, <PyObject *>it.sender
-    values[3], values[4], values[5] = <PyObject *>it.receiver, <PyObject *>it.type, <PyObject *>it.channel
-    values[6], values[7] = <PyObject *>it.content, <PyObject *>it.correlation_id
-    for i in range(8 if it.correlation_id is not None else 7):
-        if not PyUnicode_Check(<object>values[i]):
-            return False
-        json_ascii(draft, <const char *><bytes>MEMBERS[i], len(<bytes>MEMBERS[i]))
-        if json_put(draft, <object>values[i]) != JSON_WRITTEN:
-            return False
-    json_ascii(draft, b"}", 1)
-    return True
-
-
+include "writing.pxi"
 include "reading.pxi"
 
 
@@ -460,7 +430,7 @@ def all_clear(bytes data not None):
     envelope = quick(data)
     if envelope is None:
         envelope = build(READ(data)[0])
-    return envelope is not None and verdict(<Envelope>envelope, STANDARD) == ()
+    return envelope is not None and not has_extra(<Envelope>envelope) and verdict(<Envelope>envelope, STANDARD) == ()
 
 
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
@@ -476,5 +446,7 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
         return judge_other(envelope, Envelope, strict)
     found = verdict(<Envelope>envelope, policy)
     if found is not None and (not found or not strict):
-        return list(found)
+        if not has_extra(<Envelope>envelope):
+            return list(found)
+        return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]
     return judge(envelope, policy, strict)

@@ -1,10 +1,11 @@
-/* An envelope of KickLang whose fields stand in their usual order: where each is in its JSON text, how it becomes a str, and
+/* An envelope of KickLang that has its fields and nothing else: where each is in its JSON text, how it becomes a str, and
  * what is surely good. There is doubt (0) about all others, which the reader of JSON text and the rules look at. */
 #ifndef TURNWIRE_SPACE_LETTER_H
 #define TURNWIRE_SPACE_LETTER_H
 
 #include <Python.h>
 #include "_native/json/rules.h"
+#include "_native/json/runs.h"
 
 enum { TW_FIELDS = 8, TW_ID = 0, TW_TIMESTAMP, TW_SENDER, TW_RECEIVER, TW_TYPE, TW_CHANNEL, TW_CONTENT, TW_CORRELATION };
 
@@ -23,7 +24,7 @@ static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
     part->most = 127;
     part->marks = 0;
     for (;; p += size) {
-        behind = turnwire_plain(p, w->end);
+        behind = p < w->end && *p >= 0x80 ? p : turnwire_plain(p, w->end);
         part->count += behind - p;
         p = behind;
         if (p >= w->end) return NULL;
@@ -47,26 +48,41 @@ static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
     return p + 1;
 }
 
-/* The fields of the object that the text [p, p + size) is, and nothing else: how many. names: each with its quotes. */
+/* Which field the name at p is, with its quotes: mostly the one that comes next in their usual order; -1 for none of them. */
+static inline int tw_field_at(const uint8_t *p, const uint8_t *end, const tw_choice *names, int next)
+{
+    for (int turn = 0; turn < TW_FIELDS; turn++) {
+        int at = next + turn < TW_FIELDS ? next + turn : next + turn - TW_FIELDS;
+        if (end - p >= (ptrdiff_t)names[at].size && tw_same_bytes(p, names[at].text, names[at].size)) return at;
+    }
+    return -1;
+}
+
+/* The fields of the object that the text [p, p + size) is, and nothing else, in any order: how many. names: each with its
+ * quotes. */
 static int tw_letter_parts(tw_walk *w, const uint8_t *p, size_t size, const tw_choice *names, tw_part *parts)
 {
-    int count = 0, closed = 0;
+    int at = -1, closed = 0, last;
+    unsigned seen = 0;
     w->end = p + size;
     w->own = 1;
     p = tw_walk_skip(w, p);
     if (p >= w->end || *p != '{') return 0;
     p = tw_walk_skip(w, p + 1);
     while (!closed) {
-        const tw_choice *name = &names[count];
-        if (count == TW_FIELDS || w->end - p < (ptrdiff_t)name->size || !tw_same_bytes(p, name->text, name->size)) return 0;
-        p = tw_walk_skip(w, p + name->size);
+        last = at;
+        at = tw_field_at(p, w->end, names, last + 1 < TW_FIELDS ? last + 1 : 0);
+        if (at < 0 || seen >> at & 1) return 0;
+        if (at < last) w->own = 0; /* writing has them in their usual order */
+        seen |= 1u << at;
+        p = tw_walk_skip(w, p + names[at].size);
         if (p >= w->end || *p != ':') return 0;
         p = tw_walk_skip(w, p + 1);
-        if (p >= w->end || *p != '"' || !(p = tw_part_at(w, p + 1, &parts[count]))) return 0;
-        count++;
+        if (p >= w->end || *p != '"' || !(p = tw_part_at(w, p + 1, &parts[at]))) return 0;
         if (!(p = tw_walk_next(w, p, '}', &closed))) return 0;
     }
-    return tw_walk_skip(w, p) == w->end && count >= TW_CORRELATION ? count : 0;
+    if (tw_walk_skip(w, p) != w->end) return 0;
+    return seen == (1u << TW_FIELDS) - 1 ? TW_FIELDS : seen == (1u << TW_CORRELATION) - 1 ? TW_CORRELATION : 0;
 }
 
 static inline size_t tw_part_size(const tw_part *part) { return (size_t)(part->to - part->from); }
@@ -84,10 +100,11 @@ static inline Py_ssize_t tw_letter_count(const tw_part *parts, int count, Py_ssi
 
 static PyObject *tw_part_text(const tw_part *part)
 {
-    PyObject *text = PyUnicode_New(part->count, part->most);
-    if (!text) return NULL;
-    if ((Py_ssize_t)tw_part_size(part) == part->count) memcpy(PyUnicode_DATA(text), part->from, (size_t)part->count);
-    else turnwire_put(PyUnicode_KIND(text), PyUnicode_DATA(text), part->from, part->to);
+    PyObject *text;
+    if ((Py_ssize_t)tw_part_size(part) == part->count + part->more) /* no escapes */
+        return json_unpacked(part->from, part->to, part->count, part->most);
+    if ((text = PyUnicode_New(part->count, part->most)) != NULL)
+        turnwire_put(PyUnicode_KIND(text), PyUnicode_DATA(text), part->from, part->to);
     return text;
 }
 

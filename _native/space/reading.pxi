@@ -48,7 +48,7 @@ fill(KNOWN, WORDS, MOST_TYPES)
 
 
 cdef Envelope quick(object data):
-    """The envelope of a text (str or bytes) whose fields stand in their usual order; None where it is not surely good."""
+    """The envelope of a text (str or bytes) that has its fields and nothing else; None where it is not surely good."""
     cdef tw_walk walk
     cdef tw_part parts[TW_FIELDS]
     cdef const unsigned char *text

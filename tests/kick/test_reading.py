@@ -83,6 +83,12 @@ TEXTS += [
     "info",
 ]
 TEXTS += ["Orchestrator", "WePlan", "Broadcast", "nobody"]
+TEXTS += [
+    f"⫻task/x:a/1\\n{'レビュー für das Büro ' * 9}",
+    f"⫻task/x:a/1\\n{'so 😀 it goes, and on ' * 9}",
+    "ü" * 50,
+    "レ" * 50,
+]
 OTHERS = ["null", "1", "[]", "{}", '"x', "", '"a" ', ' "a"', '"x","y":1', '"x",', '"x"}', '"a":"b"']
 
 
@@ -96,7 +102,7 @@ def bent(numbers: random.Random) -> str:
     if numbers.random() < 0.15:
         written.pop(numbers.choice(list(written)))
     names = list(written)
-    if numbers.random() < 0.1:
+    if numbers.random() < 0.3:
         numbers.shuffle(names)
     comma, colon = numbers.choice([(",", ":"), (",", ":"), (", ", ": "), ("\n,\t", " :")])
     text = "{" + comma.join(f'"{name}"{colon}{written[name]}' for name in names) + "}"
@@ -155,3 +161,35 @@ def test_what_is_set_is_judged() -> None:
     envelope.extra["more"] = 1
     assert native.encode(envelope) == f'{text[:-1]},"more":1}}'
     assert native.decode(text, limits=LIMITS._replace(key=99)) == native.decode(text)
+
+
+@needs_both
+def test_unknown_keys_are_written_and_told_of() -> None:
+    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    deep: Any = 1
+    for _ in range(LIMITS.nesting):
+        deep = [deep]
+    extras: list[dict[Any, Any]] = [
+        *({"more": value} for value in (None, 1, 1.5, True, [], {"a": ["é", "😀"]}, "\ud800", {1: 2}, float("nan"))),
+        *({"more": value} for value in (deep, deep[0], (1, 2), object())),
+        *({key: 1} for key in ("", "id", "correlation_id", "Id", "レ", "\ud800", "a/b~c", "x" * 2000)),
+        {"one": 1, "two": 2},
+        {"correlation_id": 1, "two": 2},
+    ]
+    for fields in (SEED, REPORT, ALERT, {**REPORT, "sender": "Nobody"}, {**REPORT, "id": "x"}):
+        for extra in extras:
+            found = []
+            for core in (native, pure):
+                envelope = core.Envelope.from_dict(fields)
+                envelope.extra = dict(extra)
+                issues = core.check(envelope)
+                found.append([issues, *(_written(core, envelope, strict) for strict in (True, False))])
+            assert found[0] == found[1], extra
+            assert any(issue.reason == "unknown_key" for issue in found[0][0])
+
+
+def _written(core: ModuleType, envelope: Any, strict: bool) -> Any:
+    try:
+        return core.encode(envelope, strict)
+    except WireError as error:
+        return error.reason, error.path

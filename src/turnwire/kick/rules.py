@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import has_section
@@ -81,7 +82,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if correlation is not None and not missing and not is_uuid4(correlation):
         text = f"{correlation!r} is not a UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
-    return issues + [_unknown_key(key) for key in envelope.extra]
+    return issues + [unknown_key(key) for key in envelope.extra]
 
 
 _NEVER = f"{SIGIL}\ufeff\ud800-\udfff"
@@ -122,7 +123,9 @@ def _wrong_type(name: str, value: Any) -> Issue:
     return Issue(BAD_TYPE[name], f"/{name}", "warning", f"{name} is a string, not {type(value).__name__}")
 
 
-def _unknown_key(key: str) -> Issue:
+@lru_cache(maxsize=256)
+def unknown_key(key: str) -> Issue:
+    """What ``check`` says of a key that is none of the specification."""
     plain = key.replace("_", "").lower()
     near = [name for name in FIELDS if name.replace("_", "") == plain]
     hint = f"; {near[0]!r} is the key of the specification" if near else ""
