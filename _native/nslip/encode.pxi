@@ -245,6 +245,32 @@ cdef bint are_clean(object slots) except -1:
 
 def is_clean(message):
     """Whether ``check`` surely says nothing about a message."""
+    return clean(message)
+
+
+cdef object long_way = None
+
+
+def check(message):
+    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+
+    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
+      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises TypeError for what is not a message.
+    """
+    global long_way
+    if clean(message):
+        return []
+    if long_way is None:
+        from turnwire.nslip.rules import check_closely
+        long_way = check_closely
+    return long_way(message)
+
+
+cdef bint clean(message) except -1:
     cdef SlipMessage it
     cdef Touched touched
     if not isinstance(message, SlipMessage):

@@ -23,12 +23,12 @@ from turnwire.nslip import (
     Slot,
     announce,
     announced,
-    check,
     decode,
     encode,
     resolve,
     rules,
 )
+from turnwire.nslip import check as public_check
 
 
 @pytest.fixture
@@ -36,6 +36,16 @@ def nslip(backend: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     core = twins.core_of(backend)
     monkeypatch.setattr(rules, "_core", core)
     return core
+
+
+def check(message: Any) -> list[Issue]:
+    """``check`` of the core that the rules have now: ``turnwire.nslip.check`` is that of the core in use."""
+    issues: list[Issue] = rules._core.check(message)
+    return issues
+
+
+def test_check_is_that_of_the_core_in_use() -> None:
+    assert public_check is rules._core.check
 
 
 def found(message: Any) -> list[tuple[str, int | str, str]]:

@@ -13,28 +13,21 @@ from turnwire.nslip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRIN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from turnwire._pure.nslip.codec import check
     from turnwire.nslip.messages import SlipMessage
 
 __all__ = ["announce", "announced", "check"]
 
 _core: Any = _backend.load("nslip.codec")
+if not TYPE_CHECKING:
+    check = _core.check  # the core's own function: a wrapper would cost as much again
 _GOOD = {name: 0 for _, name in HEADER} | {"act": Act.OBSERVE, "frame": FrameType.TASK}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
 
 
-def check(message: SlipMessage) -> list[Issue]:
-    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
-
-    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
-    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
-      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
-    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
-
-    Raises TypeError for what is not a message.
-    """
-    if _core.is_clean(message):
-        return []
+def check_closely(message: SlipMessage) -> list[Issue]:
+    """What ``check`` says of a message that is not surely clean."""
     expect(message, _core.SlipMessage, "a SlipMessage is checked")
     try:
         _core.encode(message)

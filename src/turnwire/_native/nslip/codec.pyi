@@ -3,7 +3,7 @@ from typing import Any, ClassVar, Self
 
 from typing_extensions import Buffer, disjoint_base
 
-from turnwire.errors import Reason
+from turnwire.errors import Issue, Reason
 from turnwire.nslip.spec import Act, FrameType, Slot
 
 WIRE: str
@@ -56,3 +56,4 @@ def decode_record(
 def encode(message: SlipMessage) -> str: ...
 def encode_many(messages: Iterable[SlipMessage]) -> bytes: ...
 def is_clean(message: Any) -> bool: ...
+def check(message: SlipMessage) -> list[Issue]: ...

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire._pure.nslip.parser import Fields
+    from turnwire.errors import Issue
 
 
 class SlipMessage:
@@ -292,6 +293,23 @@ def is_clean(message: Any) -> bool:
     except EncodeError:
         return False
     return True
+
+
+def check(message: SlipMessage) -> list[Issue]:
+    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+
+    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
+      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises TypeError for what is not a message.
+    """
+    if is_clean(message):
+        return []
+    from turnwire.nslip.rules import check_closely
+
+    return check_closely(message)
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:
