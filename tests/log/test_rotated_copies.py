@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,3 +80,42 @@ def test_following_reads_no_copy_that_was_made_before_the_last_line(begin: bytes
         assert [number for number, _ in reader.next()] == [3]
         assert reader.quiet()
     assert [gap.stop for gap in reader.scan.gaps] == [None]
+
+
+@pytest.mark.parametrize("moves", [1, 3, 100])
+def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
+    moves: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is renamed between a look at it and one at what had its name before: what came later is not before it."""
+    path, written = tmp_path / "app.log", 0
+    monkeypatch.setattr(following, "_PAUSE", 0.0)
+
+    def rotate() -> None:
+        nonlocal written
+        for number in range(len(list(tmp_path.glob("app.log.*"))), 0, -1):
+            (tmp_path / f"app.log.{number}").rename(tmp_path / f"app.log.{number + 1}")
+        path.rename(tmp_path / "app.log.1")
+        written += 1
+        path.write_bytes(record(written))
+
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    rotate()
+    real, left = following.what_was, [None] * moves
+
+    def moved(*arguments: Any) -> Any:
+        if left:
+            left.pop()
+            rotate()
+        return real(*arguments)
+
+    monkeypatch.setattr(following, "what_was", moved)
+    with followed(path, resume=first.position) as reader:
+        told = 1 + min(moves, following._MOVES)
+        assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))
+        left.clear()
+        rotate()
+        assert [number for number, _ in reader.next()] == [told + 1]
+        assert reader.quiet()
+    assert not reader.scan.gaps

@@ -124,7 +124,7 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
         if who is None or who[:2] in job.bookmarks.done:
             return file, None
         before = what_was(name, standing, who[:2], job)
-        if before is None or not tries or (_leads_to(name, file) and _is_still(who, file)):
+        if before is None or not tries or (_leads_to(name, file) and is_still(who, file)):
             if before is not None and before.anew:
                 reading.begin_at(Place())
             return file, before
@@ -134,7 +134,7 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
     raise AssertionError("the last try ends the loop")
 
 
-def _is_still(who: Identity | None, file: Any) -> bool:
+def is_still(who: Identity | None, file: Any) -> bool:
     """Whether an open file was not cut since it was looked at."""
     now = identity(file)
     return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
@@ -168,7 +168,7 @@ def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
     elif start and (found := cutter.skip(start)) < start:
         job.tell(Gap(reading.name or "", found, None, Reason.FILE_REPLACED))
     told = reading.identity is not None and cutter.kind is None and job.bookmarks.waits
-    if told and not (_is_still(reading.identity, file) and holds(file, *reading.behind)):
+    if told and not (is_still(reading.identity, file) and holds(file, *reading.behind)):
         yield Block(b"", 0, start, True, True)  # it was cut just now: the next scan finds what it held
         return
     for block in cutter:

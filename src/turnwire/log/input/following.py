@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.blocks import blocks, what_was
+from turnwire.log.input.blocks import Before, blocks, is_still, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
@@ -27,6 +27,9 @@ MOST_RENAMED = 64
 """Files that were renamed and are still read, for each name; the oldest are ended where there are more."""
 
 _TRIES = 10
+_MOVES = 20
+_PAUSE = 0.01
+"""Seconds between two looks at files that are rotated just now, and how many there are at most."""
 
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
@@ -79,29 +82,46 @@ class _Follower:
             for tail in (*self._tails.values(), *self._renamed):
                 tail.file.close()
 
-    def _opened(self, source: Source) -> tuple[Tail, list[Rotated]] | None:
-        """A file, and what was beside it when it was opened or before; None for what is no regular file. What is just
-        being renamed is waited for."""
-        for tries in range(_TRIES, 0, -1):
+    def _opened(self, source: Source) -> tuple[Tail, list[Rotated], Before | None] | None:
+        """A file, what was beside it when it was opened or before, and what had its name since the last scan, all of
+        one moment: where the file is renamed or cut meanwhile, what comes after it would be taken for what came before.
+        None for what is no regular file. What is just being renamed is waited for."""
+        waits, moves, name = _TRIES, _MOVES, source.name or ""
+        while True:
             try:
-                if not stat.S_ISREG(os.stat(source.name or "").st_mode):
+                status = os.stat(name)
+                if not stat.S_ISREG(status.st_mode):
                     return None
-                there = beside(source.name or "")  # first: what had the name after the file that is opened is not in it
-                return Tail(source, self._job), there
+                if self._job.bookmarks.files:
+                    self._job.bookmarks.found(name, (status.st_dev, status.st_ino))
+                there = beside(name)  # first: what had the name after the file that is opened is not in it
+                tail = Tail(source, self._job)
             except FileNotFoundError:
-                if tries == 1:
+                waits -= 1
+                if not waits:
                     raise
-            self._job.stop.sleep(INTERVAL)
-        return None
+                self._job.stop.sleep(INTERVAL)
+                continue
+            if tail.who[:2] in self._job.bookmarks.done:
+                return tail, there, None
+            before = what_was(name, tail.standing, tail.who[:2], self._job)
+            moves -= 1
+            same = tail.who[:2] == (status.st_dev, status.st_ino)
+            if before is None or not moves or (same and tail.is_named() and is_still(tail.who, tail.file)):
+                return tail, there, before
+            before.close()
+            tail.file.close()
+            self._job.stop.sleep(_PAUSE)
 
-    def _first(self, tail: Tail, there: list[Rotated]) -> Iterator[tuple[Reading, Block]]:
+    def _first(self, tail: Tail, there: list[Rotated], before: Before | None) -> Iterator[tuple[Reading, Block]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
         if tail.who[:2] in self._job.bookmarks.done:
             tail.file.close()
             return
         self._tails[tail.name] = tail
-        if (before := what_was(tail.name, tail.standing, tail.who[:2], self._job)) is not None:
+        if before is not None:
             yield from before.blocks(self._job)
+            self._known.update({one.file: (one.written, one.size) for one, _, _ in before.pieces})
         for one in there:
             if self._known.setdefault(one.file, (one.written, one.size)) and one.file not in self._job.bookmarks.done:
                 self._old.add(one.written)
