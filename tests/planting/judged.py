@@ -116,4 +116,32 @@ SAME = {
         "_native/json/templates.h",
         "b->slot |= a->slot [|| -> &&] a->size != b->size || memcmp(template->sample + a->at, p + b->at, a->size);",
     ): "two values of another size, of which one begins as the other, stay one text of the template, which then fits less often",
+    (
+        "_native/space/letter.h",
+        "return end - p [>= -> >] 6 && p[0] == '\\\\' && p[1] == 'u' && turnwire_hex(p + 2) == 0x2AFB ? p + 6 : NULL;",
+    ): "a content that is the sigil and nothing else is not plain: the rules look at it, as they would",
+    (
+        "_native/log/line_signs.h",
+        "if (++p [>= -> >] end) return 0;",
+    ): "behind a line of one sign its newline is looked at, which no record has there",
+    (
+        "_native/json/values.h",
+        "while (p [< -> <=] stop && (*p == ' ' || *p == '\\t')) p++;",
+    ): "behind the line stands its newline, which is no space",
+    (
+        "_native/nslip/parse.h",
+        "if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end [<= -> <] limit) {",
+    ): "a record of just the limit is read the long way",
+    (
+        "_native/nslip/parse.h",
+        "if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) [+ -> -] 1 - start, 1, f) && f->end <= limit) {",
+    ): "the quick code finds no end, and the record is read the long way",
+    (
+        "_native/nslip/rows.h",
+        "if (newline == k->size && !k->final && k->size - at [< -> <=] k->limit + TW_MOST_CANDIDATE - 1) return TW_WAIT;",
+    ): "one byte more is waited for before the same is said",
+    (
+        "_native/nslip/rows.h",
+        "if (newline == k->size && !k->final && k->size - at < k->limit + TW_MOST_CANDIDATE - [1 -> 0]) return TW_WAIT;",
+    ): "one byte more is waited for before the same is said",
 }
