@@ -44,7 +44,11 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         + '"producer":{"agentId":"B","agentKind":"agent"},"status":"FAILED","output":{"x":"\u00e9"},'
         '"constitutionalEvidence":{"alignment":"VALID"},"error":{"code":"TIMEOUT","message":"m"}}',
     ),
-    "kick": (_LETTER % "\u2afbgoal\\nwin\\n", _LETTER % "\u2afbtask/a:WePlan/001\\nx\\n\u2afbdata\\n1"),
+    "kick": (
+        _LETTER % r"\u2afbgoal\nwin",
+        _LETTER % "\u2afbgoal\\nwin\\n",
+        _LETTER % "\u2afbtask/a:WePlan/001\\nx\\n\u2afbdata\\n1",
+    ),
 }
 """Messages of the usual form, which the quickest code reads."""
 

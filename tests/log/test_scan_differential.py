@@ -215,6 +215,13 @@ def test_pieces_in_any_order(parts: list[bytes]) -> None:
     agree(data, random.Random(len(data)))
 
 
+@pytest.mark.parametrize("behind", [b"foo bar, a text\n", b"@", b"\n@\n", GOOD, b" " + GOOD, b"f0|c1|S0|d1|T1|gH#\n"])
+@pytest.mark.parametrize("before", [b"", GOOD, b"@a3|f0|c1", b"@a1|q1\\", b'@a1|t"x'])
+def test_a_line_that_ends_with_an_at(before: bytes, behind: bytes) -> None:
+    for more in (b"", (GOOD + b"\n") * 4):  # with as much behind it as the quick code looks at, and without
+        agree(GOOD + b"\n" + before + b"@\n" + behind + b"\n" + more, random.Random(7))
+
+
 def test_every_truncation() -> None:
     data = b"INFO: " + GOOD + b"\r\n" + GOOD[:-4] + b"\n bob@example.com \xff " + GOOD + GOOD + b"\n\0\0@a3|f0"
     for size in range(len(data) + 1):
