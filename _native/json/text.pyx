@@ -107,6 +107,8 @@ cdef class Reader:
         try:
             self.message(&text)
         except DecodeError as error:
+            if not isinstance(error, DecodeError):  # without memory for a traceback Cython hands over what came then
+                raise error
             return error.reason, error.offset
         return None
 
@@ -167,6 +169,8 @@ cdef class Reader:
         try:
             return self.members(&text, 1), text.place - text.start
         except DecodeError as error:
+            if not isinstance(error, DecodeError):
+                raise error
             return None, error.offset
 
     cdef object fault(self, Text* text, object reason, Bytes place):

@@ -21,8 +21,9 @@ cdef enum:
 cdef object Array = _Array, Given = _Given, Member = _Member, TAKEN = _Given(b"0")
 
 
-class _Unsayable(Exception):
-    """A member cannot be told by its differences."""
+cdef object UNSAYABLE = object()
+"""A member cannot be told by its differences. No exception: where one is caught without memory for a traceback, Cython's own
+code ends the process."""
 
 
 cdef inline str name_of(object member):
@@ -43,14 +44,11 @@ cdef inline object removal(str name):
 
 def changes(list base not None, list target not None, list same not None):
     """What makes a target draft of a base, or None where that cannot be said so; see the twin."""
-    try:
-        return changed(base, target, same)
-    except _Unsayable:
-        return None
+    return changed(base, target, same)
 
 
 cdef list changed(list base, list target, list same):
-    """The changes; raises where there are none that say it."""
+    """The changes, or None where none say it."""
     cdef Py_ssize_t at, size = len(base)
     cdef list found
     cdef object change
@@ -62,6 +60,8 @@ cdef list changed(list base, list target, list same):
     found = []
     for at in range(size):
         change = of_member(<object>PyList_GET_ITEM(base, at), <object>PyList_GET_ITEM(target, at), same)
+        if change is UNSAYABLE:
+            return None
         if change is not None:
             found.append(change)
     return found
@@ -99,15 +99,15 @@ cdef list moved(list base, list target, list same):
             continue
         at = <object>place
         change = of_member(base[at], member, same)
+        if change is UNSAYABLE:
+            return None
         fresh = False
         if change is not None:
             found.append(change)
     if removed:
         gone = [removal(name) for name in removed]
         found = gone + found
-    if not makes(base, found, target, places):
-        raise _Unsayable
-    return found
+    return found if makes(base, found, target, places) else None
 
 
 cdef bint between(Py_ssize_t place, Py_ssize_t number, list target, dict places) except -1:
@@ -173,7 +173,7 @@ cdef bint alike(object member, list target, Py_ssize_t at) except -1:
 
 
 cdef object of_member(object held, object member, list same):
-    """What is to be told of a member that the base has, too; None: nothing."""
+    """What is to be told of a member that the base has, too; None: nothing; or UNSAYABLE."""
     cdef object before = node_of(held), after = node_of(member)
     cdef bint marked = mark_of(held) == mark_of(member)
     cdef list inner, ones, others
@@ -182,18 +182,18 @@ cdef object of_member(object held, object member, list same):
         return None if same[after] == before else member
     if type(before) is list and type(after) is list:
         if not marked:
-            raise _Unsayable
+            return UNSAYABLE
         inner = changed(before, after, same)
+        if inner is None:
+            return UNSAYABLE
         return Member(name_of(member), "", inner) if inner else None
     if marked and type(before) is Array and type(after) is Array:
         ones, others = before[0], after[0]
         if len(ones) == len(others):
-            try:
-                for at in range(len(ones)):
-                    if changed(ones[at], others[at], same):
-                        return member
-            except _Unsayable:
-                return member
+            for at in range(len(ones)):
+                inner = changed(ones[at], others[at], same)
+                if inner is None or inner:
+                    return member
             return None
     return member
 

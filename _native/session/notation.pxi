@@ -15,15 +15,14 @@ class _Rare(ValueError):
     """What is not read here."""
 
 
-def read(str text not None, cut, slow):
-    """The draft of a definition; see the twin."""
+def read(str text not None, cut):
+    """The draft of a definition; ValueError where it is not simple. See the twin. Who calls it catches that, and not this
+    function: without memory for a traceback, Cython's own code ends the process where an error is caught."""
     cdef Py_ssize_t at = 0
-    cdef list found
-    try:
-        found = members(text, &at, cut, 0)
-    except ValueError:
-        return slow(text)
-    return found if at == PyUnicode_GET_LENGTH(text) else slow(text)
+    cdef list found = members(text, &at, cut, 0)
+    if at != PyUnicode_GET_LENGTH(text):
+        raise _Rare
+    return found
 
 
 cdef inline Py_UCS4 letter_at(str text, Py_ssize_t at) noexcept:

@@ -8,6 +8,7 @@ are kept. Methods of compiled classes cannot be replaced: ``WORK`` in ``work.py`
 from __future__ import annotations
 
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,8 +115,13 @@ def keep(ways: dict[str, list[Call]], way: str, call: Call) -> None:
 
 
 def ended(call: Call) -> Any:
-    """What a call gives, or which exception, as something that compares."""
+    """What a call gives, or which exception, as something that compares: not by where an object lies."""
     try:
-        return repr(call())
+        return placeless(repr(call()))
     except Exception as error:
         return type(error).__name__, str(error)
+
+
+def placeless(text: str) -> str:
+    """A text without the addresses of objects."""
+    return re.sub(r" at 0x[0-9a-f]+>", ">", text)

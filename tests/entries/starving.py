@@ -5,11 +5,12 @@ Not with all that follow: the interpreter itself goes round for ever where it ca
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
 
-from tests.entries.found import Call, ended
+from tests.entries.found import Call, ended, placeless
 
 MOST = 1500
 """How far the allocations of a call are tried: the first EACH one by one, then further and further apart."""
@@ -39,13 +40,14 @@ def starved(call: Call, first: int, last: int) -> Any:
         name = f"{type(error).__name__}: {error}"
     finally:
         _testcapi.remove_mem_hooks()
-    return name or repr(result)
+    return name or placeless(repr(result))
 
 
 def wrong(call: Call, most: int = MOST) -> list[tuple[int, int, Any]]:
     """(allocation, how many fail, how it ended) where that is neither MemoryError nor what it always
-    is. A crash ends the process: run it in one of its own."""
+    is. A crash ends the process: :func:`alone` runs it in one of its own."""
     usual = ended(call)
+    moves = ended(call) != usual  # it has a state that goes on: then only a crash is told
     said = usual if isinstance(usual, str) else f"{usual[0]}: {usual[1]}"
     found = []
     for many in WAYS:
@@ -53,11 +55,11 @@ def wrong(call: Call, most: int = MOST) -> list[tuple[int, int, Any]]:
         while quiet < QUIET and number < most:
             end = starved(call, number, number + many)
             quiet = quiet + 1 if end == said else 0
-            if end not in ("MemoryError", said) and not end.endswith(OWN):
+            if not moves and end not in ("MemoryError", said) and not end.endswith(OWN):
                 found.append((number, many, end))
             number += 1 + max(0, number - EACH) // 8
     again = ended(call)
-    if again != usual:
+    if again != usual and not moves:
         found.append((-1, 0, f"afterwards {again!r}, before {usual!r}"))
     return found
 
@@ -73,11 +75,28 @@ def main(names: list[str]) -> int:
             if id(call) in tried or (names and not name.startswith(tuple(names))):
                 continue
             tried.add(id(call))  # what runs several entries runs once
-            print(f"{name} {number}", file=sys.stderr, flush=True)
-            for one in wrong(call):
-                bad += 1
-                print(name, number, *one, flush=True)
+            bad += alone(f"{name} {number}", call)
+    print(f"{len(tried)} calls, {bad} of them end wrongly", file=sys.stderr)
     return int(bad > 0)
+
+
+def alone(name: str, call: Call) -> bool:
+    """Starves a call in a process of its own: where it crashes, the others are tried. Whether anything is wrong."""
+    sys.stdout.flush()
+    process = os.fork()
+    if not process:
+        code = 1
+        try:
+            found = wrong(call)
+            for one in found:
+                print(name, *one, flush=True)
+            code = int(bool(found))
+        finally:
+            os._exit(code)
+    ended = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    if ended < 0:
+        print(name, f"ends the process with signal {-ended}", flush=True)
+    return ended != 0
 
 
 if __name__ == "__main__":

@@ -233,8 +233,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(_core("session.values").string_of, ('{"a":', 0, "}"), 1, [b"1.50"], [None]),
         ),
         "session.drafts.read": (
-            partial(_core("session.drafts").read, '{a:1 b?:["x"] c:{d:"e\\n"} f:[{g} {h}]}', _cut, len),
-            partial(_core("session.drafts").read, "{a:1e5}", _cut, len),
+            partial(_core("session.drafts").read, '{a:1 b?:["x"] c:{d:"e\\n"} f:[{g} {h}]}', _cut),
+            partial(_core("session.drafts").read, "{a:1e5}", _cut),
         ),
         "space.envelope.build": (
             partial(envelope.build, letter.to_dict()),

@@ -65,7 +65,11 @@ _DECODER = json.JSONDecoder(
 
 def read(text: str) -> list[Member]:
     """The draft of a definition. Raises ValueError, RecursionError."""
-    return _read(text, cut, _any)
+    try:
+        return _read(text, cut)
+    except ValueError:
+        pass  # not simple, or no definition: the other reader tells
+    return _any(text)
 
 
 def _any(text: str) -> list[Member]:
