@@ -219,6 +219,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(codec.decode, 3),
         ),
         "nslip.codec.encode": (partial(codec.encode, message), partial(codec.encode, None)),
+        "nslip.codec.is_clean": (partial(codec.is_clean, message), partial(codec.is_clean, None)),
+        "nslip.codec.check": (partial(codec.check, message), partial(codec.check, None)),
         "nslip.codec.decode_record": (
             partial(codec.decode_record, NSLIP.encode(), 0, True),
             partial(codec.decode_record, NSLIP.encode()[:-9], 0, False),
