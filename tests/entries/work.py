@@ -218,7 +218,6 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(codec.decode, NSLIP[:-1]),
             partial(codec.decode, 3),
         ),
-        "nslip.codec.is_clean": (partial(codec.is_clean, message), partial(codec.is_clean, None)),
         "nslip.codec.encode": (partial(codec.encode, message), partial(codec.encode, None)),
         "nslip.codec.is_clean": (partial(codec.is_clean, message), partial(codec.is_clean, None)),
         "nslip.codec.check": (partial(codec.check, message), partial(codec.check, None)),
