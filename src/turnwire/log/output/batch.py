@@ -118,8 +118,8 @@ class TextColumn(Sequence["str | None"]):
 
 
 class PackedColumn(TextColumn):
-    """A text column without escapes whose spans stand in rows that it shares with others (:class:`Packed`): ``offsets``
-    and ``lengths`` are made when somebody asks for them."""
+    """A text column without escapes and without an arena whose spans stand in rows that it shares with others
+    (:class:`Packed`): ``offsets`` and ``lengths`` are made when somebody asks for them."""
 
     def __init__(
         self, buffer: memoryview, packed: Packed, rows: NDArray[Any], name: str, valid: Bits | None, plain: Any
@@ -265,7 +265,7 @@ class Batch(Columns):
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
         bit, packed = self._scanner.escaped.get(name), self._scanner.packed
-        if packed is not None and bit is None:
+        if packed is not None and bit is None and not len(self._arena):
             own_rows, valid = rows.arrays[packed.array][: rows.count], self._own_validity(name)
             return PackedColumn(rows.buffer, packed, own_rows, name, valid, self._scanner.plain)
         offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
