@@ -211,6 +211,7 @@ def source(name: str) -> Path | None:
     return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
 
 
+@pytest.mark.once
 def test_imports_have_no_circle() -> None:
     """What is left when every module that imports nothing of the rest is taken away, again and again, are circles."""
     graph = arrows()

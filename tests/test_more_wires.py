@@ -102,6 +102,7 @@ def turnwire_with_toys(*arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.once
 def test_the_command_line_knows_them(tmp_path: Path) -> None:
     file = tmp_path / "a.log"
     file.write_bytes(LOG)

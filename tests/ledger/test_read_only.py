@@ -55,6 +55,7 @@ def made(path: Path) -> Path:
     return path
 
 
+@pytest.mark.once
 @only_root
 @pytest.mark.parametrize("mode", [0o555, 0o777])
 def test_every_command_reads_what_it_cannot_write(folder: Path, tmp_path: Path, mode: int) -> None:

@@ -113,13 +113,36 @@ def read(
         return _read(core, wire, data, cuts, limit, rooms)
 
 
+_FLAT: dict[int, tuple[Any, Any, Any]] = {}
+"""Plans and columns by the identity of the first plan, and what they are by number."""
+
+
+def new_plan(core: ModuleType, plans: tuple[Any, ...], columns: Any) -> Any:
+    """A plan that has seen nothing yet. What the native core asks of a plan by number is found once for each plan: it
+    takes longer than most of the logs that are read here."""
+    valid, escaped = json_scanner.bits(columns)
+    whole = getattr(core, "flat", None)
+
+    def flat(*given: Any) -> Any:
+        known = _FLAT.get(id(plans[0]))
+        if known is None or known[0] != plans or known[1] is not columns:
+            known = _FLAT[id(plans[0])] = plans, columns, whole(*given)
+        return known[2]
+
+    if whole is None:
+        return core.Plan(plans, columns, valid, escaped, json_scanner.REASONS)
+    core.flat = flat
+    try:
+        return core.Plan(plans, columns, valid, escaped, json_scanner.REASONS)
+    finally:
+        core.flat = whole
+
+
 def _read(
     core: ModuleType, wire: str, data: bytes, cuts: tuple[int, ...], limit: int, rooms: tuple[int, int] | None
 ) -> Read:
     scanner = scanner_of(wire)
-    plans = scanner_plans(wire)
-    valid, escaped = json_scanner.bits(scanner.columns)
-    plan = core.Plan(plans, scanner.columns, valid, escaped, json_scanner.REASONS)
+    plan = new_plan(core, scanner_plans(wire), scanner.columns)
     room = data.count(b"{") + 1
     columns, rejects = tables(scanner, room, room)
     rows = bad = position = 0
