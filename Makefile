@@ -13,6 +13,8 @@ PY := $(VENV)/bin/python
 # Modules are compiled when they are first imported: most of those in the packages never are.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest
+# Where `make locked` brought uv it installs what an environment requires, and leaves pip, which comes after it, the rest.
+UV := $(wildcard .venv/bin/uv)
 
 PURE := $(filter-out 0,$(TURNWIRE_PURE))
 NATIVE := build/.native-$(TAG)
@@ -54,6 +56,7 @@ $(VENV)/.base: pyproject.toml
 
 $(VENV)/.extra-%: $(VENV)/.base
 	@echo "installing turnwire[$*] into $(VENV)"
+	@$(if $(UV),$(UV) pip install --quiet --python $(PY) --requirement pyproject.toml --extra $* 2>/dev/null || true)
 	@TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-build-isolation --editable '.[$*]'
 	@touch $@
 
@@ -123,8 +126,9 @@ BOUNDED += --deselect tests/log/test_arrow.py::test_the_interpreter_ends_with_li
 	@echo "installing the lower bounds"
 	@$(INTERPRETER) -m venv .venv-lowest
 	@.ci/lowest $(LOWEST) >.venv-lowest/bounds.txt
-	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv-lowest/bounds.txt \
-	    'pytest>=8.0' 'hypothesis>=6.100'
+	@printf '%s\n' 'pytest>=8.0' 'hypothesis>=6.100' >>.venv-lowest/bounds.txt
+	@$(if $(UV),$(UV) pip install --quiet --python .venv-lowest/bin/python -r .venv-lowest/bounds.txt 2>/dev/null || true)
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv-lowest/bounds.txt
 	@touch $@
 
 test-lowest: .venv-lowest/.done build/.native-$(TAG) ## what the lower bounds of all requirements bring works, in a minute
