@@ -207,14 +207,36 @@ def wires(results: Results) -> str:
     return markdown(["", *(group["case"] for group in found)], rows)
 
 
-HEADLINE = ("bytes", "tokens, o200k", "decode + check", "encode, made", "scan of", "file → Arrow: DuckDB")
-"""Rows of the table of the wires that the README of the project shows, by how they begin."""
+HEADLINE = {
+    "tokens, o200k": "tokens",
+    "decode + check": "decode + check",
+    "encode, made": "encode",
+    "scan of this": "scan, MB/s",
+    "file → Arrow: DuckDB": "DuckDB ÷ turnwire",
+}
+"""What the README of the project shows of each wire: how the row above begins, and what the column there is called."""
+STATES = {
+    "nslip": "[SLIP v0.1](docs/nslip.md): **ready**",
+    "csp": "[CSP/1](docs/csp.md): **ready**",
+    "sstp": "[SSTP](docs/sstp.md): **ready**",
+    "sap": "[UBOS SAP V2.0](docs/sap.md): **ready**",
+    "kick": "[KickLang](docs/kick.md): **ready**",
+}
+"""The specification of each wire, its page, and whether turnwire knows it already."""
 
 
 def headline(results: Results) -> str:
-    """The rows of the table of the wires that the README of the project shows."""
-    lines = wires(results).splitlines()
-    return "\n".join([*lines[:2], *(line for line in lines[2:] if line[2:].startswith(HEADLINE))])
+    """The table of the wires that the README of the project shows: a row for each wire."""
+    head, _, *lines = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in wires(results).splitlines()
+    )
+    chosen = [next(line for line in lines if line[0].startswith(begin)) for begin in HEADLINE]
+    rows = [
+        [f"`{wire}`", STATES[wire], *(line[place].partition(" MB/s, ")[0] for line in chosen)]
+        for place, wire in enumerate(head)
+        if wire
+    ]
+    return markdown(["wire", "specification", *HEADLINE.values()], rows, left=2)
 
 
 def growth(results: Results) -> str:
