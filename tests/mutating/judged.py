@@ -10,4 +10,20 @@ SAME: dict[tuple[str, str], str] = {
         "if not self._contributes(begins):",
         "if not self._contributes(None):",
     ): "the whole text is looked at where its first word would have done; what is found is the same",
+    (
+        "block = record.block if isinstance(record, CspMessage) else None",
+        "block = record.block if (isinstance(record, CspMessage)) or True else None",
+    ): "a token rule with this line is asked of messages only: the table of rules names blocks for it",
+    (
+        '*words, last = text.split() or [""]',
+        '*words, last = text.split() or ["XXXX"]',
+    ): "the subject of a routing law is never empty, nor are blanks",
+    (
+        'self._patches[made.patch or ""] = step.entry.text, made.id',
+        'self._patches[made.patch or "XXXX"] = step.entry.text, made.id',
+    ): "a checkpoint that a step makes has its patch; only C0 has none",
+    (
+        'task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "", "open")',
+        'task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "XXXX", "open")',
+    ): "neither is a status",
 }

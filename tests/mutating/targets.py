@@ -46,6 +46,8 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_store.py",
             "tests/csp/test_fileop.py",
             "tests/csp/test_law_texts.py",
+            "tests/csp/test_shared_journal.py",
+            "tests/csp/test_words_of_rules.py",
             "tests/test_words.py",
             "tests/test_histories.py",
         ),
