@@ -26,4 +26,24 @@ SAME: dict[tuple[str, str], str] = {
         'task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "", "open")',
         'task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "XXXX", "open")',
     ): "neither is a status",
+    (
+        "found = known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))",
+        "found = None",
+    ): "what a policy is known to say is asked for anew, and is the same",
+    (
+        "found = None if strict else remarks(envelope, policy.remarks)",
+        "found = None",
+    ): "what a policy is known to say is asked for anew, and is the same",
+    (
+        "if envelope.extra or type(envelope.type) not in (str, MessageType):",
+        "if envelope.extra or type(None) not in (str, MessageType):",
+    ): "no envelope is taken for usual any more: each is looked at closely, and what is found is the same",
+    (
+        'warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []',
+        'warnings = [issue for issue in issues if issue.severity == "warning"] if (issues) or True else []',
+    ): "of no issues no warnings are made",
+    (
+        "second = _SECONDS.get(text[17:])",
+        "second = _SECONDS.get(text[18:])",
+    ): "no minute ends there, so that the grammar reads all",
 }

@@ -104,6 +104,8 @@ class Policy:
         return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
 
     def _remember(self, envelope: Envelope, refused: list[Verdict], remarks: tuple[Issue, ...]) -> None:
+        if envelope.type not in TYPES:
+            return  # a row of any type says nothing of it, but ``check`` does
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         row = self.row_for(envelope.channel)
         if row is not None and all(verdict.reason is Reason.MISSING_CORRELATION_ID for verdict in refused):
@@ -216,7 +218,7 @@ def _row(row: Any, path: str) -> Row:
     family, _, name = channel.removeprefix(SIGIL).partition("/")
     if not family or not name:
         raise _bad('a channel is "family/name" or "family/*"', f"{path}/channel")
-    if row["type"] != "*" and row["type"] not in TYPES:
+    if row["type"] not in ("*", *TYPES):
         raise _bad(f'type is "*" or one of {", ".join(TYPES)}', f"{path}/type")
     if not isinstance(row.get("correlation", False), bool):
         raise _bad("correlation is true or false", f"{path}/correlation")
