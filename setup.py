@@ -145,6 +145,7 @@ def translate(modules: list[Extension]) -> None:
         quiet="--quiet" in sys.argv,
         force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
     )
+    turnwire_c.mend(C_DIR)
     made = {module.name: module for module in written}
     for module in modules:
         for name in ("sources", "depends", "define_macros", "include_dirs", "language"):

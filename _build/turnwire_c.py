@@ -1,4 +1,4 @@
-"""The C that Cython wrote for a release: an sdist carries it, so that whoever installs one needs no Cython.
+"""The C that Cython writes, a fault of it mended; an sdist carries it, so that who installs one needs no Cython.
 
 It stands in the folder ``generated``, with a digest of what it was made of and of itself. Where that is right the C is
 used as it is; where anything was changed, Cython writes all of it anew.
@@ -12,6 +12,14 @@ FOLDER = "generated"
 DIGEST = "DIGEST"
 SHARED = "cython_shared.c"
 MADE_OF = (".pyx", ".pxd", ".pxi")
+FAULT = """\
+    int result = PyList_Append(list, x);
+    Py_DECREF(x);
+    return result;
+"""
+"""How Cython 3.3 ends the append of a list comprehension: without memory, the caller gives the reference back, too,
+and the process ends later, anywhere."""
+MENDED = FAULT.replace("    Py_DECREF(x)", "    if (result == 0) Py_DECREF(x)")
 
 
 def _below(folder, endings):
@@ -47,6 +55,17 @@ def fits(root="."):
             return file.read().strip() == digest(root, folder)
     except (OSError, UnicodeDecodeError):
         return False  # no sdist, or one of which something is missing
+
+
+def mend(built, root="."):
+    """Mend the C that Cython wrote into the folder ``built``; a file without that stays as it is."""
+    for name in names(root):
+        place = os.path.join(built, name)
+        with open(place, encoding="utf-8") as file:
+            text = file.read()
+        if FAULT in text:
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(text.replace(FAULT, MENDED))
 
 
 def carry(built, root):

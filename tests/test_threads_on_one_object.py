@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -17,7 +18,10 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import kick, nslip
+from tests.conftest import PURE_ONLY
+from tests.entries.found import modules
+from tests.entries.work import EVENTS, good
+from turnwire import kick, nslip, session
 from turnwire.ledger import Ledger
 
 THREADS, ROUNDS = 8, 150
@@ -27,7 +31,34 @@ GOOD = {
     "csp": "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nKEY x\n",
     "kick": '{"id":"6ba7b810-9dad-41d1-80b4-00c04fd430c8","timestamp":"2026-01-15T10:00:00Z","sender":"a",'
     '"receiver":"b","type":"Query","channel":"\u2afbquery/y","content":"\u2afbgoal\\nx"}',
+    "sstp": good("sstp").decode(),
+    "sap": good("sap").decode(),
 }
+OF_ALL = "one for the process: what decodes, encodes and checks texts of the wire asks it"
+OF_ONE = "made for one call, which gives it to nobody"
+NATIVE = {
+    "nslip.codec.SlipMessage": "a message, which threads share here",
+    "nslip.codec.Touched": "part of a message that somebody looked at: the test that changes one",
+    "space.envelope.Envelope": "an envelope, which threads share here",
+    "space.format.Section": "a section of a document, which threads share here",
+    **dict.fromkeys([f"json.sap.{name}" for name in ("Field", "Plan", "Rules", "Walks", "Messages")], OF_ALL),
+    **dict.fromkeys([f"json.sstp.{name}" for name in ("Table", "Rules", "Walks", "Judge")], OF_ALL),
+    "json.held.Maker": OF_ALL,
+    "json.text.Reader": OF_ALL,
+    "json.lines.Plan": "of all scans of these wires and columns: scans at once",
+    "json.lines.Call": OF_ONE,
+    "json.canonical.Refused": "an error",
+    "session.drafts._Rare": "an error",
+    **dict.fromkeys(
+        [f"session.state.{name}" for name in ("Expected", "Scope", "State")], "of a Writer or Reader, shared here"
+    ),
+    "session.checks.Chain": "of a Writer or Reader, shared here",
+    "session.repeats.Expander": "of a Reader, shared here",
+    **dict.fromkeys([f"session.repeats.{name}" for name in ("Index", "_Level", "_Runs")], OF_ONE),
+    "session.judging.Judge": OF_ONE,
+    "csp.texts.Texts": "of a checker of conversations, which is of one thread",
+}
+"""How threads may meet on an object of each compiled class."""
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +79,74 @@ def together(work: Callable[[int], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(begin, range(THREADS)))
+
+
+@pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")
+def test_no_compiled_class_is_forgotten() -> None:
+    found = {
+        f"{place}.{name}"
+        for place, module in modules()
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    assert found == set(NATIVE)
+
+
+def read(wire: str, text: str) -> Any:
+    """What a text decodes to, or how it is refused."""
+    try:
+        return repr(turnwire.decode(text, wire))
+    except turnwire.WireError as error:
+        return type(error), error.reason, error.offset, error.line
+
+
+@pytest.mark.parametrize("wire", GOOD)
+def test_all_decode_a_wire_at_once(wire: str, backend: str) -> None:
+    """What decodes is one for the process: good texts and refused ones, each thread with its own first."""
+    cuts = range(0, len(GOOD[wire]), 1 + len(GOOD[wire]) // 24)
+    texts = [GOOD[wire], *(GOOD[wire][:at] + GOOD[wire][at + 1 :] for at in cuts), *(GOOD[wire][:at] for at in cuts)]
+    alone = [read(wire, text) for text in texts]
+    assert len({repr(one) for one in alone}) > 4
+
+    def work(number: int) -> bool:
+        turned = [(at + number * len(texts) // THREADS) % len(texts) for at in range(len(texts))]
+        return all([read(wire, texts[at]) for at in turned] == [alone[at] for at in turned] for _ in range(8))
+
+    assert together(work) == [True] * THREADS
+
+
+def test_one_document_is_read_and_written_by_all(backend: str) -> None:
+    text = "".join(f"\u2afbname{at}/type:place\nline {at}\n" for at in range(20))
+    document = kick.parse_space(text)
+    assert len(document.sections) == 20
+
+    def said() -> Any:
+        sections = [(one.to_dict(), one.replace(content="x"), repr(one), hash(one)) for one in document.sections]
+        return sections, document.text(), document.find("name7"), kick.parse_space(text) == document
+
+    alone = said()
+    assert together(lambda number: all(said() == alone for _ in range(ROUNDS // 10))) == [True] * THREADS
+
+
+def test_one_writer_and_one_reader_are_misused_by_all() -> None:
+    """Neither is for several threads: what comes is anything, but an error of Python, never a crash. What is begun
+    afterwards is as always."""
+    text = session.encode(EVENTS, tokenizer=None)
+
+    def work(number: int) -> None:
+        for at in range(ROUNDS // 3):
+            for call in (partial(writer.add, EVENTS[at % len(EVENTS)]), partial(reader.feed, text)):
+                try:
+                    call()
+                except (ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+                    broken.append(number)
+
+    for _ in range(4):
+        broken: list[int] = []
+        writer, reader = session.Writer(tokenizer=None), session.Reader()
+        together(work)
+        assert session.encode(EVENTS, tokenizer=None) == text
+        assert list(session.decode(text)) == list(session.decode(session.encode(EVENTS, tokenizer=None)))
 
 
 @pytest.mark.parametrize("wire", GOOD)

@@ -98,3 +98,24 @@ def test_another_module_or_one_less_makes_it_unfit(tree: Path, carried: ModuleTy
 def test_a_header_is_compiled_and_not_translated(tree: Path, carried: ModuleType) -> None:
     (tree / "_native" / "two" / "header.h").write_text("int another;\n")
     assert carried.fits(tree)
+
+
+def test_the_append_of_a_list_is_mended(tree: Path, carried: ModuleType) -> None:
+    """The reference is given back where the append was done; else its caller does that."""
+    broken = tree / "written" / NAMES[0]
+    broken.write_text("{\n" + carried.FAULT + "}\n")
+    others = {name: (tree / "written" / name).stat().st_mtime_ns for name in NAMES[1:]}
+    for _ in range(2):
+        carried.mend(tree / "written", tree)
+        assert "    if (result == 0) Py_DECREF(x);\n" in broken.read_text() and carried.FAULT not in broken.read_text()
+    assert {name: (tree / "written" / name).stat().st_mtime_ns for name in others} == others
+
+
+def test_cython_writes_no_other_append() -> None:
+    """Where it writes it in other words, what :func:`mend` looks for is to be changed, or to go."""
+    written = list((BUILD.parent / "build" / "_native").glob("*/*.c"))
+    if not written:
+        pytest.skip("the core was not built here")
+    head = "static CYTHON_INLINE int __Pyx_ListComp_AppendAndDecref(PyObject* list, PyObject* x) {"
+    bodies = [part.partition("\n}")[0] for path in written for part in path.read_text().split(head)[1:]]
+    assert bodies and all("if (result == 0) Py_DECREF(x);" in body for body in bodies)
