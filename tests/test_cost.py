@@ -29,6 +29,7 @@ from tests.cost.doors import doors
 from tests.cost.entries import Entry, many, of_sessions, reading, saying
 from tests.cost.histories import HISTORIES
 from tests.cost.measuring import DOUBLING, LEAST, MOST, TIMES, Make, measured
+from tests.cost.served import served
 from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
 from tests.sap.documents import TASK
 from turnwire.json.plan import Judgement
@@ -136,7 +137,7 @@ def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Ent
     return {name: entry for table in which for name, entry in table()}
 
 
-TABLE = _entries(reading, saying, many, of_sessions, doors, commands)
+TABLE = _entries(reading, saying, many, of_sessions, doors, commands, served)
 APART = (
     "feed",
     "scan in blocks",
@@ -148,6 +149,8 @@ APART = (
     "Converter",
     "command",
     "ledger",
+    "http",
+    "mcp",
 )
 QUICK = [name for name in TABLE if not name.startswith(APART) and "convert" not in name]
 FED = ["feed None 1", "feed None 4", "feed sstp 1", "scan in blocks of 1"]
