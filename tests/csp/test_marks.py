@@ -224,3 +224,18 @@ def test_the_verdict_does_not_depend_on_how_much_has_come() -> None:
                     assert survey(data, 0, size, False, kind) == whole
                 except NeedMore:
                     assert size < len(data)
+
+
+@pytest.mark.parametrize("front", ["", " ", "\t", "\ufeff"])
+@pytest.mark.parametrize("word", ["XSP/1", "CXP/1", "CSX/1", "CSP#1", "CSP/x"])
+def test_a_line_that_differs_in_one_letter_is_none_that_nearly_says_it(front: str, word: str, backend: str) -> None:
+    rest = "FROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nKEY x\n"
+    with pytest.raises(DecodeError) as first:
+        csp.decode(f"{front}{word}\n{rest}")
+    with pytest.raises(DecodeError) as behind:
+        csp.decode(f"CSP/1\n{rest}{front}{word}\n")
+    assert (first.value.reason, first.value.offset, first.value.line) == ("junk", 0, 1)
+    assert (behind.value.reason, behind.value.line) == ("stray_line", 9)
+    with pytest.raises(DecodeError) as near:
+        csp.decode(f"CSP/1\n{rest}{front}csp/1\n")
+    assert near.value.reason == "bad_magic"

@@ -12,18 +12,10 @@ SAME = {
         "return k->signed_line = signs != 0 || (magic [&& -> ||] k->signs == TW_SIGNS_ALL);",
     ): "more lines than need be are looked at by Python, which finds nothing on them",
     (
-        "_native/json/templates.h",
-        "tw_leaf leaf[TW_MOST_LEAVES [+ -> -] 1];        /* the last one is the end */",
-    ): "the leaf that is too many is written into the size behind it: such a template fits nothing, and decode reads",
-    (
         "_native/log/line_signs.h",
         "if (first [> -> >=] start && (first - start > 1 || s[start] != '\\n')) "
         "signs |= tw_line_signs(s, start, first, NULL);",
     ): "a range without a byte is looked at, and has no sign",
-    (
-        "_native/csp/lines.h",
-        "if (stop - at < 3 [|| -> &&] (data[at] | 32) != 'c' || (data[at + 1] | 32) != 's' || (data[at + 2] | 32) != 'p') return 0;",
-    ): "in a line too short for it the third letter is looked for behind the line, where its newline stands",
     (
         "_native/json/draft.h",
         "const int stays = d->start [== -> !=] (char *)d->small && d->kind == 1 && kind > 1 && d->size + more <= there;",
@@ -95,7 +87,7 @@ SAME = {
     (
         "_native/csp/marks.h",
         "for (int64_t at = start; at [< -> <=] stop; at++) /* a message with lone CRs is one line */",
-    ): "the newline behind the line is looked at, too, which is no carriage return",
+    ): "the end of the line is looked at, too, where a carriage return may stand, but no word of the header fits behind it",
     (
         "_native/json/line_wires.h",
         "if (from [>= -> >] k->markless_since && to <= k->markless_until) return to;",
