@@ -59,7 +59,7 @@ SAME = {
     (
         "_native/json/walk.h",
         "if (at >= end || end - p > k->limit [|| -> &&] k->rows.count == k->rows.room) return TW_FINE;",
-    ): "a line above the limit is read by itself and not by the walk, which finds the same record",
+    ): "a line above the limit is read by itself and not by the walk, which finds the same record; rows that are full say so themselves",
     (
         "_native/log/line_signs.h",
         "if (first > start && (first - start [> -> >=] 1 || s[start] != '\\n')) signs |= tw_line_signs(s, start, first, NULL);",
