@@ -9,7 +9,7 @@ from libc.string cimport memcmp
 from _native.session.leaves cimport PyUnicode_1BYTE_DATA, PyUnicode_IS_ASCII, is_digit
 
 from turnwire._pure.session.values import STYLES as _STYLES
-from turnwire._pure.session.values import _COLUMN as column
+from turnwire._pure.session.values import _COLUMN
 from turnwire._pure.session.values import Doubtful, of_table, opened, quoted, scalar
 from turnwire._pure.session.values import _styled as styled_pieces
 from turnwire._pure.session.values import string_of as pure_string_of
@@ -195,7 +195,7 @@ cdef object columns_of(object value):
         return None
     keys = tuple(first)
     for name in keys:
-        if column(name) is None:
+        if _COLUMN(name) is None:
             return None
     for each in value:
         if not isinstance(each, dict) or len(each) != len(keys) or tuple(each) != keys:
