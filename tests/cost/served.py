@@ -55,7 +55,7 @@ def _posted(data: bytes, size: int = PIECE) -> int:
             "server": ("a", 80),
         }
         async with _agent() as agent:
-            await http.app(agent, max_body=ROOM)(scope, receive, send)  # type: ignore[arg-type]
+            await http.app(agent, max_body=ROOM)(scope, receive, send)
 
     asyncio.run(main())
     status: int = told[0]["status"]

@@ -343,6 +343,23 @@ def test_a_store_reopened_from_a_ledger_of_others_is_refused_by_name() -> None:
     assert caught.value.reason is Reason.BAD_LEDGER and caught.value.path == "entry 1"
 
 
+def test_what_a_state_becomes_is_foreseen() -> None:
+    """In plain maps, which cost less, as in the state itself."""
+    chance = random.Random("later")
+    for _ in range(200):
+        state = lints._state_of({chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))})
+        later = lints._Later(state)
+        for _ in range(8):
+            name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
+            if chance.random() < 0.3:
+                state = state.remove(name)
+                later.remove(name)
+            else:
+                state = state.set(name, value)
+                later.set(name, value)
+            assert [later.name_of(one) for one in "uvwx"] == [state.names.get(one) for one in "uvwx"]
+
+
 KEPT: dict[str, Callable[[], Said]] = {
     "diffs": diffs,
     "paths": of_paths,

@@ -53,6 +53,34 @@ class _State(NamedTuple):
         return _State(self.defs.remove(name), names, self.size - size_of(name, value))
 
 
+class _Later:
+    """What a state becomes, in two plain maps of what is new: nothing of it is kept."""
+
+    def __init__(self, state: _State) -> None:
+        self._state = state
+        self._values: dict[str, str | None] = {}
+        self._names: dict[str, str | None] = {}
+
+    def name_of(self, value: str) -> str | None:
+        """The first name of a value."""
+        return self._names[value] if value in self._names else self._state.names.get(value)
+
+    def set(self, name: str, value: str) -> None:
+        """As :meth:`_State.set`."""
+        self.remove(name)
+        if self.name_of(value) is None:
+            self._names[value] = name
+        self._values[name] = value
+
+    def remove(self, name: str) -> None:
+        """As :meth:`_State.remove`."""
+        value = self._values[name] if name in self._values else self._state.defs.get(name)
+        if value is not None:
+            if self.name_of(value) == name:
+                self._names[value] = None
+            self._values[name] = None
+
+
 def size_of(name: str, value: str) -> int:
     """How many bytes a name and its value have."""
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
@@ -377,21 +405,21 @@ def _full_rewrite(record: Record, context: Context) -> Found:
 
 
 def _synonym(record: Record, context: Context) -> Found:
-    state = context.state
     if isinstance(record, Preamble):
+        later = _Later(context.state)
         new = list(record.defs.items())
     elif isinstance(record, CspMessage) and isinstance(record.block, Patch):
-        state = context.at(record.block.base)
+        later = _Later(context.at(record.block.base))
         for op in record.block.ops:
-            state = state.remove(op.name)
+            later.remove(op.name)
         new = [(op.name, op.value or "") for op in record.block.ops if op.sign != "-"]
     else:
         return
     for name, value in new:
-        other = state.names.get(value)
+        other = later.name_of(value)
         if other is not None and other != name and value:
             yield Reason.SYNONYM, _INFO, f"{name} and {other} both stand for {value!r}"
-        state = state.set(name, value)
+        later.set(name, value)
 
 
 Rule = Callable[[Record, Context], Found]
