@@ -227,9 +227,7 @@ STATES = {
 
 def headline(results: Results) -> str:
     """The table of the wires that the README of the project shows: a row for each wire."""
-    head, _, *lines = (
-        [cell.strip() for cell in line.strip("|").split("|")] for line in wires(results).splitlines()
-    )
+    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in wires(results).splitlines())
     chosen = [next(line for line in lines if line[0].startswith(begin)) for begin in HEADLINE]
     rows = [
         [f"`{wire}`", STATES[wire], *(line[place].partition(" MB/s, ")[0] for line in chosen)]
