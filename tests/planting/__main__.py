@@ -152,6 +152,8 @@ def hunted(first: str) -> str:
         return ""
     if done.stdout:
         return HUNTED + done.stdout.strip()[:2000]
+    if done.returncode > 0:
+        raise RuntimeError(f"the hunt itself failed:\n{done.stderr[-2000:]}")
     name, data = hunting.crashed(FOLDER / "inputs.now")
     return f"{HUNTED}{name} {base64.b64encode(data).decode()[:2000]} ends the process with {done.returncode}"
 

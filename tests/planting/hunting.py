@@ -30,7 +30,6 @@ from tests.fuzz.targets import TARGETS
 
 DEAR = ("stream", "conform", "arrow")
 """Targets of which an input costs more than others."""
-LONGEST = 1 << 20
 Asked = tuple[str, bytes, bytes]
 """The name of a target, an input, the digest of what a sound core says."""
 
@@ -77,9 +76,11 @@ def ordered(found: dict[str, list[Asked]], first: tuple[str, ...]) -> Iterator[A
 
 def ask(place: Path, first: tuple[str, ...], now: Path) -> tuple[str, bytes] | None:
     """The first input of which the core says something else; ``now`` has the one that is asked, for crashes."""
-    now.write_bytes(bytes(LONGEST + 64))
+    found = pickle.loads(place.read_bytes())
+    longest = max(len(data) for asked in found.values() for _, data, _ in asked)
+    now.write_bytes(bytes(64 + longest))
     with now.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
-        for name, data, digest in ordered(pickle.loads(place.read_bytes()), first):
+        for name, data, digest in ordered(found, first):
             memory[: 64 + len(data)] = name.encode().ljust(56) + len(data).to_bytes(8, "big") + data
             if said(name, data) != digest:
                 return name, data

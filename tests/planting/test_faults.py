@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.targets import TARGETS
+from tests.planting import __main__ as planting
 from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.faults import NATIVE, ROOT, drawn, possible
@@ -69,3 +70,18 @@ def test_an_input_tells_another_core_from_this_one(tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(hunting.TARGETS, "write", lambda package, data: data.replace(b"2", b"3"))
     assert hunting.ask(place, ("base",), tmp_path / "now") == ("write", b'{"a":1}')
     assert hunting.crashed(tmp_path / "now") == ("write", b'{"a":1}')
+
+
+def test_an_input_of_any_length_is_asked(tmp_path: Path) -> None:
+    data = b'"' + b"x" * (1 << 20) + b'"'
+    place = tmp_path / "inputs"
+    place.write_bytes(pickle.dumps({"write": [("write", data, hunting.said("write", data))]}))
+    assert hunting.ask(place, (), tmp_path / "now") is None
+    assert hunting.crashed(tmp_path / "now") == ("write", data)
+
+
+def test_a_hunt_that_fails_finds_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planting, "FOLDER", tmp_path)
+    (tmp_path / "inputs").write_bytes(b"no pickle")
+    with pytest.raises(RuntimeError, match="the hunt itself failed"):
+        planting.hunted("nslip")
