@@ -44,6 +44,10 @@ SETTLED = 5.0
 _TRIES = 20
 _PAUSE = 0.01
 """Seconds between two looks at files that are rotated just now."""
+MOVING = 2.0
+"""Seconds after which they are looked at once more, and what is not settled then is a gap."""
+_MORE = 20
+"""Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 
 def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
@@ -108,8 +112,9 @@ def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
 
 def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | None]:
     """A file, open, and what had its name before and is not read yet, as both are at one moment: where the file is
-    renamed, copied or cut meanwhile, it is looked at again. ``stack`` closes it."""
-    for tries in range(_TRIES, -1, -1):
+    renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``stack`` closes it."""
+    tries, until = _TRIES, time.monotonic() + MOVING
+    while True:
         file = stack.enter_context(reading.source.open())
         if reading.source.line is None:
             reading.line = file.line
@@ -124,14 +129,15 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
         if who is None or who[:2] in job.bookmarks.done:
             return file, None
         before = what_was(name, standing, who[:2], job)
-        if before is None or not tries or (_leads_to(name, file) and is_still(who, file)):
+        settled = before is None or (not before.again and _leads_to(name, file) and is_still(who, file))
+        if before is None or settled or not tries:
             if before is not None and before.anew:
                 reading.begin_at(Place())
             return file, before
         before.close()
         stack.close()
         job.stop.sleep(_PAUSE)
-    raise AssertionError("the last try ends the loop")
+        tries = tries - 1 if time.monotonic() < until else 0
 
 
 def is_still(who: Identity | None, file: Any) -> bool:
@@ -191,12 +197,15 @@ class Before(NamedTuple):
     """Files that had a name before, open, oldest first, each with the place to go on at. kept: whether the first of
     them holds what was read under that name last, and what follows it; told: what the gap behind them is told of, with
     its start where nothing is kept, or None where nothing is missing; anew: whether the file that has the name was cut,
-    and is read from its start."""
+    and is read from its start; again: whether files beside it were written, renamed, removed or made while these were
+    looked for; moved: the gap to tell of that where nobody looks again, but for what was only written."""
 
     pieces: list[tuple[Rotated, Any, Place]]
     kept: bool = False
     told: Gap | None = None
     anew: bool = False
+    again: bool = False
+    moved: Gap | None = None
 
     def close(self) -> None:
         """Closes the files, unread."""
@@ -205,7 +214,7 @@ class Before(NamedTuple):
 
     def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
         """What they hold; then the gap is told. From now on they are read."""
-        told = self.told
+        told = self.told or self.moved
         end = None if told is None else told.start
         job.bookmarks.done.update(one.file for one, _, _ in self.pieces)
         try:
@@ -222,31 +231,32 @@ class Before(NamedTuple):
 
 def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> Before | None:
     """What is left of files that had a name, by how the file of that name compares with what was read (now: that file);
-    None where nothing is to be looked for. What is renamed or compressed meanwhile is looked for again."""
+    None where nothing is to be looked for. Where files were renamed or compressed meanwhile, the answer says so: it is
+    one look, and whoever asks looks again."""
     own = standing.own
     if standing.before is None and own is None:
         return None
     cut = Gap(name, own.offset, None, Reason.FILE_REPLACED) if own is not None and standing.over else None
     if standing.before is None and os.path.basename(name) not in job.bases(os.path.dirname(name)):
         return None if cut is None else Before([], told=cut)
-    for tries in range(_TRIES, -1, -1):
-        seen = _sight(name)
-        if standing.before is not None and standing.why is not None:
-            found = _missed(name, standing.before, standing.why, now, job)
-        else:
-            assert own is not None
-            found = (_unseen if own.reached <= BANNER else _alike)(name, own, now, job)
-            if not found.pieces and cut is not None:
-                found = Before([], told=cut)
-        if not tries or seen == _sight(name):
-            return found
-        found.close()
-        job.stop.sleep(_PAUSE)
-    raise AssertionError("the last try ends the loop")
+    seen = _sight(name)
+    if standing.before is not None and standing.why is not None:
+        start = standing.before.offset
+        found = _missed(name, standing.before, standing.why, now, job)
+    else:
+        assert own is not None
+        start = own.offset
+        found = (_unseen if own.reached <= BANNER else _alike)(name, own, now, job)
+        if not found.pieces and cut is not None:
+            found = Before([], told=cut)
+    later = _sight(name)
+    if {file: path for file, (path, _) in seen.items()} != {file: path for file, (path, _) in later.items()}:
+        return found._replace(again=True, moved=Gap(name, start, None, standing.why or Reason.FILE_GONE))
+    return found._replace(again=seen != later)
 
 
-def _sight(name: str) -> list[tuple[str, tuple[int, int], int]]:
-    return [(one.path, one.file, one.size) for one in beside(name)]
+def _sight(name: str) -> dict[tuple[int, int], tuple[str, int]]:
+    return {one.file: (one.path, one.size) for one in beside(name)}
 
 
 def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Before:
@@ -316,6 +326,7 @@ def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
         own,
         lambda: [one for one in beside(name) if one.file not in (read | {now}) and _may_be(one, own, name, job)],
         cut=name,
+        looks=1,
     )
     if copy is None:
         return Before([])
@@ -325,10 +336,13 @@ def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
 def _between(
     name: str, since: int, now: tuple[int, int], found: list[tuple[Rotated, Any, Place]], job: Job
 ) -> list[tuple[Rotated, Any, Place]]:
-    """The files that were ``found`` are not among them."""
+    """Files that had a name since then; those that were ``found`` are not among them, nor are the last of
+    them where the log is rotated faster than they are looked for."""
     met = {now} | {one.file for one, _, _ in found}
     between: list[tuple[Rotated, Any, Place]] = []
-    while (piece := _next(name, since, met, job)) is not None:
+    for _ in range(len(beside(name)) + _MORE):
+        if (piece := _next(name, since, met, job)) is None:
+            break
         between.append(piece)
         met.add(piece[0].file)
     return between
@@ -336,21 +350,21 @@ def _between(
 
 def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> tuple[Rotated, Any] | None:
     """The file that holds what was read under a name, and what follows it: renamed, compressed or copied."""
-    for _ in range(3):  # it can be renamed just now
-        found = [one for one in beside(name) if one.file != now]
-        for one in found if why is Reason.FILE_GONE else ():
-            if one.file == before.file and (file := _opened(one)) is not None:
-                who = identity(file)
-                if who is not None and changed(before, who, file) is None:
-                    return one, file
-                file.close()  # the inode of a file that is gone is used again
-        copy = copy_of(
-            before,
-            lambda: [one for one in beside(name) if one.file != now and _may_be(one, before, name, job)],
-            cut=None if why is Reason.FILE_GONE else name,
-        )
-        if copy is not None and (file := _opened(copy)) is not None:
-            return copy, file
+    found = [one for one in beside(name) if one.file != now]
+    for one in found if why is Reason.FILE_GONE else ():
+        if one.file == before.file and (file := _opened(one)) is not None:
+            who = identity(file)
+            if who is not None and changed(before, who, file) is None:
+                return one, file
+            file.close()  # the inode of a file that is gone is used again
+    copy = copy_of(
+        before,
+        lambda: [one for one in beside(name) if one.file != now and _may_be(one, before, name, job)],
+        cut=None if why is Reason.FILE_GONE else name,
+        looks=1,
+    )
+    if copy is not None and (file := _opened(copy)) is not None:
+        return copy, file
     return None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.blocks import Before, blocks, is_still, what_was
+from turnwire.log.input.blocks import MOVING, Before, blocks, is_still, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
@@ -30,6 +31,8 @@ _TRIES = 10
 _MOVES = 20
 _PAUSE = 0.01
 """Seconds between two looks at files that are rotated just now, and how many there are at most."""
+_MORE = 20
+"""Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
@@ -87,6 +90,7 @@ class _Follower:
         one moment: where the file is renamed or cut meanwhile, what comes after it would be taken for what came before.
         None for what is no regular file. What is just being renamed is waited for."""
         waits, moves, name = _TRIES, _MOVES, source.name or ""
+        until = time.monotonic() + MOVING
         while True:
             try:
                 status = os.stat(name)
@@ -105,8 +109,9 @@ class _Follower:
             if tail.who[:2] in self._job.bookmarks.done:
                 return tail, there, None
             before = what_was(name, tail.standing, tail.who[:2], self._job)
-            moves -= 1
+            moves = moves - 1 if time.monotonic() < until else 0
             same = tail.who[:2] == (status.st_dev, status.st_ino)
+            same = same and (before is None or not before.again)
             if before is None or not moves or (same and tail.is_named() and is_still(tail.who, tail.file)):
                 return tail, there, before
             before.close()
@@ -303,7 +308,7 @@ class _Follower:
         listed = set(_names(self._source))
         gone: list[Tail] = []
         later: set[tuple[int, int]] = set()
-        while True:
+        for _ in range(len(beside(tail.name)) + _MORE):
             met = {other.who[:2] for other in gone} | later
             found = [one for one in beside(tail.name) if one.path not in listed and one.file not in met]
             found = [one for one in found if self._is_unknown(one, since)]
@@ -323,6 +328,8 @@ class _Follower:
                 other.file.close()
             else:
                 gone.append(other)
+        self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_GONE))  # it is rotated faster than that
+        return gone
 
     def _is_backup(self, file: Any, one: Rotated, name: str, gone: list[Tail]) -> bool:
         """Whether a compressed file holds what one begins with that is read, or is beside it."""

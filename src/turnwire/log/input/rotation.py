@@ -134,11 +134,16 @@ def is_beginning(copy: Any, name: str) -> bool:
 
 
 def copy_of(
-    mark: Bookmark, among: Callable[[], list[Rotated]], exact: bool = False, cut: str | None = None
+    mark: Bookmark,
+    among: Callable[[], list[Rotated]],
+    exact: bool = False,
+    cut: str | None = None,
+    looks: int = _LOOKS,
 ) -> Rotated | None:
     """The first of some files that holds what was read of another one, see :func:`is_copy`; ``cut``: the name of a log
-    that was cut, which does not begin as that file does. What is renamed meanwhile is looked for again."""
-    for _ in range(_LOOKS):
+    that was cut, which does not begin as that file does. What is renamed meanwhile is looked for again, so many times
+    at most."""
+    for _ in range(looks):
         moved = False
         for one in among():
             try:

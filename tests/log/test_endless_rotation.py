@@ -1,0 +1,99 @@
+"""Logs that are rotated each time somebody looks at the files beside them: reading ends, and a gap is told."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import record
+from tests.log.test_rotation_storms import numbers_of
+from tests.log.test_scan import scan_nslip
+from turnwire.log.input import blocks, following, rotation
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+MOST = 20_000
+"""Listings of the folder after which reading is taken not to end."""
+
+
+class Restless:
+    """A log that is rotated and compressed at each ``beside``; ``kept``: how many rotated files there are at most."""
+
+    def __init__(self, folder: Path, kept: int, limit: int = MOST) -> None:
+        self.path, self.kept, self.limit = folder / "app.log", kept, limit
+        self.written = self.rotations = 0
+        self.write()
+
+    def write(self) -> None:
+        with self.path.open("ab") as file:
+            file.write(record(self.written))
+        self.written += 1
+
+    def rotate(self) -> None:
+        for number in range(self.kept, 0, -1):
+            path = self.path.with_name(f"app.log.{number}.gz")
+            if path.exists() and number == self.kept:
+                path.unlink()
+            elif path.exists():
+                path.rename(path.with_name(f"app.log.{number + 1}.gz"))
+        plain = self.path.rename(self.path.with_name("app.log.1"))
+        self.path.touch()
+        self.path.with_name("app.log.1.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+        self.write()
+        self.rotations += 1
+
+    def looked_at(self, beside: Callable[..., Any]) -> Callable[..., Any]:
+        """``beside``, and a rotation behind it."""
+
+        def look(*names: str) -> Any:
+            found = beside(*names)
+            if self.rotations < self.limit:
+                self.rotate()
+            return found
+
+        return look
+
+
+@pytest.fixture(autouse=True)
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (blocks, following):
+        monkeypatch.setattr(module, "MOVING", 1e9)
+        monkeypatch.setattr(module, "_PAUSE", 0.0)
+
+
+@pytest.mark.parametrize("kept", [3, 12])
+def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Restless(tmp_path, kept)
+    first = scan_nslip(log.path, resume={})
+    seen, position = numbers_of(first), first.position
+    for module in (blocks, rotation):
+        monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
+    for _ in range(3):
+        log.rotate()
+        before, told = log.rotations, len(seen)
+        found = scan_nslip(log.path, resume=position)
+        seen += numbers_of(found)
+        assert log.rotations - before < MOST, "it ends by itself, not because the log rests"
+        assert found.gaps, "what it could not settle is told"
+        assert len(seen) > told, "what was there at the end is read"
+        position = found.position
+    assert max(Counter(seen).values()) == 1
+
+
+def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Restless(tmp_path, 1000, limit=30)
+    first = scan_nslip(log.path, resume={})
+    assert numbers_of(first) == [0]
+    log.rotate()
+    for module in (blocks, rotation):
+        monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
+    found = scan_nslip(log.path, resume=first.position)
+    assert numbers_of(found) == list(range(1, log.written))
+    assert log.rotations == 30
+    assert not found.gaps
