@@ -17,14 +17,14 @@ from turnwire.log.input import blocks, following, rotation
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
-MOST = 20_000
+MOST = 300
 """Listings of the folder after which reading is taken not to end."""
 
 
 class Restless:
     """A log that is rotated and compressed at each ``beside``; ``kept``: how many rotated files there are at most."""
 
-    def __init__(self, folder: Path, kept: int, limit: int = MOST) -> None:
+    def __init__(self, folder: Path, kept: int, limit: int) -> None:
         self.path, self.kept, self.limit = folder / "app.log", kept, limit
         self.written = self.rotations = 0
         self.write()
@@ -69,7 +69,7 @@ def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kept", [3, 12])
 def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = Restless(tmp_path, kept)
+    log = Restless(tmp_path, kept, MOST)
     first = scan_nslip(log.path, resume={})
     seen, position = numbers_of(first), first.position
     for module in (blocks, rotation):
