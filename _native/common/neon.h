@@ -33,6 +33,14 @@ TW_ALWAYS __m128i _mm_cmpeq_epi16(__m128i a, __m128i b)
 {
     return TW_BYTES(u, 16, vceqq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));
 }
+TW_ALWAYS __m128i _mm_cmpeq_epi32(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 32, vceqq_u32(TW_LANES(u, 32, a), TW_LANES(u, 32, b)));
+}
+TW_ALWAYS __m128i _mm_cmplt_epi32(__m128i a, __m128i b)
+{
+    return TW_BYTES(u, 32, vcltq_s32(TW_LANES(s, 32, a), TW_LANES(s, 32, b)));
+}
 TW_ALWAYS __m128i _mm_subs_epu16(__m128i a, __m128i b)
 {
     return TW_BYTES(u, 16, vqsubq_u16(TW_LANES(u, 16, a), TW_LANES(u, 16, b)));

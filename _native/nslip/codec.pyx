@@ -283,6 +283,8 @@ def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, si
     f.text_first[0] = f.text_first[1] = 0
     if start >= size:
         raise ValueError("start is past the end of the data")
+    if not limit:
+        raise ValueError("limit is at least one byte")
     cdef int code = tw_nslip_record(s, start, size, final, flags_of(unknown), limit, &f)
     if code == TW_MORE:
         return None

@@ -243,6 +243,8 @@ def test_twins_read_a_record_of_a_stream_however_much_of_it_is_there(data: bytes
     for core in (native, pure):
         with pytest.raises(ValueError, match=r"^start is past the end of the data$"):
             core.decode_record(data, len(data), True)
+        with pytest.raises(ValueError, match=r"^limit is at least one byte$"):
+            core.decode_record(data, data.index(b"@"), False, limit=0)
         found = core.decode_record(b"@a3|f0|c1|S0|d1|T1|gH#tail", 0, False)
         assert found is not None and found[1] == 22
 

@@ -260,6 +260,8 @@ def decode_record(
     keep = keep_unknown(unknown)
     if start >= len(data):
         raise ValueError("start is past the end of the data")
+    if limit < 1:
+        raise ValueError("limit is at least one byte")
     try:
         found = record(data, start, final, keep, limit)
     except Fault as fault:
