@@ -164,7 +164,7 @@ def records(package: ModuleType, data: bytes) -> Any:
     core, (start, size, options, most) = load("nslip.codec"), data[:4].ljust(4, b"\xff")
     data = b"x" * (start % 3) + data[max(4, data.find(b"@", 4)) :]  # an @ is what it asks for
     data = data[: len(data) - size] if size < 9 else data
-    limit = most if most < 128 else 1 << 24
+    limit = max(most, 1) if most < 128 else 1 << 24
     if data[start % 3 : start % 3 + 1] != b"@":
         return None
     found = core.decode_record(
