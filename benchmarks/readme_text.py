@@ -66,8 +66,7 @@ NOTES = {
         "table of its own. Freeing the table belongs to the time, for all of them."
     ),
     "File to batches, the others with all threads": (
-        "As above with no bound on the threads of the others, in a process of its own. turnwire had one thread when\n"
-        "the figures below were taken; measured anew it has one on each core."
+        "As above with no bound on the threads of the others, in a process of its own. turnwire has one on each core."
     ),
     "Start": (
         "Whole processes from start to end, less those of a bare interpreter; and the import statement alone, as a\n"
