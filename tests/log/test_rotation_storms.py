@@ -299,8 +299,8 @@ def test_following_sees_a_cut_behind_a_long_banner_by_the_copy(packed: bool, tmp
         data = LONG + b"".join(map(record, range(5)))
         part = tmp_path / "part"
         part.write_bytes(gzip.compress(data) if packed else data)
-        with path.open("r+b") as file:
-            file.write(LONG + b"".join(map(record, range(5, 9))))
+        with reader.between_looks():
+            path.write_bytes(LONG + b"".join(map(record, range(5, 9))))
             part.rename(tmp_path / f"app.log.1{'.gz' * packed}")
         append(path, record(9))
         numbers = sorted(number for number, _ in reader.next(10))
