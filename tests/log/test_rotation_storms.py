@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.log.rotating import BANNER, KINDS, Log, record
-from tests.log.test_follow import append, followed, soon
+from tests.log.test_follow import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following
 
@@ -29,6 +29,7 @@ RENAMED = ("rename", "late", "compressed")
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "INTERVAL", 0.02)
+    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
 
 
 def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:

@@ -118,16 +118,17 @@ def test_payloads_are_judged_by_their_schema() -> None:
 
 def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
     order: list[str] = []
-    gate = asyncio.Event()
+    gate, begun = asyncio.Event(), asyncio.Event()
 
     async def note(one: sap.Task, _context: sap.Context) -> None:
         if one.payload["name"] == "first":
+            begun.set()
             await gate.wait()
         order.append(one.payload["name"])
 
     async def what(agent: sap.Agent) -> None:
         await agent.submit(do({"name": "first"}))
-        await asyncio.sleep(0.02)
+        await begun.wait()
         sent = [("low", "low"), ("normal", None), ("hinted", "hint"), ("urgent", "urgent")]
         for name, priority in sent:
             change: dict[str, Any] = {"telemetry": {"priority": priority}} if priority not in (None, "hint") else {}

@@ -289,7 +289,8 @@ def test_whoever_is_closed_tells_those_who_wait(tmp_path: Path) -> None:
         agent = offering(sleep, workers=1, transcript=Ledger(tmp_path / "t"))
         async with agent:
             calls = [asyncio.create_task(agent.call(do())) for _ in range(3)]
-            await asyncio.sleep(0.1)
+            while agent.waiting < 2 or agent.unfinished < 3:
+                await asyncio.sleep(0.001)
         assert [result.status for result in await asyncio.gather(*calls)] == ["CANCELLED"] * 3
         refused = await agent.submit(do())
         assert isinstance(refused, sap.Nack)

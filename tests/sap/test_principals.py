@@ -367,12 +367,19 @@ def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
     async def main() -> None:
         async with nats.Client(nats_url, queue="b", prefix="forged", timeout=0.5) as client:
             one = task("work.who", {}, replyTo={"expectAck": False})
-            getting = asyncio.create_task(client.call(one))
-            await asyncio.sleep(0.1)
             forged = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
-            await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
+            listen = client._next
+
+            async def forged_first(asked: sap.Task, results: Any) -> sap.Result:
+                """The forged Result is there before the time begins that the client waits for one."""
+                await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
+                await client._link.connection.flush()
+                return await listen(asked, results)
+
+            client._next = forged_first  # type: ignore[method-assign]
             with pytest.raises(BadAnswer, match="of task"):
-                await getting
+                await client.call(one)
+            client._next = listen  # type: ignore[method-assign]
             with pytest.raises(Unanswered):
                 await client.call(task("work.who", {}))
 

@@ -192,7 +192,7 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
         return "done"
 
     async def main() -> None:
-        open_again = asyncio.Event()
+        open_again, admitted = asyncio.Event(), asyncio.Event()
         await agent.__aenter__()
         rows = agent._rows
         assert rows is not None
@@ -200,14 +200,16 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
 
         async def slow(key: str, text: str) -> Any:
             found = await admit(key, text)
+            admitted.set()
             await open_again.wait()
             return found
 
         rows.admit = slow  # type: ignore[method-assign]
         calling = asyncio.ensure_future(agent.call(task("work.note", {})))
-        await asyncio.sleep(0.05)
+        await admitted.wait()
         closing = asyncio.ensure_future(agent.__aexit__())
-        await asyncio.sleep(0.05)
+        while agent.running:
+            await asyncio.sleep(0)
         open_again.set()
         await asyncio.wait_for(closing, 10)
         assert (await calling).status == "CANCELLED"
