@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,9 @@ class Made:
 
     def raw(self, row: int) -> bytes:
         return self.rows[row].raw
+
+    def raws(self) -> Iterator[bytes]:
+        return (row.raw for row in self.rows)
 
     def message(self, row: int) -> Any:
         return self

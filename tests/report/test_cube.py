@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.chunks import Made, Row, chunks
+from turnwire.report import columns
 from turnwire.report import cube as cubes
-from turnwire.report.columns import OTHERS
+from turnwire.report.columns import OTHERS, Different
 from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Shown
 
 HOUR = 3600 * 1_000_000
@@ -108,6 +110,19 @@ def test_pairs_are_counted_even_when_agents_stand_together() -> None:
     for chunk in chunks(made, 99):
         cube.add(chunk, None)
     assert cube.pairs == (len({(row.sender, row.receiver) for row in made}), False)
+
+
+@given(st.lists(st.lists(st.integers(0, 60), max_size=9), max_size=12), st.integers(0, 50), st.integers(1, 20))
+def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[int]], most: int, room: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "_AT_ONCE", room)
+        different = Different(most, np.int64)
+        for part in parts:
+            different.add(np.array(part, np.int64))
+    count, more = different.count()
+    true = len({number for part in parts for number in part})
+    assert more == (true > most)
+    assert count == true if not more else most < count <= true
 
 
 def test_wires_stand_in_their_usual_order() -> None:

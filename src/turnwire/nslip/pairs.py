@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from turnwire.nslip.spec import START_MARKER
 from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there
 
+_MARKER = START_MARKER.encode()
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ACT = re.compile(rb"\|a0*([0-9A-Za-z]*)")
 _TASK = re.compile(rb"\|k0*([0-9A-Za-z]*)")
@@ -21,12 +22,20 @@ _PROMISES = frozenset({b"2", b"3", b"5", b"6"})  # ASK, REQUEST, COMMIT, ACCEPT
 
 def work(record: bytes) -> Work:
     """The TASK_ID of a record in base62, and whether its act and its STATUS end the task."""
-    plain = _TEXT.sub(b'""', record) if b'"' in record else record
-    plain = plain.replace(START_MARKER.encode(), b"|", 1)
-    task, act, status = _TASK.search(plain), _ACT.search(plain), _STATUS.search(record)
+    head = record.partition(b'"')[0]  # both are in front of all texts as a rule
+    task, act = _slots(head)
+    if (task is None or act is None) and len(head) < len(record):
+        task, act = _slots(_TEXT.sub(b'""', record))
+    status = _STATUS.search(record)
     promised = act is not None and act[1] in _PROMISES
     goes_on = promised or (status is not None and status[1].lower() in _GOES_ON)
     return Work(None if task is None else (task[1] or b"0").decode(), not goes_on)
+
+
+def _slots(plain: bytes) -> tuple[re.Match[bytes] | None, re.Match[bytes] | None]:
+    """The first TASK_ID and the first act."""
+    plain = plain.replace(_MARKER, b"|", 1)
+    return _TASK.search(plain), _ACT.search(plain)
 
 
 def _asked(message: Message) -> Hashable:

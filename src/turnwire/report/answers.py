@@ -55,8 +55,8 @@ class Waiting:
         times = [
             time if timed else None for time, timed in zip(chunk.times.tolist(), chunk.timed.tolist(), strict=True)
         ]
-        for row, (wire, message) in enumerate(zip(wires, zip(*columns, times, strict=True), strict=True)):
-            self._pairs.take(wire or "", chunk.raw(row), message)
+        for wire, raw, message in zip(wires, chunk.raws(), zip(*columns, times, strict=True), strict=True):
+            self._pairs.take(wire or "", raw, message)
 
     def found(self) -> list[Answers]:
         """What became of the questions that were asked."""

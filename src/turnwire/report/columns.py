@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 ABSENT, OTHERS = -1, -2
 """Codes of "there is no value" and of "one of the names that are not kept apart"."""
 
+_AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
+
 
 class Coded(NamedTuple):
     """A column of text: row i has ``names[codes[i]]``, or nothing where the code is ABSENT (i64)."""
@@ -73,6 +75,34 @@ class Names:
                 return OTHERS
             found = self._codes[name] = len(self._codes)
         return found
+
+
+class Different:
+    """Counts different numbers, eight bytes each: all of them while they are not more than ``most``."""
+
+    def __init__(self, most: int, kind: type[np.int64 | np.uint64]) -> None:
+        self._most = most
+        self._sorted: NDArray[np.int64 | np.uint64] = np.empty(0, kind)
+        self._new: list[NDArray[np.int64 | np.uint64]] = []  # to sort all of them for each chunk would be quadratic
+        self._room = _AT_ONCE
+
+    def add(self, numbers: NDArray[np.int64 | np.uint64]) -> None:
+        """Takes numbers of the same kind."""
+        if len(self._sorted) <= self._most:
+            self._new.append(np.unique(numbers))
+            self._room -= len(self._new[-1])
+            if self._room <= 0:
+                self._merge()
+
+    def _merge(self) -> None:
+        self._sorted = np.unique(np.concatenate((self._sorted, *self._new)))
+        self._new = []
+        self._room = max(len(self._sorted), _AT_ONCE)
+
+    def count(self) -> tuple[int, bool]:
+        """How many there are, and whether there may be more."""
+        self._merge()
+        return len(self._sorted), len(self._sorted) > self._most
 
 
 def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import registry
-from turnwire.report.columns import ABSENT, OTHERS, Names, grouped
+from turnwire.report.columns import ABSENT, OTHERS, Different, Names, grouped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class Cube:
         self.kinds = Names(MOST_KINDS)
         self.agents = Names(MOST_NAMES)
         self.records = 0
-        self._pairs = np.empty(0, np.int64)
+        self._pairs = Different(MOST_PAIRS, np.int64)
         self._width = 0
         self._cells: dict[Key, NDArray[np.int64]] = {}
         self._filled: set[int] = set()
@@ -95,9 +95,7 @@ class Cube:
         self.records += len(chunk)
         times = self._buckets(chunk)
         sender, receiver = (self.agents.translate(chunk.coded(name)) for name in ("sender", "receiver"))
-        if len(self._pairs) <= MOST_PAIRS:
-            pairs = (sender - OTHERS) * (MOST_NAMES - OTHERS) + receiver - OTHERS
-            self._pairs = np.union1d(self._pairs, pairs)
+        self._pairs.add((sender - OTHERS) * (MOST_NAMES - OTHERS) + receiver - OTHERS)
         sender, receiver = self._kept_apart(sender), self._kept_apart(receiver)
         columns = [times, self._wire(chunk), self.kinds.translate(chunk.coded("kind")), sender, receiver]
         keys, group = grouped(columns)
@@ -126,7 +124,8 @@ class Cube:
     @property
     def pairs(self) -> tuple[int, bool]:
         """How many different pairs of sender and receiver there are, and whether there may be more."""
-        return len(self._pairs), len(self._pairs) > MOST_PAIRS or self.agents.unnamed > 0
+        count, more = self._pairs.count()
+        return count, more or self.agents.unnamed > 0
 
     def _kept_apart(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._kept is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -53,7 +54,8 @@ def tokens_of(chunk: Chunk, used: Meter) -> NDArray[np.int64] | None:
     if used.measure is None:
         return None
     result = np.empty(len(chunk), np.int64)
+    raws = chunk.raws()
     for start in range(0, len(chunk), SLICE):
-        rows = range(start, min(start + SLICE, len(chunk)))
-        result[rows.start : rows.stop] = used.measure([chunk.raw(row).decode("utf-8", "replace") for row in rows])
+        texts = [raw.decode("utf-8", "replace") for raw in islice(raws, SLICE)]
+        result[start : start + len(texts)] = used.measure(texts)
     return result

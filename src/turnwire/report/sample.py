@@ -8,12 +8,12 @@ was kept from its first message on.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from turnwire.report.columns import Different
 from turnwire.report.details import Details, details
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class Sample:
         self._messages = 0
         self._bytes = 0
         self._trimmed = False
-        self._seen = np.empty(0, np.uint64)
-        self._more = False
+        self._seen = Different(MOST_CONVERSATIONS, np.uint64)
 
     def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
         """Looks at the records of a chunk in order."""
@@ -75,20 +74,15 @@ class Sample:
             wire, conversation = divmod(value, len(conversations.names) + 1)
             key = _key(wires.names, conversations.names, wire, conversation - 1)
             numbers.append(0 if key[1] is None else _number(key[0], key[1]))
-        self._count(number for number in numbers if number)
-        of_rows = np.array(numbers, np.uint64)[np.searchsorted(different, both)]
+        found = np.array(numbers, np.uint64)
+        self._seen.add(found[found != 0])
+        of_rows = found[np.searchsorted(different, both)]
         rows = np.flatnonzero(of_rows < min(self._limit, _ALL - 1))
         for row in rows.tolist():
             number = int(of_rows[row])
             if number < self._limit:
                 key = _key(wires.names, conversations.names, int(wires.codes[row]), int(conversations.codes[row]))
                 self._take(chunk, row, key, number, None if tokens is None else int(tokens[row]))
-
-    def _count(self, numbers: Iterator[int]) -> None:
-        if not self._more:
-            new = np.fromiter(numbers, np.uint64)
-            self._seen = np.union1d(self._seen, new)
-            self._more = len(self._seen) > MOST_CONVERSATIONS
 
     def _take(self, chunk: Chunk, row: int, key: Key, number: int, tokens: int | None) -> None:
         conversation = self._kept.get(key)
@@ -127,7 +121,7 @@ class Sample:
 
     def kept(self) -> Kept:
         """What is shown."""
-        return Kept([one for one in self._kept.values() if one.messages], len(self._seen), self._more)
+        return Kept([one for one in self._kept.values() if one.messages], *self._seen.count())
 
 
 def _key(wires: Any, conversations: Any, wire: int, conversation: int) -> Key:

@@ -7,7 +7,7 @@ rule says so. What only tells progress settles nothing.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
 from hashlib import blake2b
 from math import log2
@@ -18,6 +18,8 @@ from turnwire.pairs import Message, Rule, Way, Work
 
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
+
+_KINDS = 256  # of messages, for which the ways of answering are remembered
 
 LONGEST = 256
 """Characters of an id beyond which its digest stands for it."""
@@ -101,9 +103,11 @@ class Pairing:
         self.latencies = Latencies()
         self._room = room
         self._waiting: list[dict[Hashable, dict[int, _Open]]] = [{} for _ in rule.ways]
+        self._ways: dict[str | None, list[tuple[int, Way]]] = {}
         self._order: deque[_Open] = deque()
-        self._ended: dict[tuple[int, Hashable], None] = {}  # by way and key, the newest last
-        self._early: dict[tuple[int, Hashable], _Early] = {}
+        # By way and key, the newest last. The first of a dict is looked for behind all that were forgotten before it.
+        self._ended: OrderedDict[tuple[int, Hashable], None] = OrderedDict()
+        self._early: OrderedDict[tuple[int, Hashable], _Early] = OrderedDict()
 
     @property
     def seen(self) -> bool:
@@ -117,20 +121,30 @@ class Pairing:
 
     def take(self, message: Message) -> None:
         """The next message of the wire: first as an answer, then as a request of its own."""
-        named = None
-        for number, way in enumerate(self.rule.ways):
-            if way.answers is None or message.kind in way.answers:
-                key = way.reply(message)
-                if key is None or not (message.subject or "").startswith(way.subject):
-                    continue
-                if self._answer(number, key, way, message):
-                    named = None
-                    break
-                named = (number, key) if way.names and named is None else named
+        named = asked = key = None
+        ways = self._ways.get(message.kind)
+        for number, way in self._of_kind(message.kind) if ways is None else ways:
+            if way.reply is not asked:  # two ways may ask for the same
+                asked, key = way.reply, way.reply(message)
+            if key is None or (way.subject and not (message.subject or "").startswith(way.subject)):
+                continue
+            if key in self._waiting[number] and self._answer(number, key, way, message):
+                named = None
+                break
+            named = (number, key) if way.names and named is None else named
         if named is not None:
             self._unasked(named, message)
         if message.kind in self.rule.requests and (message.work is None or message.work.asks):
             self._ask(message)
+
+    def _of_kind(self, kind: str | None) -> list[tuple[int, Way]]:
+        """The ways in which messages of a kind may answer, with their numbers."""
+        ways = [
+            (number, one) for number, one in enumerate(self.rule.ways) if one.answers is None or kind in one.answers
+        ]
+        if len(self._ways) < _KINDS:
+            self._ways[kind] = ways
+        return ways
 
     def _ask(self, message: Message) -> None:
         self.requests += 1
@@ -166,9 +180,8 @@ class Pairing:
 
     def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
         """Whether a request waits for this answer."""
-        waiting = self._waiting[number].get(key)
         found = False
-        for request in list(waiting.values()) if waiting else ():
+        for request in list(self._waiting[number][key].values()):
             if way.others and request.message.sender == message.sender:
                 continue
             found = True
@@ -193,7 +206,7 @@ class Pairing:
             early.answer = message
         self._early[place] = early
         while len(self._early) > self._room:
-            del self._early[next(iter(self._early))]
+            self._early.popitem(last=False)
 
     def _settle(self, request: _Open, answer: Message, ahead: bool = False) -> None:
         self.answered += 1
@@ -224,7 +237,7 @@ class Pairing:
                 self._ended.pop((number, key), None)
                 self._ended[number, key] = None
         while len(self._ended) > self._room:
-            del self._ended[next(iter(self._ended))]
+            self._ended.popitem(last=False)
 
     def to_dict(self) -> dict[str, Any]:
         """What became of the requests, and the latencies."""
