@@ -140,7 +140,7 @@ def test_a_plan_has_the_variants_it_chooses_from() -> None:
 def test_advice_names_what_a_wire_does_not_say() -> None:
     turnwire.register(made())
     advice = advise(LOG.encode())
-    assert [cost.wire for cost in advice.costs] == ["ticket", "session"]
+    assert [cost.wire for cost in advice.costs] == ["ticket", "json", "toon", "session"]
     assert set(advice.absent) == {"ticket", "changes of times and texts in ticket"}
     assert "the wire does not name its parts (Wire.parts)" in advice.table()
 

@@ -161,7 +161,12 @@ def test_a_log_of_several_wires_is_also_compared_as_a_whole() -> None:
 
 def test_advice_alone_compares_and_explains_what_is_cached() -> None:
     shown = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--sample", 50).out.decode()
-    assert all(f"\n{name} " in shown for name in ("json", "toon", "session", "cached:"))
+    rows = [line.split() for line in shown.splitlines()]
+    assert [row[1] for row in rows if row[:1] == ["nslip"]][1:] == ["nslip", "json", "toon", "session"]
+    assert "\ncached: " in shown
+    assert "together" not in shown, "the comparison is shown where it is asked for"
+    both = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--compare", "--sample", 50).out.decode()
+    assert "together" in both and both.endswith(shown.partition("\n\n")[2])
     assert shown.count("not tried") == 1
     shown = turnwire("tokens", "-", "--advise", stdin=GOOD + b"\n").out.decode()
     assert "cached" not in shown, "nothing is read again"
@@ -191,7 +196,7 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     given.write_text('now = "2026-01-01T00:00:00Z"\n[uuids]\n1 = "00000001-1111-4111-8111-111111111111"\n')
     good.write_bytes(GOOD + b"\n")
     records = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json", "--context", given).records
-    assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick", "session"}
+    assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick", "json", "toon", "session"}
     shown = turnwire("tokens", good, "--wire", "nslip", "--advise", "--context", given).out.decode()
     untried = [line for line in shown.splitlines() if line.startswith("not tried")]
     assert [line.split(":")[1].strip() for line in untried] == ["nslip as csp", "nslip as sstp", "nslip as sap"]

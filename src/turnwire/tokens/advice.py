@@ -14,6 +14,7 @@ from turnwire.tokens.comparison import compare
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import text_of
 from turnwire.tokens.loading import load
+from turnwire.tokens.means import BASE, SESSION, TABULAR
 from turnwire.tokens.prices import Price, priced
 from turnwire.tokens.rewriting import rewrites
 from turnwire.tokens.tables import aligned, safe
@@ -34,10 +35,10 @@ PRICED = (
 
 
 class Cost(NamedTuple):
-    """The messages of a log in one wire.
+    """The messages of a log in one wire or format.
 
     Attributes:
-        log: the wire in which they are. wire: the wire in which they are priced. tokenizer: whose tokens.
+        log: the wire in which they are. wire: the wire, or format, in which they are priced. tokenizer: whose tokens.
         tokens: every message read once. cached: what is read again when each turn is sent with all turns before it.
         once: the price of reading each message once. growing: of sending every turn with those before it, which are a
         cached prefix. uncached: the same without a cache. None without a price. currency: of these three.
@@ -76,7 +77,8 @@ class Advice:
     """What a log costs and what to change first.
 
     Attributes:
-        costs: for each wire in the log and each tokenizer, its own wire first, as one session last.
+        costs: for each wire in the log and each tokenizer, its own wire first, then what was tried, "json", "toon", and
+        one session last.
         changes: the most saving first.
         absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
         context (whether one was given).
@@ -192,8 +194,8 @@ def _cells(cost: Cost) -> list[str]:
 
 
 SAMPLE = 500
-SESSION = "session"
-"""The format of many messages that is listed beside the wires."""
+BASELINES = (BASE, TABULAR)
+"""What is not a wire, but says what a wire is worth; TOON where its package is there."""
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
 SPACES = "white space: write the canonical text, as turnwire.encode does"
@@ -271,15 +273,15 @@ def _costs(
     context: Any,
     absent: dict[str, str],
 ) -> list[Cost]:
-    """What the messages of one wire cost in it, and in each other wire, by the sample."""
+    """What the messages of one wire cost in it, in each other wire and in JSON and TOON, by the sample."""
     costs = [_cost(own, own.wire, 1.0, price, (), True, False)]
     others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
-    found = compare(kept.messages, [own.wire, *others], [counter], formats=(), context=context)
+    found = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
     absent |= {f"{own.wire} as {wire}": why for wire, why in found.absent.items()}
     rows = {row.format: row for row in found.rows}
     part = len(kept.messages) < own.meter.messages
     written = sum(counter.count_many(kept.texts))
-    for wire in others:
+    for wire in (*others, *BASELINES):
         if wire in rows and written:
             row = rows[wire]
             scale = row.total / written
@@ -354,7 +356,7 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, 
 
 
 def _wires_alone(costs: Sequence[Cost]) -> list[Cost]:
-    return [cost for cost in costs if cost.wire != SESSION]
+    return [cost for cost in costs if cost.wire not in (*BASELINES, SESSION)]
 
 
 def _to_other(cost: Cost, costs: Sequence[Cost]) -> Change | None:

@@ -48,7 +48,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
 )
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
-@click.option("--advise", is_flag=True, help="Compare on a sample, and say what to change first.")
+@click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
 @click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
 @click.option(
     "--context",
@@ -82,7 +82,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     kept = options["sample"] if advised or options["compare"] else 0
     found = spend(list(names), counters, wire=options["wire"], budget=budget, sample=kept, threads=options["threads"])
     _show(found, options)
-    if (options["compare"] or (options["advise"] and not options["as_json"])) and found.spent:
+    if options["compare"] and found.spent:
         _compare(found, counters, context, options, advised)
     if advised and found.spent:
         _advise(found, counters, context, price, options)
