@@ -42,7 +42,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
     log.write_text(CREATE + CREATE.replace("PATH a/b.txt\n", ""))
     done = turnwire("apply", log, "--root", root)
     assert done.code == 1 and "damaged: missing_path" in done.err and list(root.iterdir()) == []
-    log.write_text("nothing\n")
-    assert turnwire("apply", log, "--root", root).code == 4
+    for text, said in (("nothing\n", []), ("", ["is empty"])):
+        log.write_text(text)
+        done = turnwire("apply", log, "--root", root)
+        assert done.code == 4
+        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == ["there is no FILEOP here", *said]
     assert turnwire("apply", log).code == 2
     assert turnwire("apply", log, "--root", tmp_path / "none").code == 2

@@ -172,3 +172,19 @@ def test_a_fault_of_the_encoder_is_not_told_as_misuse(tmp_path: Path, monkeypatc
     monkeypatch.setattr("turnwire.session.encode", broken)
     with pytest.raises(ValueError, match="a fault"):
         main(["session", "pack", "--events", str(log)])
+
+
+@pytest.mark.parametrize("command", ["pack", "quiz"])
+def test_nothing_and_damage_alone_are_told(tmp_path: Path, command: str) -> None:
+    more = ("--url", "http://127.0.0.1:9", "--model", "m") if command == "quiz" else ()
+    source = tmp_path / "source"
+    for data, code, said in (
+        (b"", 4, ["there is no message here", "is empty"]),
+        (bytes(range(256)), 4, ["there is no message here", "looks binary"]),
+        (BAD_DIGIT, 1, ["1 damaged record was left out"]),
+        (BAD_DIGIT + b"\n" + BAD_DIGIT, 1, ["2 damaged records were left out"]),
+    ):
+        source.write_bytes(data)
+        done = turnwire("session", command, source, *more)
+        assert (done.code, done.out) == (code, b"")
+        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == said

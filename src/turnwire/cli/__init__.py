@@ -1,6 +1,6 @@
 """The command ``turnwire``: one module in :mod:`turnwire.cli.commands` for each subcommand.
 
-Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted.
+Exit codes: see ``turnwire.cli.outcome``, and the table of docs/cli.md.
 """
 
 from __future__ import annotations

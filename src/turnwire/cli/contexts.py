@@ -26,6 +26,8 @@ def context_of(path: str) -> Context:
 
     try:
         values = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
+    except UnicodeDecodeError as error:
+        raise click.UsageError(printable(f"{path}: this is not {form}: byte {error.start} is not UTF-8")) from None
     except (ValueError, RecursionError) as error:
         raise click.UsageError(printable(f"{path}: this is not {form}: {error}")) from None
     try:

@@ -68,8 +68,9 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 def program() -> None:
     """Reads agents' messages in logs: scans, validates and measures them.
 
-    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted
-    (128 and the number of another signal).
+    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 4 nothing to judge or convert,
+    5 nothing wrong but something unfinished, 6 a part of a log is missing, 130 interrupted (128 and the number of
+    another signal). The help of a command says which of 1, 4, 5 and 6 it ends with.
     """
 
 

@@ -155,7 +155,9 @@ class Policy:
         expect(source, (str, Path), "a policy is TOML text or the Path of a file")
         try:
             table = tomllib.loads(source.read_text("utf-8") if isinstance(source, Path) else source)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise _bad(f"this is not TOML: byte {error.start} is not UTF-8", None) from None
+        except tomllib.TOMLDecodeError as error:
             raise _bad(f"this is not TOML: {error}", None) from None
         return cls.from_dict(table)
 

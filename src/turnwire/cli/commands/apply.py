@@ -60,7 +60,8 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
         output.write(f"{printable(f'{message.block.id}: {plan}')}\n".encode("utf-8", "backslashreplace"))
     output.flush()
     if not done:
-        complain("there is no FILEOP here")
+        inputs.tell_none([log], what="FILEOP")
+        inputs.tell_nothing([log], None, inputs.size([log]) != 0)
     return GOOD if done else NOTHING
 
 

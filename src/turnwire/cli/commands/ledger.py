@@ -35,7 +35,10 @@ _AFTER = click.option(
 
 @click.group("ledger", cls=Group, short_help="Copy a ledger, list its entries, give heads and proofs.")
 def command() -> None:
-    """Works on ledger files without adding entries. "turnwire verify" proves one."""
+    """Works on ledger files without adding entries. "turnwire verify" proves one.
+
+    Exits with 1 when FILE is not a ledger, is broken, or does not continue a kept head, or when a proof does not hold.
+    """
 
 
 @command.command("backup", short_help="Copy a ledger, also while it is written.")

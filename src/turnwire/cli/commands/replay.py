@@ -65,6 +65,9 @@ def command(
         complain(printable(line))
     if hint is not None:
         complain(hint)
+    elif not found:
+        inputs.tell_none(logs, "CSP/1")
+        inputs.tell_nothing(logs, None, inputs.size(logs) != 0)
     if not found:
         return BAD_RECORDS if complaints else NOTHING
     checkpoint = store.at(at or store.head)
@@ -128,8 +131,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
                 refused.add(getattr(getattr(record, "block", None), "apply", None))
                 found.append((record.line or 0, f"refused: {_words(refusal)}"))
         lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
-    hint = _NEEDED if lacking else None if met else "there is no CSP/1 message here"
-    return replaying.store, lines, hint, met
+    return replaying.store, lines, _NEEDED if lacking else None, met
 
 
 def _unknown(record: Any, refusal: Any, store: Store) -> str | None:

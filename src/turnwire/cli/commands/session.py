@@ -16,6 +16,7 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misus
 from turnwire.cli.output import complain, standard_output, write_whole
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError, UnknownName
+from turnwire.phrases import counted
 
 _TEXT = click.argument("file", type=inputs.SOURCE)
 _OUTPUT = click.option(
@@ -60,7 +61,8 @@ def pack(
     no_checks: bool,
     output: str | None,
 ) -> int:
-    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest.
+    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest;
+    with 4 when there is no message.
 
     SOURCES are files, directories, globs, URLs, or - for standard input.
     """
@@ -77,11 +79,7 @@ def pack(
     options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
     text = encode(found, counter, keys or None, every=every, checks=not no_checks, **options)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
-    if not found and not failed:
-        inputs.tell_none(names, what="event" if events else "message")
-        inputs.tell_nothing(names, None, inputs.size(names) != 0)
-    if failed:
-        complain(f"{failed} damaged records were left out")
+    _tell_left(names, found, failed, events)
     return BAD_RECORDS if failed else GOOD if found else NOTHING
 
 
@@ -93,6 +91,15 @@ def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
         inputs.refuse_overwriting(output, names)
         inputs.expect_writable(output)
     return names
+
+
+def _tell_left(names: tuple[str, ...], found: list[Any], failed: int, events: bool) -> None:
+    """Says how many records were damaged, or that nothing was found in these sources, and what they are."""
+    if failed:
+        complain(f"{counted(failed, 'damaged record')} {'was' if failed == 1 else 'were'} left out")
+    elif not found:
+        inputs.tell_none(names, what="event" if events else "message")
+        inputs.tell_nothing(names, None, inputs.size(names) != 0)
 
 
 def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
@@ -115,6 +122,7 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
     """Writes the events of the session FILE as JSON lines, numbers as they were written.
 
     FILE is a file, a URL, or - for standard input. What is no session, damaged or not, is refused, and said to be none.
+    Exits with 1 then and when the session is damaged or incomplete, with 4 when the file is empty.
     """
     from turnwire.session import lines_of
     from turnwire.session import salvage as salvaged
@@ -143,7 +151,8 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
 @_TEXT
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
 def check(file: str, as_json: bool) -> int:
-    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session.
+    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session;
+    with 4 when the file is empty.
 
     FILE is a file, a URL, or - for standard input.
     """
@@ -198,14 +207,17 @@ def quiz(
 ) -> int:
     """Asks a model questions about the events in SOURCES, in several formats, and judges its answers exactly.
 
-    A key for the server is taken from the environment: TURNWIRE_QUIZ_KEY.
+    A key for the server is taken from the environment: TURNWIRE_QUIZ_KEY. Exits with 1 when a record is damaged, and
+    then asks about the rest; with 3 when the server cannot be asked, with 4 when there is no message.
     """
     from turnwire.session.quiz import FORMATS, endpoint
     from turnwire.session.quiz import quiz as run
 
-    found, failed = _events(inputs.checked(sources), events)
+    names = inputs.checked(sources)
+    found, failed = _events(names, events)
     if not found:
-        return NOTHING
+        _tell_left(names, found, failed, events)
+        return BAD_RECORDS if failed else NOTHING
     ask = endpoint(url, model, os.environ.get("TURNWIRE_QUIZ_KEY", ""))
     output = standard_output()
     if not as_json:
@@ -221,8 +233,7 @@ def quiz(
         for score in scores:
             output.write(_score(score, as_json).encode())
         output.flush()
-    if failed:
-        complain(f"{failed} damaged records were left out")
+    _tell_left(names, found, failed, events)
     return BAD_RECORDS if failed else GOOD
 
 

@@ -59,8 +59,11 @@ def read_head(file: str) -> Checkpoint:
     """The checkpoint that a file holds. Raises UsageError, OSError."""
     from turnwire.ledger import Checkpoint
 
+    text = inputs.content(file, inputs.SETTINGS)
+    if not text:
+        raise click.UsageError(printable(f"{file} holds no head of a ledger: it is empty"))
     try:
-        return Checkpoint.from_json(inputs.content(file, inputs.SETTINGS))
+        return Checkpoint.from_json(text)
     except RuleError as error:
         raise click.UsageError(printable(f"{file} holds no head of a ledger: {error.text}")) from None
 
