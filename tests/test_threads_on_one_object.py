@@ -54,7 +54,7 @@ NATIVE = {
     ),
     "session.checks.Chain": "of a Writer or Reader, shared here",
     "session.repeats.Expander": "of a Reader, shared here",
-    **dict.fromkeys([f"session.repeats.{name}" for name in ("Index", "_Level", "_Runs")], OF_ONE),
+    **dict.fromkeys([f"session.repeats.{name}" for name in ("Index", "_Level", "_Pieces", "_Runs")], OF_ONE),
     "session.judging.Judge": OF_ONE,
     "csp.texts.Texts": "of a checker of conversations, which is of one thread",
 }

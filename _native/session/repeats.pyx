@@ -3,7 +3,7 @@
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_Substring
 from libc.stdlib cimport qsort
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 from turnwire._pure.session.repeats import BARE as _BARE
 from turnwire._pure.session.repeats import LONGEST as _LONGEST
@@ -164,6 +164,7 @@ cdef class Index:
 
     now: its letters; an alias stands where what it replaces began, HIDDEN for each other letter of that. after: the
     places of each pair of letters, those of one hash in a chain; heads: where each chain begins, sizes: their lengths.
+    wanted: the text that is looked for, and room; long: its letters.
     """
 
     cdef str text
@@ -171,6 +172,8 @@ cdef class Index:
     cdef int[BUCKETS] heads, sizes
     cdef int* after
     cdef Py_UCS4* now
+    cdef Py_UCS4* wanted
+    cdef Py_ssize_t room, long
     cdef dict replaced
 
     def __cinit__(self, str text not None):
@@ -198,6 +201,7 @@ cdef class Index:
     def __dealloc__(self):
         PyMem_Free(self.after)
         PyMem_Free(self.now)
+        PyMem_Free(self.wanted)
 
     cdef Py_ssize_t rarest(self, str part) except -1:
         """Where in a text of two letters or more the pair of letters is that is rarest here."""
@@ -213,21 +217,38 @@ cdef class Index:
                 rare, least = at, own
         return rare
 
-    cdef Py_ssize_t following(self, str part, Py_ssize_t rare, int* chain, Py_ssize_t free) noexcept:
-        """Where a text comes next, from ``free`` on; -1 where it does not. chain: goes along the places of its pair."""
-        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), place, letter
+    cdef int want(self, str part) except -1:
+        """Makes a text the one that ``following`` looks for."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), at
         cdef int kind = PyUnicode_KIND(part)
         cdef void* data = PyUnicode_DATA(part)
-        while chain[0] >= 0:
-            place = chain[0] - rare
-            chain[0] = self.after[chain[0]]
-            if place < free or place + size > self.size:
-                continue
-            for letter in range(size):
-                if PyUnicode_READ(kind, data, letter) != self.now[place + letter]:
-                    break
-            else:
+        cdef void* held
+        if size > self.room:
+            held = PyMem_Realloc(self.wanted, 2 * size * sizeof(Py_UCS4))
+            if held is NULL:
+                raise MemoryError
+            self.wanted, self.room = <Py_UCS4*>held, 2 * size
+        for at in range(size):
+            self.wanted[at] = PyUnicode_READ(kind, data, at)
+        self.long = size
+        return 0
+
+    cdef Py_ssize_t following(self, Py_ssize_t rare, int* chain, Py_ssize_t free) noexcept:
+        """Where the wanted text comes next, from ``free`` on; -1 where it does not. rare: where in it the pair is of
+        which the chain has the places that are left."""
+        cdef Py_ssize_t place, last = self.size - self.long
+        cdef const Py_UCS4* wanted = self.wanted
+        cdef const Py_UCS4* now = self.now
+        cdef Py_UCS4 first = wanted[0]
+        cdef size_t rest = (self.long - 1) * sizeof(Py_UCS4)
+        cdef int at = chain[0]
+        while at >= 0:
+            place = at - rare
+            at = self.after[at]
+            if free <= place <= last and now[place] == first and not memcmp(now + place + 1, wanted + 1, rest):
+                chain[0] = at
                 return place
+        chain[0] = at
         return -1
 
     cdef int chain_of(self, str part, Py_ssize_t rare) noexcept:
@@ -240,14 +261,15 @@ cdef class Index:
         """How often a text of two letters or more occurs in what is not replaced."""
         return self.counted(part, self.rarest(part))
 
-    cdef int counted(self, str part, Py_ssize_t rare) noexcept:
+    cdef int counted(self, str part, Py_ssize_t rare) except -1:
         """How often a text occurs of which the rarest pair is known."""
         cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), place
         cdef int found = 0, chain = self.chain_of(part, rare)
-        place = self.following(part, rare, &chain, 0)
+        self.want(part)
+        place = self.following(rare, &chain, 0)
         while place >= 0:
             found += 1
-            place = self.following(part, rare, &chain, place + size)
+            place = self.following(rare, &chain, place + size)
         return found
 
     def choose(self, dict savings not None, str used not None, dict letters not None, seen, saving, double worth):
@@ -310,12 +332,13 @@ cdef class Index:
         cdef unsigned int own = ord(alias)
         self.replaced[own] = part
         self.longer += size + 2
-        place = self.following(part, rare, &chain, 0)
+        self.want(part)
+        place = self.following(rare, &chain, 0)
         while place >= 0:
             self.now[place] = <Py_UCS4>own
             for letter in range(1, size):
                 self.now[place + letter] = HIDDEN
-            place = self.following(part, rare, &chain, place + size)
+            place = self.following(rare, &chain, place + size)
 
     def around(self, str part not None, Py_ssize_t places, Py_ssize_t letters):
         """What is before and behind a text where it comes first; see the twin."""
@@ -323,13 +346,14 @@ cdef class Index:
         cdef int chain = self.chain_of(part, rare)
         cdef Py_UCS4* shown
         cdef list found = []
+        self.want(part)
         if letters < 0 or letters > self.size:
             letters = self.size
         shown = <Py_UCS4*>PyMem_Malloc((2 * letters + 1) * sizeof(Py_UCS4))
         if shown is NULL:
             raise MemoryError
         try:
-            place = self.following(part, rare, &chain, 0)
+            place = self.following(rare, &chain, 0)
             while place >= 0 and len(found) < places:
                 begin = end = letters
                 at = place - 1
@@ -348,7 +372,7 @@ cdef class Index:
                     PyUnicode_FromKindAndData(4, shown + begin, letters - begin),
                     PyUnicode_FromKindAndData(4, shown + letters, end - letters),
                 ))
-                place = self.following(part, rare, &chain, place + size)
+                place = self.following(rare, &chain, place + size)
             return found
         finally:
             PyMem_Free(shown)
@@ -407,4 +431,5 @@ def neighbours(str text not None, str first not None, str last not None):
     return found
 
 
+include "_native/session/pieces.pxi"
 include "_native/session/runs.pxi"

@@ -6,10 +6,8 @@ they are parts of. The characters are of an alphabet that occurs nowhere else in
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
@@ -18,19 +16,16 @@ from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.repeats import Expander, Index, neighbours, runs, unhyphened
+    from turnwire._pure.session.repeats import Expander, Index, neighbours, pieces, runs, spelled, unhyphened
 else:
     _core = _backend.load("session.repeats")
     Expander, Index = _core.Expander, _core.Index
-    neighbours, runs, unhyphened = _core.neighbours, _core.runs, _core.unhyphened
+    neighbours, pieces, runs = _core.neighbours, _core.pieces, _core.runs
+    spelled, unhyphened = _core.spelled, _core.unhyphened
 
 __all__ = ["ALPHABETS", "LONGEST", "Alphabet", "Expander", "Shortener", "bare"]
 
 
-PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
-"""About the tokens of a text."""
-SHORTEST = 2
-"""Letters of a text that may have an alias."""
 MOST_LOOKED = 12_000
 """Pieces of a block that are looked at."""
 MOST_CANDIDATES = 3_000
@@ -111,37 +106,16 @@ class Shortener:
 
 def _free(text: str, alphabet: Alphabet) -> bool:
     """Whether no letter of an alphabet is in a text."""
-    return text.isascii() or not pattern(alphabet.first, alphabet.last).search(text)
+    try:
+        text.encode("latin-1")  # sooner done than a search; no alphabet has a letter of these
+    except UnicodeEncodeError:
+        return not pattern(alphabet.first, alphabet.last).search(text)
+    return True
 
 
 def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
     """Texts that come more than once in the first bodies, those that may save most tokens, and about how many an alias
     saves each time: the tokens of their pieces but one."""
-    ids: defaultdict[str, int] = defaultdict(count().__next__)
-    flat: list[int] = []
-    pieces: list[str] = []
-    for number, body in enumerate(bodies):
-        found = PIECES(body)
-        flat += map(ids.__getitem__, found)
-        flat.append(-1 - number)
-        pieces += found
-        pieces.append("")
-        if len(flat) > MOST_LOOKED:
-            break
-    weights = meter.count_many(list(ids))
-    best = runs(flat, weights, MOST_CANDIDATES)
-    whole, places = "".join(pieces), list(accumulate(map(len, pieces), initial=0))
-    tokens = list(accumulate([weights[number] if number >= 0 else 0 for number in flat], initial=0))
-    texts: dict[str, float] = {}
-    for _, start, size in best:
-        text = whole[places[start] : places[start + size]]
-        if len(text) >= SHORTEST and _whole(text):
-            texts.setdefault(text, tokens[start + size] - tokens[start] - 1.0)
-    return texts
-
-
-def _whole(text: str) -> bool:
-    """Whether a text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
-    if text[-1] == " ":
-        return "\n" in text
-    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
+    texts, flat = pieces(list(bodies), MOST_LOOKED)
+    weights = meter.count_many(texts)
+    return spelled(runs(flat, weights, MOST_CANDIDATES), flat, texts, weights)

@@ -35,10 +35,12 @@ _PROBES = ("a", " a ", "", "\n\n b\n", "  ", "é🙂'", "don't", "12345", "/")
 
 
 class Separator(NamedTuple):
-    """A special token that keeps texts apart which are counted in one call: its text and its id."""
+    """A special token that keeps texts apart which are counted in one call: its text and its id. packed: the bytes of
+    its id, where they are found at no other place of ids side by side than where one begins; else empty."""
 
     text: str
     number: int
+    packed: bytes
 
 
 class Tokenizer:
@@ -76,6 +78,8 @@ class Tokenizer:
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
+        begins = {each[0] for each in longest_first}
+        self._begin = begins.pop() if len(begins) == 1 else ""
         self._separator = _separator(native, specials)
 
     def __repr__(self) -> str:
@@ -116,11 +120,15 @@ class Tokenizer:
     def _normalized(self, text: str) -> str:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
 
+    def _promoted(self, text: str) -> bool:
+        """Whether a special token is in a text. Where all have one first letter, that is sooner seen to be missing."""
+        return self._begin in text and self._special(text) is not None
+
     def count(self, text: str) -> int:
         """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
         if self._separator is not None:
             text = self._normalized(_checked(text))
-            if self._special(text) is None and LONG_S not in text:
+            if not self._promoted(text) and LONG_S not in text:
                 return len(self._native.encode_flat(text)) // _ID
         return len(self.ids(text))
 
@@ -156,7 +164,7 @@ class Tokenizer:
                 texts = [self._normalized(text) for text in texts]
             if self._separator is not None:
                 joined = "\n".join(texts)
-                if self._special(joined) is None and LONG_S not in joined:
+                if not self._promoted(joined) and LONG_S not in joined:
                     return self._count_together(texts, self._separator, flat or self._native.encode_flat)
             return [self.count(text) for text in texts]
         except (UnicodeEncodeError, TypeError):
@@ -167,6 +175,8 @@ class Tokenizer:
     def _count_together(self, texts: list[str], separator: Separator, flat: Callable[[str], bytes]) -> list[int]:
         """Texts without special tokens in them: with one such token between them, all are counted in a single call."""
         found = flat(separator.text.join(texts))
+        if len(texts) <= FEW and separator.packed:
+            return [len(part) // _ID for part in found.split(separator.packed)]
         if len(texts) <= FEW:
             numbers = memoryview(found).cast("I").tolist()
             places = [place for place, number in enumerate(numbers) if number == separator.number]
@@ -234,8 +244,16 @@ def _separator(native: Any, specials: dict[str, int]) -> Separator | None:
         alone = [native.encode_ordinary(probe) for probe in _PROBES]
         expected = list(chain.from_iterable([*each, number] for each in alone))[:-1]
         if ids == expected and all(number not in each for each in alone):
-            return Separator(text, number)
+            return Separator(text, number, _packed(number))
     return None
+
+
+def _packed(number: int) -> bytes:
+    """The bytes of an id as ``encode_flat`` writes it. An id that is less than 2^24 has a 0 as its last byte: where
+    none of the other three is 0, these bytes cannot begin inside an id. b"": they could."""
+    found = np.array([number], np.uint32).tobytes()
+    zero = [place for place, byte in enumerate(found) if not byte]
+    return found if zero in ([0], [_ID - 1]) else b""
 
 
 def _melts(text: str, specials: Sequence[str] | dict[str, int]) -> bool:

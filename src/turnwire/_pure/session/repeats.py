@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import accumulate, count
 from typing import NamedTuple
 
 
@@ -39,6 +40,10 @@ MOST_PIECES = 16
 """Pieces up to which all that comes again is looked at; longer texts only whole."""
 NAMING = 2.0
 """What naming costs: the alias before and after the text."""
+PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
+"""About the tokens of a text: together they are all of it."""
+SHORTEST = 2
+"""Letters of a text that may have an alias."""
 BARE = "-"
 """How a setting ends that says that UUIDs are written without their hyphens."""
 
@@ -225,6 +230,45 @@ def _long(part: str) -> str:
     if len(part) < 2:
         raise ValueError("a text of two letters or more is looked for")
     return part
+
+
+def pieces(bodies: Sequence[str], most: int) -> tuple[list[str], list[int]]:
+    """The different pieces of the first bodies, and which they are one after the other, by their numbers: behind those
+    of the first body -1, of the second -2. No body is looked at behind ``most`` numbers."""
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    flat: list[int] = []
+    for number, body in enumerate(bodies):
+        flat += map(numbers.__getitem__, PIECES(body))
+        flat.append(-1 - number)
+        if len(flat) > most:
+            break
+    return list(numbers), flat
+
+
+def spelled(
+    best: list[tuple[float, int, int]], flat: list[int], texts: list[str], weights: list[int]
+) -> dict[str, float]:
+    """The runs that ``runs`` found as texts, those that may have an alias, and about how many tokens one saves each
+    time: those of the pieces but one. texts, flat: as ``pieces`` gives them. Raises ValueError for a run that is not
+    of these."""
+    parts = [texts[number] if number >= 0 else "" for number in flat]
+    whole, places = "".join(parts), list(accumulate(map(len, parts), initial=0))
+    tokens = list(accumulate([weights[number] if number >= 0 else 0 for number in flat], initial=0))
+    found: dict[str, float] = {}
+    for _, first, many in best:
+        if first < 0 or many < 0 or first + many > len(flat):
+            raise ValueError("a run is not of these pieces")
+        text = whole[places[first] : places[first + many]]
+        if len(text) >= SHORTEST and _whole(text):
+            found.setdefault(text, tokens[first + many] - tokens[first] - 1.0)
+    return found
+
+
+def _whole(text: str) -> bool:
+    """Whether a text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
+    if text[-1] == " ":
+        return "\n" in text
+    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
 
 
 def runs(flat: list[int], weights: Sequence[float], most: int) -> list[tuple[float, int, int]]:
