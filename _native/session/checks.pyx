@@ -38,19 +38,34 @@ cdef class Chain:
 
     cpdef str pair(self, str body):
         """The two marks that end the next record."""
-        cdef bint one = self.since == self.all
-        self.since = turnwire_crc_add(added(self.since, body), b"\n", 1)
-        self.all = self.since if one else turnwire_crc_add(added(self.all, body), b"\n", 1)
-        return pairs[self.since & 127]
+        cdef unsigned int since, all
+        self.sums(body, &since, &all)
+        self.since, self.all = since, all
+        return pairs[since & 127]
+
+    cdef int sums(self, str body, unsigned int* since, unsigned int* all) except -1:
+        """Both sums with one more record."""
+        cdef bytes data = None
+        cdef const unsigned char* begin
+        cdef Py_ssize_t size
+        if PyUnicode_IS_ASCII(body):
+            begin, size = PyUnicode_1BYTE_DATA(body), PyUnicode_GET_LENGTH(body)
+        else:
+            data = body.encode("utf-8", "surrogatepass")
+            begin, size = data, len(data)
+        since[0] = turnwire_crc_add(turnwire_crc_add(self.since, begin, size), b"\n", 1)
+        all[0] = since[0]
+        if self.since != self.all:
+            all[0] = turnwire_crc_add(turnwire_crc_add(self.all, begin, size), b"\n", 1)
+        return 0
 
     def follows(self, str body not None, str pair not None):
         """Whether a record ends in the marks that it must end in; only then does it count as the next one."""
-        cdef bint one = self.since == self.all
-        cdef unsigned int since = turnwire_crc_add(added(self.since, body), b"\n", 1)
+        cdef unsigned int since, all
+        self.sums(body, &since, &all)
         if <str>pairs[since & 127] != pair:
             return False
-        self.since = since
-        self.all = since if one else turnwire_crc_add(added(self.all, body), b"\n", 1)
+        self.since, self.all = since, all
         return True
 
     cpdef str sum(self):

@@ -7,15 +7,38 @@ from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicod
 
 from turnwire._native.session.state import read
 from turnwire._pure.session.rows import fields_of, unfolded
-from turnwire._pure.session.rows import surrogate as _surrogate
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 letter, Py_ssize_t start, Py_ssize_t end, int direction)
     bint PyUnicode_IS_ASCII(object text)
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t at) noexcept
 
 
 cdef inline bint is_letter(Py_UCS4 letter) noexcept:
     return 97 <= letter <= 122 or 65 <= letter <= 90
+
+
+cdef bint may_be_lone(str body, bint slashes) noexcept:
+    """Whether a lone surrogate may be among the texts of a body; ``surrogate`` of the twin. slashes: whether there are
+    backslashes in it."""
+    cdef int kind = PyUnicode_KIND(body)
+    cdef void* data = PyUnicode_DATA(body)
+    cdef Py_ssize_t at, size = PyUnicode_GET_LENGTH(body)
+    cdef Py_UCS4 letter
+    if kind > 1:
+        for at in range(size):
+            if 0xD800 <= PyUnicode_READ(kind, data, at) <= 0xDFFF:
+                return True
+    for at in range(size - 3 if slashes else 0):
+        if PyUnicode_READ(kind, data, at) == c"\\" and PyUnicode_READ(kind, data, at + 1) == c"u":
+            letter = PyUnicode_READ(kind, data, at + 2)
+            if letter == c"d" or letter == c"D":
+                letter = PyUnicode_READ(kind, data, at + 3)
+                if 56 <= letter <= 57 or 65 <= letter <= 70 or 97 <= letter <= 102:  # 8 9 A-F a-f
+                    return True
+    return False
 
 
 cdef Py_ssize_t folded_end(str text, Py_ssize_t at, Py_ssize_t size):
@@ -77,7 +100,7 @@ def rows(
                 name = PyUnicode_Substring(body, 0, cut)
                 template = PyDict_GetItem(templates, name)
             slashes = template is not NULL and PyUnicode_FindChar(body, 92, 0, width, 1) >= 0
-            if template is NULL or ((slashes or not PyUnicode_IS_ASCII(body)) and _surrogate(body) is not None):
+            if template is NULL or ((slashes or not PyUnicode_IS_ASCII(body)) and may_be_lone(body, slashes)):
                 found.append(other(body))
             else:
                 owner = <object>template

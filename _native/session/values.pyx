@@ -187,6 +187,11 @@ cdef str as_json(object value):
     return scalar(value).decode()
 
 
+def minified(value):
+    """A value of ``parsed`` as JSON text without spaces."""
+    return as_json(value)
+
+
 cdef object columns_of(object value):
     """The keys of two or more objects that are a table; see ``columns`` of the twin."""
     cdef object first = value[0], each, inner, name

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire._pure.session.fields import leaf_of
 from turnwire._pure.session.rows import fields_of, row, surrogate
-from turnwire._pure.session.values import Doubtful, Leaf, minified, parsed
+from turnwire._pure.session.values import Doubtful, Leaf, parsed
 from turnwire.errors import DecodeError
 from turnwire.json import text as json_text
 from turnwire.session import definitions
@@ -17,7 +17,7 @@ from turnwire.session.definitions import Given, Leaves, Member
 from turnwire.session.repeats import Expander
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, Expected, State, Template, expected, order_of, read, rows
-from turnwire.session.values import flatten
+from turnwire.session.values import built, flatten, minified
 
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
 _FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
@@ -79,9 +79,9 @@ class Interpreter:
     def _given_back(self, shape: Shape, leaves: list[Leaf]) -> Any:
         if not self.values:
             return shape.text(leaves)
-        if not self._doubtful:
+        if shape.plain and not self._doubtful:
             try:
-                return shape.value(leaves, inner_value)
+                return built(shape.node, leaves, inner_value)
             except (Doubtful, DecodeError):
                 pass  # the whole text says where the fault is
         return value_of(shape.text(leaves))
@@ -137,7 +137,7 @@ class Interpreter:
             if moved is None:
                 raise ValueError("there is no time to count from")
             return moved
-        return leaf_of(given, own.text or (later and first == "="))
+        return leaf_of(given, own.text or (later and first == "="), minified)
 
     def _definition(self, name: str, base_name: str, text: str) -> Any:
         draft = definitions.read(text)
@@ -189,7 +189,7 @@ class Interpreter:
             if value[1:2] == "&":
                 return value[1:]
             if value[1:2] == "!":
-                return leaf_of("=" + value[2:], True)
+                return leaf_of("=" + value[2:], True, minified)
             raise ValueError("a value that begins with & goes on with & or !")
         if mark == LATER and value[0] in "+-":
             later = state.later(path)

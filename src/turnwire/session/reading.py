@@ -98,7 +98,8 @@ class Session:
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
     """The events of a session as minified JSON, each number as it was written; text that is not an object as a string.
 
-    Takes what ``decode`` takes, and raises what it raises.
+    Takes what ``decode`` takes, and raises what it raises, but for a number beyond the range of doubles, which it
+    gives as it is written.
     """
     return _events(text, strict, sealed, False)
 

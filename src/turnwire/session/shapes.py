@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Doubtful, Leaf, quoted
-from turnwire.session.values import built, text_of
+from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, quoted
+from turnwire.session.values import text_of
 
 MOST_DEPTH, LONGEST_KEY = 64, 1024
 """Below these no event is refused for its depth or its keys."""
@@ -41,7 +41,8 @@ class Shape:
     Attributes:
         root: the tree. paths: of each leaf, its keys and numbers with dots between them. places: path -> number of its
         leaf. columns: of each leaf that is a table. width: how many leaves there are. strings: whether JSON in strings
-        was opened. plain: whether its keys and its depth are far from the limits of strict JSON. forms: what
+        was opened. plain: whether its keys and its depth are far from the limits of strict JSON. node: the tree as
+        ``built`` takes it. forms: what
         templates of this shape with the same marks have in common, by these and the paths of conversations.
     """
 
@@ -53,7 +54,7 @@ class Shape:
         self.plain = True
         self.forms: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
         self._pieces: list[Any] = []
-        self._node = self._members(root, "", 0)
+        self.node = self._members(root, "", 0)
         self.width = len(self.paths)
         self.places = {path: number for number, path in enumerate(self.paths)}
         self._text = tuple(_joined(self._pieces))
@@ -95,12 +96,6 @@ class Shape:
     def text(self, leaves: Sequence[Leaf]) -> str:
         """The minified JSON text of the event with these leaves."""
         return text_of(self._text, leaves, self.columns)
-
-    def value(self, leaves: Sequence[Leaf], strict: Callable[[str], Any]) -> Any:
-        """The event with these leaves. strict: reads JSON text. Raises Doubtful where only its text can be read."""
-        if not self.plain:
-            raise Doubtful
-        return built(self._node, leaves, strict)
 
 
 def _joined(pieces: list[Any]) -> list[Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.session.values import minified, parsed
+from turnwire._pure.session.values import parsed
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.registry import wire_of
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.values import built, flatten, text_of
+    from turnwire._pure.session.values import built, flatten, minified, text_of
 else:
     _core = _backend.load("session.values")
-    built, flatten, text_of = _core.built, _core.flatten, _core.text_of
+    built, flatten, minified, text_of = _core.built, _core.flatten, _core.minified, _core.text_of
 
-__all__ = ["built", "event_of", "flatten", "text_of"]
+__all__ = ["built", "event_of", "flatten", "minified", "text_of"]
 
 
 def event_of(given: Any) -> tuple[dict[str, Any] | None, str]:

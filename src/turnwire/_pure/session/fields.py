@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from turnwire._pure.session.values import Leaf, minified, parsed, quoted
 
@@ -46,8 +48,9 @@ def field(leaf: Leaf, text: bool) -> str:
     return "=" + found if text else found
 
 
-def leaf_of(given: str, text: bool) -> Leaf:
-    """The leaf of a field that is neither empty nor an alias. Raises ValueError where it must be JSON and is not."""
+def leaf_of(given: str, text: bool, written: Callable[[Any], str] = minified) -> Leaf:
+    """The leaf of a field that is neither empty nor an alias. written: writes what ``parsed`` gives. Raises ValueError
+    where it must be JSON and is not."""
     if text:
         if given[0] != "=":
             return given
@@ -55,7 +58,7 @@ def leaf_of(given: str, text: bool) -> Leaf:
     value = parsed(given)
     if type(value) is str:
         return value
-    return value if type(value) is bytes else minified(value).encode()
+    return value if type(value) is bytes else written(value).encode()
 
 
 def split(body: str) -> list[str]:
