@@ -62,6 +62,9 @@ def test_what_the_page_says_of_headers_and_distances() -> None:
         ("%1\na={n~:5}\n={n~}\n.2\n", [{"n": 5}, {"n": 5}]),
         ("%1\n={act ASK n:1 at:12:30 é⫻ 007}\n.1\n", [{"act": "ASK", "n": 1, "at": "12:30", "é⫻": "007"}]),
         ("%1\n={a,b x}\n.1\n", [{"a": None, "b": "x"}]),
+        ("%1 &\n={a:1}\n^1 @other\n={a:2}\n.2\n", [{"a": 1}, {"a": 2}]),
+        ('%1\n={n:5}\n={n~:"-2"}\n={n~:"&!\\"-2x\\""}\n.3\n', [{"n": 5}, {"n": 3}, {"n": "-2x"}]),
+        ("%1\na={n~:5}\na 3\na\n.3\n", [{"n": 5}, {"n": 8}, {"n": 8}]),
     ):
         assert session.decode(text, sealed=False) == events
     for text in (
@@ -69,6 +72,13 @@ def test_what_the_page_says_of_headers_and_distances() -> None:
         "%1\na={t~:2026-01-01T00:00:00Z}\n={t~}\n.2\n",
         "%1\n={a b:1}\n.1\n",
         "%1\n={a {b:1}}\n.1\n",
+        '%1\n={n:5}\n={n~:"-2x"}\n.2\n',
+        "%1\na={n~:5}\na -3\n.2\n",
+        "%1\na={n~:T-5}\na 3\n.2\n",
+        "%1\n={a$5:{b:1}}\n.1\n",
+        "%1\n={a:1}\n\n={a:2}\n.2\n",
+        "%1\n={a:1}\n.1\n\n",
+        "%1\n={a:1}\n^1 @a\n \n={a:2}\n.2\n",
     ):
         with pytest.raises(DecodeError):
             session.decode(text, sealed=False)
