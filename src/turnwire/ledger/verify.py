@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NO_LEDGER = "no ledger"
 """Where a fault is of a file that never was a ledger, as far as can be seen."""
 
+_CACHE = -4000  # KiB, twice SQLite's: each row is looked up in the index, which may be in any order
+
 
 class Verdict(NamedTuple):
     """What verification proved. True when nothing failed.
@@ -81,7 +83,14 @@ class _Pass:
         self.proved.append(f"the Merkle tree over them is whole; its root is {rows.root()}")
 
     def _pages(self, connection: sqlite3.Connection) -> None:
-        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        """``quick_check`` and the index read beside it cost as much (.2 and .43 us a row; integrity_check .54 to 1.07),
+        and a record of the index that has a field too many before its row number would go unseen."""
+        (cache,) = connection.execute("PRAGMA cache_size").fetchone()
+        connection.execute(f"PRAGMA cache_size = {_CACHE}")
+        try:
+            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA cache_size = {cache}")
         if found != "ok":
             raise Broken("pages", found)
         (extra,) = connection.execute("SELECT count(*) FROM about WHERE name NOT IN ('format', 'id')").fetchone()
