@@ -13,7 +13,7 @@ import pytest
 from tests.log.rotating import record
 from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import blocks, following, rotation
+from turnwire.log.input import blocks, earlier, following, rotation
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -72,7 +72,7 @@ def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: p
     log = Restless(tmp_path, kept, MOST)
     first = scan_nslip(log.path, resume={})
     seen, position = numbers_of(first), first.position
-    for module in (blocks, rotation):
+    for module in (earlier, rotation):
         monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
     for _ in range(3):
         log.rotate()
@@ -91,7 +91,7 @@ def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch
     first = scan_nslip(log.path, resume={})
     assert numbers_of(first) == [0]
     log.rotate()
-    for module in (blocks, rotation):
+    for module in (earlier, rotation):
         monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
     found = scan_nslip(log.path, resume=first.position)
     assert numbers_of(found) == list(range(1, log.written))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.log.rotating import BANNER, record
 from tests.log.test_follow import append, followed
 from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following
+from turnwire.errors import DecodeError
+from turnwire.log.input import following, pieces
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -120,3 +123,134 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
         assert [number for number, _ in reader.next()] == [told + 1]
         assert reader.quiet()
     assert not reader.scan.gaps
+
+
+def copied(path: Path, name: str, data: bytes, packed: bool = False) -> Path:
+    """A copy of a log, made after all that was written to it."""
+    copy = path.with_name(name + ".gz" * packed)
+    copy.write_bytes(gzip.compress(data) if packed else data)
+    return copy
+
+
+def read_whole(path: Path) -> Any:
+    """The position behind all that a log holds."""
+    found = scan_nslip(path, resume={})
+    assert numbers_of(found)
+    return json.loads(json.dumps(found.position))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("half", [0, 5])
+@pytest.mark.parametrize("begin", [b"", BANNER])
+@pytest.mark.parametrize("held", [3, 10, 39])
+def test_a_copy_that_was_made_while_the_log_was_read_is_not_read(
+    held: int, begin: bytes, half: int, packed: bool, tmp_path: Path
+) -> None:
+    """The scan ends between the copy and the cut, and has read more than the copy holds."""
+    path = tmp_path / "app.log"
+    path.write_bytes(begin + b"".join(map(record, range(40))))
+    first = read_whole(path)
+    data = begin + b"".join(map(record, range(held))) + record(held)[:half]
+    copy = copied(path, "app.log.1", data, packed)
+    path.write_bytes(record(40))
+    second = scan_nslip(path, resume=first)
+    known = held >= 24  # its last line is one of the last 16
+    assert numbers_of(second) == ([] if known else list(range(held))) + [40]
+    assert [str(gap.why) for gap in second.gaps] == ["file_shrunk"]
+    if known and not packed:
+        shutil.copystat(copy, copied(path, "app.log.1", copy.read_bytes(), True))
+        copy.unlink()
+    third = scan_nslip(path, resume=json.loads(json.dumps(second.position)))
+    assert numbers_of(third) == []
+    assert not third.gaps or (half and not known)  # a half-written line still waits
+
+
+def test_of_several_copies_only_the_oldest_can_be_one_that_was_read(tmp_path: Path) -> None:
+    """A log of lines that are all alike: what came later holds the same bytes, and was not read."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(7) * 40)
+    first = read_whole(path)
+    for name, count in (("app.log.2", 38), ("app.log.1", 37)):
+        copied(path, name, record(7) * count)
+    path.write_bytes(record(8))
+    second = scan_nslip(path, resume=first)
+    assert numbers_of(second) == [7] * 37 + [8]
+    assert second.gaps
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_log_that_was_copied_and_cut_and_then_renamed_has_a_gap(renamed: bool, tmp_path: Path) -> None:
+    """What was written between the copy and the cut is lost, whatever came then."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(9))))
+    first = read_whole(path)
+    copied(path, "app.log.2", b"".join(map(record, range(10))))
+    path.write_bytes(record(11))
+    if renamed:
+        path.rename(tmp_path / "app.log.1")
+        path.write_bytes(record(12))
+    second = scan_nslip(path, resume=first)
+    assert sorted(numbers_of(second)) == [9, 11, 12][: 2 + renamed]
+    assert [str(gap.why) for gap in second.gaps] == ["file_shrunk"]
+
+
+def test_a_copy_without_the_half_written_line_that_was_seen_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    data = b"".join(map(record, range(3)))
+    path.write_bytes(data + b"@a3|f")
+    first = read_whole(path)
+    copied(path, "app.log.1", data)
+    path.write_bytes(record(3))
+    second = scan_nslip(path, resume=first)
+    assert numbers_of(second) == [3]
+    assert second.gaps
+
+
+def test_a_log_that_is_cut_as_it_is_opened_has_its_copy_still_to_be_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what was written to it behind the copy nothing was read: the copy is older than that."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(3))))
+    first = read_whole(path)
+    copy = copied(path, "app.log.1", b"".join(map(record, range(4))))
+    append(path, record(3) + record(4))
+    os.utime(path, ns=(0, copy.stat().st_mtime_ns + 1))
+    real = pieces.is_still
+
+    def cut(*arguments: Any) -> bool:
+        path.write_bytes(b"")
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pieces, "is_still", cut)
+        second = scan_nslip(path, resume=first)
+        assert numbers_of(second) == []
+    append(path, record(5))
+    third = scan_nslip(path, resume=second.position)
+    assert numbers_of(third) == [3, 5]
+    assert third.gaps
+
+
+def test_a_position_of_before_has_no_ends_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(80))))
+    position: Any = read_whole(path)
+    (mark,) = position["files"]
+    assert len(mark["ends"]) == 16
+    bad = [[[1, "x"]], [[mark["read"], "x"]], [[mark["read"] - 1, 5]], [[0.5, "x"]], [3], 7, [["x"]]]
+    for ends in bad:
+        wrong = {**position, "files": [{**mark, "ends": ends}]}
+        with pytest.raises(DecodeError, match="not a position"):
+            scan_nslip(path, resume=wrong)
+    del mark["ends"]
+    append(path, record(80))
+    assert numbers_of(scan_nslip(path, resume=position)) == [80]
+
+
+def test_a_file_that_nobody_has_written_lately_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(40))))
+    os.utime(path, (1, 1))
+    position: Any = read_whole(path)
+    assert [mark["ends"] for mark in position["files"]] == [None]

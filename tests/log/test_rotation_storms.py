@@ -153,7 +153,7 @@ def test_inodes_that_are_used_again(tmp_path: Path) -> None:
         packed, (mark,) = tmp_path / "app.log.1.zst", position["files"]
         head = hashlib.sha256(b"").hexdigest()
         blank = {**mark, "head_bytes": 0, "head": head, "size": 0, "offset": 0, "line": 1, "written": 0}
-        blank |= {"read": 0, "tail_bytes": 0, "tail": ""}
+        blank |= {"read": 0, "tail_bytes": 0, "tail": "", "ends": None}
         old = {**blank, "name": str(packed), "inode": packed.stat().st_ino, "size": 999, "offset": 189}
         mark["inode"] = 1
         position["files"] = [old, {**blank, "inode": log.path.stat().st_ino}, mark]
@@ -178,7 +178,8 @@ def test_an_inode_and_a_banner_hide_no_bookmark(older: str, tmp_path: Path) -> N
         log.write(2)
         head = BANNER[-1024:]
         blank = {**mark, "name": str(log.path.with_name(older)), "inode": log.path.stat().st_ino, "size": len(BANNER)}
-        blank |= {"offset": len(BANNER), "line": 51, "read": len(BANNER), "tail": hashlib.sha256(head).hexdigest()}
+        blank |= {"offset": len(BANNER), "line": 51, "read": len(BANNER), "ends": None}
+        blank["tail"] = hashlib.sha256(head).hexdigest()
         mark["inode"] = 1
         position["files"] = [blank, mark]
         found = scan_nslip(log.path, resume=position)

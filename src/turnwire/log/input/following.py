@@ -9,8 +9,10 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.blocks import MOVING, Before, blocks, is_still, what_was
+from turnwire.log.input.blocks import MOVING, blocks
+from turnwire.log.input.earlier import what_was
 from turnwire.log.input.gaps import Gap
+from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.birth import born
-from turnwire.log.input.compression import format_of
+from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.rotated_names import is_like
 
@@ -26,7 +26,10 @@ OPENING = 1 << 16
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 _SKIP = 1 << 20
+_NEWLINE = ord("\n")
 _CHANCE = 32
+_ENDS = 16
+_COPYING = 600 * 10**9  # ns that copying a log takes at most
 _VERSION = 1
 _MOST = 1 << 63
 
@@ -54,7 +57,8 @@ class Bookmark(NamedTuple):
     a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of what
     was read last (of a file that is not compressed); written, born: when it was written last and made (ns); still: when
     it was written last as it had just that size (0 where it grew while it was read); recorded: whether records were
-    read of it."""
+    read of it; ends: of a file that was written lately, where the last lines end that were read, each with the digest
+    of those last bytes up to there."""
 
     name: str
     device: int
@@ -72,6 +76,7 @@ class Bookmark(NamedTuple):
     born: int = 0
     still: int = 0
     recorded: bool = False
+    ends: list[tuple[int, str]] | None = None
 
     @property
     def file(self) -> tuple[int, int]:
@@ -127,12 +132,27 @@ def bookmark(
 ) -> Bookmark:
     """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
     an offset, and the bytes in front of it; ``recorded``: whether there were records."""
-    digest = _digest(who.head)
     stop, tail = behind
-    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
+    head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
+    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(head), _digest(head), *place, carried)
     still = who.written if size <= who.size else 0
     mark = mark._replace(written=who.written, born=who.born, still=still, recorded=recorded)
-    return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail)) if tail else mark
+    if not tail:
+        return mark
+    ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
+    return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail), ends=ends)
+
+
+def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
+    """Where lines end in the bytes before an offset, and what is before each: by that a copy is known that somebody
+    made while the file was read."""
+    start = stop - len(tail)
+    counts = [count for count in range(1, len(tail)) if tail[count - 1] == _NEWLINE and (not start or count >= _CHANCE)]
+    return [(start + count, _short(tail[:count])) for count in counts[-_ENDS:]]
+
+
+def _short(data: bytes) -> str:
+    return _digest(data)[:32]
 
 
 def whole(file: Any, name: str) -> Bookmark:
@@ -144,7 +164,17 @@ def whole(file: Any, name: str) -> Bookmark:
     size, line = 0, 1
     while data := take(source, _SKIP):
         size, line = size + len(data), line + data.count(b"\n")
+    file.seek(0)
     return bookmark(name, who, (size, line), 0, None)
+
+
+def whole_copy(file: Any, name: str) -> Bookmark:
+    """The same of a copy, so that what is compressed of it later is known, too."""
+    mark = whole(file, name)
+    if format_of(file.read(LONGEST_MAGIC)) is not None:
+        return mark
+    tail = _before(file, mark.offset, min(mark.offset, TAIL))
+    return mark._replace(read=mark.offset, tail_bytes=len(tail), tail=_digest(tail) if tail else "")
 
 
 def _checked(mark: Bookmark) -> Bookmark:
@@ -161,6 +191,9 @@ def _checked(mark: Bookmark) -> Bookmark:
         index(number)
     if mark.tail_bytes > min(mark.read, TAIL):
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
+    for end, text in mark.ends or ():
+        if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
+            raise ValueError(f"no line ends at byte {end}, with {text!r} before it")
     return mark
 
 
@@ -326,17 +359,43 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
         head = take(source, mark.head_bytes)
         if _digest(head) != mark.head or len(head) < mark.head_bytes:
             return False
-        start = mark.read - mark.tail_bytes
-        if start < len(head):
-            tail = head[start : mark.read] + take(source, max(mark.read - len(head), 0))
-        else:
-            left = start - len(head)
-            while left and (over := len(take(source, min(left, _SKIP)))):
-                left -= over
-            tail = take(source, mark.tail_bytes) if not left else b""
-        return _digest(tail) == mark.tail and not (exact and take(source, 1))
+        return _digest(_last(source, head, mark)) == mark.tail and not (exact and take(source, 1))
     finally:
         file.seek(0)
+
+
+def _last(source: Any, head: bytes, mark: Bookmark) -> bytes:
+    """What an input has where the last bytes were read of another one; ``head``: what was taken of it already."""
+    start = mark.read - mark.tail_bytes
+    if start < len(head):
+        return head[start : mark.read] + take(source, max(mark.read - len(head), 0))
+    left = start - len(head)
+    while left and (over := len(take(source, min(left, _SKIP)))):
+        left -= over
+    return take(source, mark.tail_bytes) if not left else b""
+
+
+def is_read_copy(file: Any, mark: Bookmark) -> bool:
+    """Whether an open file, compressed or not, holds what another one held a while before all was read of it that a
+    bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
+    if not mark.ends:
+        return False
+    start = mark.read - mark.tail_bytes
+    file.seek(0)
+    try:
+        _, source = opened(file, Stop(), LIMITS)
+        head = take(source, mark.head_bytes)
+        if start and (len(head) < mark.head_bytes or _digest(head) != mark.head):
+            return False
+        tail = _last(source, head, mark)
+    finally:
+        file.seek(0)
+    if len(tail) == mark.tail_bytes:
+        return False  # as long: its last bytes differ
+    for end, digest in reversed(mark.ends):
+        if (count := end - start) <= len(tail):
+            return _short(tail[:count]) == digest and b"\n" not in tail[count:]
+    return False
 
 
 def is_earlier(file: Any, head: bytes, stop: int, tail: bytes) -> bool:
