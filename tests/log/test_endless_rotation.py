@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.log.rotating import record
+from tests.log.test_follow import followed
 from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import blocks, earlier, following, rotation
@@ -97,3 +98,64 @@ def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch
     assert numbers_of(found) == list(range(1, log.written))
     assert log.rotations == 30
     assert not found.gaps
+
+
+@pytest.mark.parametrize("tries", [0, 1])
+def test_a_log_that_is_renamed_and_compressed_in_the_last_look_comes_once(
+    tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is open, and what is compressed of it is beside the new one."""
+    log = Restless(tmp_path, 1000, 300)
+    first = scan_nslip(log.path, resume={})
+    assert numbers_of(first) == [0]
+    log.rotate()
+    log.write()
+    real, left = blocks.what_was, [None] * (tries + 1)
+
+    def moved(*arguments: Any) -> Any:
+        left.pop()
+        log.rotate()
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "_TRIES", tries)
+        patch.setattr(blocks, "what_was", moved)
+        second = scan_nslip(log.path, resume=first.position)
+        seen = numbers_of(second)
+    assert not left
+    third = scan_nslip(log.path, resume=second.position)
+    assert seen + numbers_of(third) == list(range(1, log.written))
+
+
+def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more file is there at each listing, behind a rename: what was found is read, and a gap is reported."""
+    path, written = tmp_path / "app.log", 1
+    path.write_bytes(record(0))
+    real, grows = following.beside, False
+
+    def beside(*names: str) -> Any:
+        nonlocal written
+        if grows and written < MOST:
+            (tmp_path / f"app.log.{1000 - written}").write_bytes(record(written))
+            written += 1
+        return real(*names)
+
+    monkeypatch.setattr(following, "beside", beside)
+    with followed(path) as reader:
+        assert [number for number, _ in reader.next()] == [0]
+        with reader.between_looks():
+            path.rename(tmp_path / "app.log.1000")
+            path.write_bytes(record(MOST))
+            grows = True
+        seen = []
+        while not reader.scan.gaps:
+            seen += [number for number, _ in reader.next()]
+        grows = False
+        assert reader.scan.gaps[0].stop is None
+        assert written < MOST, "it ends by itself, not because no more files come"
+        while MOST not in seen:
+            seen += [number for number, _ in reader.next()]
+    assert max(Counter(seen).values()) == 1
+    assert len(seen) > following._MORE

@@ -105,7 +105,7 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
         if before is None or settled or not tries:
             if before is not None and before.anew:
                 reading.begin_at(Place())
-            return file, before
+            return file, before if settled or before is None else before.without(file)
         before.close()
         stack.close()
         job.stop.sleep(_PAUSE)

@@ -10,7 +10,7 @@ from turnwire.errors import Reason
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, opened
 from turnwire.log.input.resuming import Identity, Place, holds, identity, unwritten
-from turnwire.log.input.rotation import Rotated
+from turnwire.log.input.rotation import Rotated, begins
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
@@ -79,6 +79,14 @@ class Before(NamedTuple):
         """Closes the files, unread."""
         for _, file, _ in self.pieces:
             file.close()
+
+    def without(self, file: Any) -> Before:
+        """The same but what is compressed of an open file, which was renamed since it was opened: it is read itself."""
+        first = int(self.kept)
+        made = [piece for piece in self.pieces[first:] if piece[0].packed and begins(piece[1], file)]
+        for _, copy, _ in made:
+            copy.close()
+        return self._replace(pieces=[piece for piece in self.pieces if piece not in made])
 
     def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
         """What they hold; then the gap is told. From now on they are read."""

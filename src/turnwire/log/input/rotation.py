@@ -169,7 +169,7 @@ def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> boo
     if not one.packed:
         return False
     written = max(one.written, os.fstat(copy.fileno()).st_mtime_ns)
-    if any(_made(file) <= written and _begins(copy, file) for file in held):
+    if any(_made(file) <= written and begins(copy, file) for file in held):
         return True
     met: set[tuple[int, int]] = {one.file}
     for _ in range(_LOOKS):
@@ -194,7 +194,7 @@ def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotat
     alike = other.packed and _shape(other.path) == _shape(one.path)
     if not other.packed and _made(file) > written:
         return False
-    if not _begins(copy, file, (other.packed, other.path) < (one.packed, one.path)):
+    if not begins(copy, file, (other.packed, other.path) < (one.packed, one.path)):
         return False
     if not alike or is_dated_backup(one, name):
         return True
@@ -219,7 +219,7 @@ def _shape(path: str) -> str:
     return _NUMBER.sub("0", plain_name(os.path.basename(path)))
 
 
-def _begins(copy: Any, file: Any, equal: bool = True) -> bool:
+def begins(copy: Any, file: Any, equal: bool = True) -> bool:
     """Whether one open file holds what another one begins with, or all of it (``equal``: whether that counts)."""
     at = file.tell()
     try:
