@@ -117,6 +117,22 @@ def test_prices_fit_on_a_narrow_terminal() -> None:
     assert any(line.startswith("once, growing, uncached: USD") for line in lines)
 
 
+@needs_posix
+@pytest.mark.parametrize(("columns", "wrapped"), [(80, 1), (64, 2), (20, 4), (200, 0)])
+def test_a_long_sum_of_wires_goes_on_below(tmp_path: Path, columns: int, wrapped: int) -> None:
+    from examples.mixed_log import log
+
+    (tmp_path / "mixed.log").write_text("".join(entry.text for entry in log(60).sound), "utf-8")
+    counts = turnwire("scan", tmp_path / "mixed.log", "--limit", "1").err.splitlines()
+    _, sent = on_terminal("scan", tmp_path / "mixed.log", "--limit", "1", COLUMNS=str(columns), NO_COLOR="1")
+    lines = STYLE.sub("", sent.decode()).split("\r\n")
+    (head,) = [place for place, line in enumerate(lines) if line.startswith("records ")]
+    (whole,) = [line for line in counts if line.startswith("records ")]
+    assert " ".join([lines[head], *(line.strip() for line in lines[head + 1 : head + 1 + wrapped])]) == whole
+    assert all(line.startswith(" " * whole.index("nslip")) for line in lines[head + 1 : head + 1 + wrapped])
+    assert lines[head + 1 + wrapped].startswith("rejects ")
+
+
 def test_a_column_that_is_too_wide_alone_is_cut(screen: Any) -> None:
     assert screen(8, ["conversation"], [["550e8400-e29b"]]) == ["convers…", "550e840…"]
 

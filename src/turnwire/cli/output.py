@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from contextlib import suppress
+from shutil import get_terminal_size
 from types import TracebackType
 from typing import BinaryIO, Self
 
@@ -131,6 +132,21 @@ def complain(line: str) -> None:
         with suppress(OSError):
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
+
+
+def complain_sum(name: str, number: str, size: int, note: str) -> None:
+    """A line of what a scan met, for standard error. On a terminal a note of several things ("a 1, b 2") that is too
+    long goes on in further lines, below where it begins."""
+    line = f"{name:<8}{number:>12}{size:>18,} bytes   "
+    start = len(line)
+    room = get_terminal_size().columns if sys.stderr is not None and sys.stderr.isatty() else None
+    *first, last = note.split(", ")
+    for part in [*(f"{one}," for one in first), last]:
+        if room is not None and len(line) > start and len(line) + len(part) > room:
+            complain(line.rstrip())
+            line = " " * start
+        line += f"{part} "
+    complain(line.rstrip())
 
 
 def abandon() -> None:

@@ -11,7 +11,7 @@ import click
 
 from turnwire.cli import inputs, where, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, misused
-from turnwire.cli.output import complain
+from turnwire.cli.output import complain, complain_sum
 from turnwire.cli.text import printable
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -113,7 +113,7 @@ def _summarize(manifest: Any) -> None:
         ("text", "", counts.text, ""),
         ("total", "", counts.bytes, counted(len(manifest.rows), "block")),
     ):
-        complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
+        complain_sum(name, number, size, note)
     missing = [row for row in manifest.rows if row["state"] != "done"]
     for row in missing[:SHOWN]:
         block = row["block"]

@@ -14,7 +14,15 @@ import click
 from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.choices import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
-from turnwire.cli.output import STANDARD_OUTPUT, Output, complain, opened, shown_output, standard_output
+from turnwire.cli.output import (
+    STANDARD_OUTPUT,
+    Output,
+    complain,
+    complain_sum,
+    opened,
+    shown_output,
+    standard_output,
+)
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
@@ -325,7 +333,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float, rejects: str | None) -> 
         ("text", "", counts.text, ""),
         ("total", "", counts.bytes, rate),
     ):
-        complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
+        complain_sum(name, number, size, note)
     if found.gaps:
         complain(f"{'gaps':<8}{len(found.gaps):>12,}")
     for path in sink.paths:
