@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,37 @@ def test_a_file_system_that_is_read_only(log: Path, tmp_path: Path, monkeypatch:
         assert told == f"the folder {tmp_path}/ro takes no new file: Read-only file system"
         if "--resume" not in command:
             assert said(command, log, f"{tmp_path}/ro/there") == "Read-only file system"
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+@pytest.mark.parametrize("arguments", [["report"], ["tokens", "--advise"], ["session", "pack"], ["session", "unpack"]])
+def test_a_disk_that_takes_no_more_leaves_the_old_file(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], number: int
+) -> None:
+    """Where that is only known when it is flushed. (What a file and its folder go through is in test_atomic.)"""
+    folder, source = tmp_path / "out", log
+    folder.mkdir()
+    (folder / "x").write_text("kept")
+    if arguments[-1] == "unpack":
+        source = tmp_path / "packed"
+        assert turnwire("session", "pack", log, "-o", source).code in (0, 1)
+
+    def failing(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", failing)
+    done = turnwire(*arguments, source, "--html" if "tokens" in arguments else "-o", folder / "x")
+    assert (done.code, done.err.splitlines()[-1]) == (3, f"turnwire: {folder}/x: {os.strerror(number)}")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"x": "kept"}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_convert_tells_a_full_disk(log: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "turnwire", "convert", "--to", "csp", log]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3
+    assert done.stderr.decode().splitlines()[-1] == "turnwire: standard output: No space left on device"
 
 
 def test_python_keeps_the_classes_of_errors(tmp_path: Path) -> None:

@@ -287,6 +287,40 @@ def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:
     assert ConsistencyProof.from_dict(json.loads(json.dumps(proof.to_dict()))) == proof
 
 
+def test_a_witness_counts_once_and_only_for_itself(path: Path) -> None:
+    keys = [Ed25519PrivateKey.generate() for _ in range(3)]
+    signer, one, two = (key.public_key() for key in keys)
+    with Ledger(path, signer=keys[0]) as ledger:
+        head = ledger.head().countersigned(keys[1])
+        ((name, signature),) = head.witnesses
+        other = two.public_bytes_raw().hex()
+        for forged in [
+            head,
+            head.countersigned(keys[1]),
+            head._replace(witnesses=head.witnesses * 3),
+            head._replace(witnesses=((name.upper(), signature), (name, signature))),
+            head._replace(witnesses=((other, signature), (name, signature))),
+        ]:
+            assert ledger.verify(forged, trusted=[signer], witnesses=[one, two], threshold=1)
+            fault = ledger.verify(forged, trusted=[signer], witnesses=[one, two]).fault
+            assert fault is not None and fault.text == "the kept head has 1 trusted witnesses, 2 are wanted"
+        assert not ledger.verify(head, witnesses=[one, name, one.public_bytes_raw()])
+        own = head._replace(witnesses=((signer.public_bytes_raw().hex(), head.signature),))
+        assert not ledger.verify(own, witnesses=[signer])
+
+
+def test_a_witness_signs_no_second_head_of_a_size(path: Path) -> None:
+    key = Ed25519PrivateKey.generate()
+    with Ledger(path) as ledger:
+        head = ledger.head()
+        proof = ledger.consistency(head.size)
+    assert head.countersigned(key, after=head, proof=proof).witnessed_by([key.public_key()]) == 1
+    for changed in ({"root": "00" * 32}, {"chain": "11" * 32}, {"ledger": "f" * 32}, {"size": 200}):
+        for given in (None, proof):
+            with pytest.raises(RuleError, match="does not continue"):
+                head._replace(**changed).countersigned(key, after=head, proof=given)
+
+
 def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def call(*arguments: object) -> tuple[int, str]:
         code = run([str(argument) for argument in arguments])
