@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,20 @@ def test_a_row_that_lacks_a_part(tmp_path: Path, lines: list[bytes], part: str) 
 def test_a_last_line_without_its_end_is_left_out(tmp_path: Path, lines: list[bytes]) -> None:
     (tmp_path / NAME).write_bytes(lines[0] + lines[1][:-9])
     assert [row["index"] for row in Manifest.read(tmp_path).rows] == [0]
+
+
+def test_a_disk_that_takes_no_more_is_named(
+    tmp_path: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is not taken for written, and what was is there."""
+    (tmp_path / NAME).write_bytes(lines[0])
+
+    def failing(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    manifest = Manifest.read(tmp_path)
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        manifest.add(json.loads(lines[-1]))
+    assert caught.value.filename == str(tmp_path / NAME)
+    assert Manifest.read(tmp_path).rows[0] == json.loads(lines[0])

@@ -93,15 +93,21 @@ class Manifest:
                     yield _counted_on(batch, "line", lines)
 
     def add(self, row: dict[str, Any]) -> None:
-        """Appends a row to the file at once: who is interrupted now can go on from here."""
+        """Appends a row to the file at once: who is interrupted now can go on from here. Raises OSError that names the
+        file."""
         self.rows.append(row)
         fresh = not self.path.exists()
-        with open(self.path, "ab") as file:
-            file.write(_line(row))
-            file.flush()
-            os.fsync(file.fileno())
-        if fresh:
-            sync_directory(self.out)
+        try:
+            with open(self.path, "ab") as file:
+                file.write(_line(row))
+                file.flush()
+                os.fsync(file.fileno())
+            if fresh:
+                sync_directory(self.out)
+        except OSError as error:
+            if error.filename is None:  # of a file that is open
+                error.filename = str(self.path)
+            raise
 
     def still_good(self, block: Block, index: int) -> dict[str, Any] | None:
         """The row of a block that is done, if its files are what the row says, byte for byte; they get the names that
