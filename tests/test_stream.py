@@ -285,8 +285,8 @@ def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
     """Sixteen times as much may take sixteen times as long, not 256 times."""
     fed(make(1000), [16])
     small = min(seconds(lambda: fed(make(20_000), [64])) for _ in range(3))
-    large = min(seconds(lambda: fed(make(320_000), [64])) for _ in range(2))  # a garbage collection may hit one
-    assert large < 70 * small + 0.2
+    # One of two: a garbage collection may hit one.
+    assert any(seconds(lambda: fed(make(320_000), [64])) < 70 * small + 0.2 for _ in range(2))
 
 
 def test_time_is_linear_after_errors_in_one_piece() -> None:

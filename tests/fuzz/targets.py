@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
@@ -308,12 +308,19 @@ TARGETS: dict[str, Target] = {
 
 def differs(target: Target, data: bytes, one: Any, other: Any) -> tuple[Any, Any] | None:
     """What two cores (:class:`tests.fuzz.cores.Core`) say, where that is not the same."""
-    said = []
-    for core in (one, other):
-        with core.active() as package:
+    (left,), (right,) = (said_of(target, [data], core) for core in (one, other))
+    return None if left == right else (left, right)
+
+
+def said_of(target: Target, inputs: Iterable[bytes], core: Any) -> list[Any]:
+    """What a core (:class:`tests.fuzz.cores.Core`) says of each input. It is made active once for all of them, which
+    takes as long as a small message does."""
+    said: list[Any] = []
+    with core.active() as package:
+        for data in inputs:
             try:
                 said.append(("value", target(package, data)))
             except package.WireError as error:
                 place = (error.offset, error.line, error.wire, error.path)
                 said.append((type(error).__name__, (str(error.reason), place)))
-    return None if said[0] == said[1] else (said[0], said[1])
+    return said

@@ -63,7 +63,7 @@ def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
         return time.process_time() - start
 
     small = min(seconds(1) for _ in range(3))
-    assert min(seconds(16) for _ in range(2)) < 64 * small + 0.3
+    assert any(seconds(16) < 64 * small + 0.3 for _ in range(2))
 
 
 def test_tables_of_rejects_grow_on_a_line_of_damage(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:
