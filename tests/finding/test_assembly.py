@@ -332,12 +332,11 @@ def test_linear_time(name: str, final: bool) -> None:
 
     def measured(count: int) -> float:
         data = (piece * count).encode()
-        best = 1e9
-        for _ in range(3):
-            begin = time.process_time()
-            find(data, 0, len(data), final, LIMIT)
-            best = min(best, time.process_time() - begin)
-        return best
+        begin = time.process_time()
+        find(data, 0, len(data), final, LIMIT)
+        return time.process_time() - begin
 
     count = 200 if len(piece) < 1000 else 20
-    assert measured(4 * count) < 4 * 2 * measured(count) + 0.01, "four times as long, and twice that at the most"
+    bound = 4 * 2 * min(measured(count) for _ in range(3)) + 0.01
+    # One of three: a busy machine makes any one of them slow.
+    assert any(measured(4 * count) < bound for _ in range(3)), "four times as long, and twice that at the most"

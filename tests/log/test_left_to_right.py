@@ -84,11 +84,10 @@ def test_cuts_and_threads_change_nothing(pieces: list[str], size: int) -> None:
 def test_linear_time(piece: str) -> None:
     def measured(count: int) -> float:
         data = (piece * count).encode()
-        best = 1e9
-        for _ in range(3):
-            begin = time.process_time()
-            found(data, threads=1)
-            best = min(best, time.process_time() - begin)
-        return best
+        begin = time.process_time()
+        found(data, threads=1)
+        return time.process_time() - begin
 
-    assert measured(400) < 4 * 2 * measured(100) + 0.02, "four times as long, and twice that at the most"
+    small = min(measured(100) for _ in range(3))
+    # One of three: a busy machine makes any one of them slow.
+    assert any(measured(400) < 4 * 2 * small + 0.02 for _ in range(3)), "four times as long, and twice that at the most"
