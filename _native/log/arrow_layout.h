@@ -9,7 +9,7 @@
 
 #include "_native/common/portable.h"
 
-enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_AHEAD = 32 };
+enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_AHEAD = 32, TW_DECIMAL = 20 };
 
 /* struct ArrowArray of the Arrow C data interface. */
 typedef struct tw_array {
@@ -212,13 +212,36 @@ static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
     return length > TW_INLINE_TEXT;
 }
 
-static inline int tw_packed_view(const tw_texts *t, size_t row, uint8_t *out)
+/* Asks for the text at this offset before it is read: the scan is a whole block ahead by now. */
+static inline void tw_ask(const tw_texts *t, int64_t offset)
 {
-    const int32_t *numbers = t->rows + row * (size_t)t->row_width;
-    int32_t place = t->places[numbers[t->shape] & 15];
-    int32_t length = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
-    tw_view(out + TW_VIEW * row, t->s, t->size, length ? numbers[place] : 0, length, 0);
-    return length > TW_INLINE_TEXT;
+#ifdef TW_SSE2
+    _mm_prefetch((const char *)((uintptr_t)t->s + (uintptr_t)offset), _MM_HINT_T0);
+#else
+    (void)t, (void)offset;
+#endif
+}
+
+/* Views of up to 64 packed rows from `row` on, of those in `there`: all places first, so that their texts come at one time;
+ * whether one of them points to its text. */
+static inline int tw_packed_views(const tw_texts *t, size_t row, uint64_t there, uint8_t *out)
+{
+    int32_t offsets[64], lengths[64];
+    int points = 0;
+    for (uint64_t left = there; left; left &= left - 1) {
+        size_t at = (size_t)tw_low_zeros(left);
+        const int32_t *numbers = t->rows + (row + at) * (size_t)t->row_width;
+        int32_t place = t->places[numbers[t->shape] & 15];
+        lengths[at] = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
+        offsets[at] = lengths[at] ? numbers[place] : 0;
+        tw_ask(t, offsets[at]);
+    }
+    for (; there; there &= there - 1) {
+        size_t at = (size_t)tw_low_zeros(there);
+        tw_view(out + TW_VIEW * (row + at), t->s, t->size, offsets[at], lengths[at], 0);
+        points |= lengths[at] > TW_INLINE_TEXT;
+    }
+    return points;
 }
 
 /* Views of up to 64 rows from `row` on, of those in `there`; whether one of them points to its text. */
@@ -234,10 +257,10 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
         return points;
     }
     memset(out + TW_VIEW * row, 0, TW_VIEW * count);
-    if (t->rows)
-        for (; there; there &= there - 1) points |= tw_packed_view(t, row + (size_t)tw_low_zeros(there), out);
-    else
-        for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
+    if (t->rows) return there ? tw_packed_views(t, row, there, out) : 0;
+    if (!t->arena_size)
+        for (uint64_t left = there; left; left &= left - 1) tw_ask(t, t->offsets[row + (size_t)tw_low_zeros(left)]);
+    for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
     return points;
 }
 
@@ -261,6 +284,72 @@ static inline tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint
         }
     }
     return tally;
+}
+
+/* A number in decimal digits, the last of them before `end`; where they begin. */
+static inline uint8_t *tw_decimal(uint64_t number, uint8_t *end)
+{
+    static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+                                "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+    for (; number >= 100; number /= 100) memcpy(end -= 2, pairs + 2 * (number % 100), 2);
+    if (number >= 10) memcpy(end -= 2, pairs + 2 * number, 2);
+    else *--end = (uint8_t)('0' + number);
+    return end;
+}
+
+/* The eight decimal digits of a number below 10^8, the first lowest: halves, pairs and digits are divided in one word. */
+static inline uint64_t tw_eight_digits(uint64_t number)
+{
+    uint64_t word = number / 10000 | number % 10000 << 32, high;
+    high = (word * 10486) >> 20 & 0x0000007F0000007F;
+    word = high | (word - 100 * high) << 16;
+    high = (word * 103) >> 10 & 0x000F000F000F000F;
+    return high | (word - 10 * high) << 8;
+}
+
+/* The view of a number below 10^12, made in registers: what is stored in bytes and then loaded as a vector has to wait. */
+static inline void tw_number_view(uint64_t number, uint8_t *view)
+{
+    const uint64_t signs = 0x3030303030303030, upper = number / 100000000;
+    uint64_t first = tw_eight_digits(upper ? upper : number), zeros = first ? (uint64_t)tw_low_zeros(first) / 8 : 7;
+    uint64_t length = 8 - zeros, text = (first | signs) >> 8 * zeros, more = 0, words[2];
+    if (upper) {
+        uint64_t rest = tw_eight_digits(number % 100000000) | signs;
+        text |= rest << 8 * length;
+        more = rest >> (64 - 8 * length);
+        length += 8;
+    }
+    words[0] = length | text << 32;
+    words[1] = text >> 32 | more << 32;
+    memcpy(view, words, TW_VIEW);
+}
+
+/* Numbers as texts: as tw_text_column, with masks of no width where all rows have one. Digits that do not fit into a view go
+ * one behind the other into `side`, which has room for TW_DECIMAL bytes a row where there are any. How many are there. */
+static inline size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid,
+                                      uint8_t *out, uint8_t *bitmap, uint8_t *side)
+{
+    uint8_t digits[TW_DECIMAL], *end = digits + TW_DECIMAL;
+    size_t used = 0;
+    for (size_t row = 0; row < count; row += 64) {
+        size_t rows = count - row < 64 ? count - row : 64;
+        uint64_t there = ~(uint64_t)0 >> (64 - rows);
+        if (width) there = tw_bits(masks, width, row, rows, valid);
+        for (size_t at = 0; at < rows; at += 8) bitmap[(row + at) / 8] = (uint8_t)(there >> at);
+        if (there != ~(uint64_t)0 >> (64 - rows)) memset(out + TW_VIEW * row, 0, TW_VIEW * rows);
+        for (; there; there &= there - 1) {
+            size_t at = row + (size_t)tw_low_zeros(there);
+            if (numbers[at] < 1000000000000) {
+                tw_number_view(numbers[at], out + TW_VIEW * at);
+                continue;
+            }
+            const uint8_t *start = tw_decimal(numbers[at], end);
+            memcpy(side + used, start, (size_t)(end - start));
+            tw_view_slowly(out + TW_VIEW * at, side, (int64_t)used + TW_DECIMAL, (int64_t)used, end - start, 0);
+            used += (size_t)(end - start);
+        }
+    }
+    return used;
 }
 
 #endif

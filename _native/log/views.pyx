@@ -9,6 +9,7 @@ cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 
 cdef extern from "_native/log/arrow_layout.h" nogil:
+    unsigned tw_ones(unsigned word)
     uint64_t tw_mask_at(const void *masks, int width, size_t row)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
     int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
@@ -34,6 +35,8 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         int64_t escaped
         int64_t escaped_bytes
     tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint8_t *out, uint8_t *bitmap)
+    size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid, uint8_t *out,
+                            uint8_t *bitmap, uint8_t *side)
 
 DECIMAL = 20  # digits of the largest u64
 INLINE = 12  # bytes of text that fit into a view itself
@@ -281,6 +284,47 @@ def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] leng
             for place in range(length):
                 out[row, place] = digits[length - 1 - place]
             lengths[row] = length
+
+
+def number_views(const uint64_t[::1] numbers, masks, int valid, uint8_t[:, ::1] out, uint8_t[::1] bitmap,
+                 uint8_t[::1] side):
+    """Numbers as decimal texts: views and a bit a row as :func:`text_views` fills them. ``masks`` is None, or as there.
+
+    Digits of numbers that do not fit into a view go one behind the other into ``side``, buffer number 0. It has DECIMAL
+    bytes for each row, or none where no number has more than INLINE digits. Returns (rows without a text, how many
+    bytes of ``side`` are in use)."""
+    cdef Py_buffer view
+    cdef Py_ssize_t row, place, count = numbers.shape[0]
+    cdef int width = 0
+    cdef const void *bits = NULL
+    cdef uint64_t highest = 0
+    cdef size_t used
+    if out.shape[0] < count or out.shape[1] != 16 or bitmap.shape[0] != (count + 7) // 8:
+        raise ValueError("numbers, out and bitmap do not match")
+    for row in range(count):
+        highest = max(highest, numbers[row])
+    if highest >= 1_000_000_000_000 and side.shape[0] < DECIMAL * count:
+        raise ValueError("side is too short for these numbers")
+    if count == 0:
+        return 0, 0
+    memset(&view, 0, sizeof(view))
+    if masks is not None:
+        PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        if masks is not None:
+            width, bits = <int>view.itemsize, view.buf
+            if width not in (2, 4, 8) or not 0 <= valid < 8 * width or view.len != count * width:
+                raise ValueError("masks are 2, 4 or 8 bytes wide, one a row, and have so many bits")
+        with nogil:
+            used = tw_number_column(&numbers[0], <size_t>count, bits, width, valid, &out[0, 0], &bitmap[0],
+                                    &side[0] if side.shape[0] else NULL)
+            row = 0
+            for place in range((count + 7) // 8):
+                row += tw_ones(bitmap[place])
+        return count - row, used
+    finally:
+        if masks is not None:
+            PyBuffer_Release(&view)
 
 
 def gathered(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] places, const int64_t[::1] sizes,

@@ -212,6 +212,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "log.views.string_views": (_arrow,),
         "log.views.text_views": (_escaped,),
         "log.views.packed_views": (_packed,),
+        "log.views.number_views": (_arrow,),
         "log.views.escaped_views": (_escaped,),
         "nslip.codec.decode": (
             partial(codec.decode, NSLIP),

@@ -123,10 +123,15 @@ def views(package: ModuleType, data: bytes) -> Any:
     numbers = np.frombuffer(data[: len(data) // 8 * 8], "<u8") >> np.uint64(data[0] % 64 if data else 0)
     digits, sizes = np.zeros((len(numbers), 20), np.uint8), np.zeros(len(numbers), np.int64)
     core.decimals(np.ascontiguousarray(numbers), digits, sizes)
+    masks = np.ascontiguousarray(numbers).astype("u2")
+    shown, bits = np.zeros((len(numbers), 16), np.uint8), np.zeros((len(numbers) + 7) // 8, np.uint8)
+    side = np.zeros(20 * len(numbers), np.uint8)
+    told = [core.number_views(np.ascontiguousarray(numbers), masks, 3, shown, bits, side)]
+    told += [shown.tolist(), bits.tolist(), side.tolist()]
     moved = np.zeros(len(own), np.int64)
     whole = core.gathered(buffer, arena, offsets, lengths, moved)
     said = [bytes(row[:size]) for row, size in zip(digits, sizes.tolist(), strict=True)]
-    return bool(long), out.tolist(), said, bytes(whole), moved.tolist()
+    return bool(long), out.tolist(), said, told, bytes(whole), moved.tolist()
 
 
 def _spans(data: bytes) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.log.engine.claimed_rows", "_heads", "log.line_heads"),
         ("turnwire.log.engine.claimed_rows", "_views", "log.views"),
         ("turnwire.finding.assembly", "_heads", "log.line_heads"),
-        ("turnwire.log.output.batch", "_views", "log.views"),
+        ("turnwire.log.output.texts", "_views", "log.views"),
         ("turnwire.log.output.batch", "_times", "log.times"),
         ("turnwire.log.engine.fill", "_views", "log.views"),
         ("turnwire.log.output.arrow", "_views", "log.views"),

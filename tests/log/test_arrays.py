@@ -205,6 +205,47 @@ def test_texts_whose_spans_share_a_row(chance: random.Random, count: int, densit
         assert out.tobytes() == (expected if nulls < count else b"\x77" * 16 * count)
 
 
+@pytest.mark.parametrize("width", [0, 2, 4, 8])
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 300])
+def test_numbers_as_texts(count: int, width: int) -> None:
+    chance = random.Random(f"{count} {width}")
+    numbers = np.array([chance.getrandbits(chance.randrange(65)) for _ in range(count)], "u8")
+    edges = [10**digits - chance.randrange(2) for digits in range(1, 20)] + [0, (1 << 64) - 1]
+    numbers[: min(len(edges), count)] = edges[:count]
+    masks = np.array([chance.random() < 0.7 for _ in range(count)], f"u{width}") << 13 if width else None
+    there = [True] * count if masks is None else [bool(mask) for mask in masks]
+    expected, long = b"", b""
+    for number, known in zip(numbers.tolist(), there, strict=True):
+        text = str(number).encode() if known else b""
+        expected += view(text, 0, len(long))
+        long += text if len(text) > 12 else b""
+    for views in modules("log.views"):
+        out, bitmap = np.full((count, 16), 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
+        side = np.zeros(20 * count, np.uint8)
+        assert views.number_views(numbers, masks, 13, out, bitmap, side) == (there.count(False), len(long))
+        assert (out.tobytes(), side[: len(long)].tobytes()) == (expected, long)
+        assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
+
+
+def test_numbers_that_do_not_fit() -> None:
+    low, high = np.zeros(9, "u8"), np.full(9, 10**12, "u8")
+    for views in modules("log.views"):
+        for numbers, masks, bit, rows, size, side in (
+            (low, None, 0, 8, 2, 0),
+            (low, None, 0, 9, 1, 0),
+            (high, None, 0, 9, 2, 179),
+            (low, np.zeros(9, "u1"), 0, 9, 2, 0),
+            (low, np.zeros(9, "u2"), 16, 9, 2, 0),
+            (low, np.zeros(9, "u2"), -1, 9, 2, 0),
+            (low, np.zeros(8, "u2"), 1, 9, 2, 0),
+        ):
+            out, bitmap = np.zeros((rows, 16), np.uint8), np.zeros(size, np.uint8)
+            with pytest.raises(ValueError, match=r"match|short|masks"):
+                views.number_views(numbers, masks, bit, out, bitmap, np.zeros(side, np.uint8))
+        out, bitmap = np.zeros((9, 16), np.uint8), np.zeros(2, np.uint8)
+        assert views.number_views(high - 1, None, 0, out, bitmap, np.zeros(0, np.uint8)) == (0, 0)
+
+
 def test_rows_of_texts_that_do_not_fit() -> None:
     for views in modules("log.views"):
         for shape, place, count, many in ((6, 0, 3, 3), (-1, 0, 3, 3), (0, 5, 3, 3), (0, -2, 3, 3), (0, 0, 2, 3)):

@@ -30,7 +30,7 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     parts = (
         ("json.scanner", "_core", "json.lines"),
         ("log.output.batch", "_times", "log.times"),
-        ("log.output.batch", "_views", "log.views"),
+        ("log.output.texts", "_views", "log.views"),
     )
     for module, name, twin in (
         *parts,

@@ -9,7 +9,8 @@ from turnwire.log.scan import Counts, Scan, scan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.log.input.gaps import Gap
-    from turnwire.log.output.batch import Batch, TextColumn
+    from turnwire.log.output.batch import Batch
+    from turnwire.log.output.texts import TextColumn
     from turnwire.log.output.messages import Message, Reject
     from turnwire.log.output.outputs import write
     from turnwire.log.output.rejects import Rejects
@@ -23,7 +24,8 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "input.gaps": "Gap",
-        "output.batch": "Batch TextColumn",
+        "output.batch": "Batch",
+        "output.texts": "TextColumn",
         "output.messages": "Message Reject",
         "output.outputs": "write",
         "output.rejects": "Rejects",

@@ -211,6 +211,39 @@ def decimals(numbers: Any, out: Any, lengths: Any) -> None:
         lengths[row] = len(digits)
 
 
+def number_views(
+    numbers: NDArray[np.uint64], masks: Any, valid: int, out: NDArray[Any], bitmap: NDArray[np.uint8], side: Any
+) -> tuple[int, int]:
+    """Numbers as decimal texts: views and a bit a row as :func:`text_views` fills them. ``masks`` is None, or as there.
+
+    Digits of numbers that do not fit into a view go one behind the other into ``side``, buffer number 0. It has DECIMAL
+    bytes for each row, or none where no number has more than INLINE digits. Returns (rows without a text, how many
+    bytes of ``side`` are in use)."""
+    count = len(numbers)
+    if len(out) < count or out.shape[1] != 16 or len(bitmap) != (count + 7) // 8:
+        raise ValueError("numbers, out and bitmap do not match")
+    if count and int(numbers.max()) >= 10**INLINE and len(side) < DECIMAL * count:
+        raise ValueError("side is too short for these numbers")
+    there = np.ones(count, bool)
+    if masks is not None:
+        width = masks.dtype.itemsize
+        if width not in (2, 4, 8) or not 0 <= valid < 8 * width or len(masks) != count:
+            raise ValueError("masks are 2, 4 or 8 bytes wide, one a row, and have so many bits")
+        there = (masks >> masks.dtype.type(valid) & masks.dtype.type(1)) != 0
+    bitmap[:] = np.packbits(there, bitorder="little")
+    views, used = bytearray(), 0
+    for number, known in zip(numbers.tolist(), there.tolist(), strict=True):
+        text = b"%d" % number if known else b""
+        if len(text) <= INLINE:
+            views += len(text).to_bytes(4, "little") + text.ljust(INLINE, b"\0")
+        else:
+            side[used : used + len(text)] = np.frombuffer(text, np.uint8)
+            views += len(text).to_bytes(4, "little") + text[:4] + bytes(4) + used.to_bytes(4, "little")
+            used += len(text)
+    out[:count] = np.frombuffer(views, np.uint8).reshape(count, 16)
+    return count - int(np.count_nonzero(there)), used
+
+
 def gathered(
     buffer: Any, arena: Any, places: NDArray[np.int64], sizes: NDArray[np.int64], moved: NDArray[np.int64]
 ) -> bytes:

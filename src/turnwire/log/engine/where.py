@@ -20,7 +20,8 @@ from turnwire.log.engine.columns import known, no_column, own, told
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log.output.batch import Batch, TextColumn
+    from turnwire.log.output.batch import Batch
+    from turnwire.log.output.texts import TextColumn
 
     Mask = NDArray[np.bool_]
     Test = Callable[[Batch], Mask]

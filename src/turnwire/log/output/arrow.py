@@ -31,7 +31,7 @@ from turnwire.arrow_structs import (
 from turnwire.contract import Column
 from turnwire.log.engine.columns import DTYPES
 from turnwire.log.input.memory import Pool
-from turnwire.log.output.batch import Bits, PackedColumn
+from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn
 
 _arrays = _backend.load("log.arrays")
 _views = _backend.load("log.views")
@@ -160,6 +160,8 @@ def _validity(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, 
 def _text_array(text: Any) -> Filled:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
     valid, escapes = text.validity, text.escapes
+    if isinstance(text, NumberColumn):
+        return _text_of_numbers(text)
     if isinstance(valid, Bits) and (escapes is None or isinstance(escapes, Bits)):  # one mask a row holds both
         return _text_of_bits(text, valid.masks, valid.bit, -1 if escapes is None else escapes.bit)
     if valid is None and isinstance(escapes, Bits):
@@ -203,6 +205,19 @@ def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
         data.append(side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, len(data), views)])
     elif rows:
         data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
+    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+
+
+def _text_of_numbers(text: NumberColumn) -> Filled:
+    """The same of whole numbers: most have digits enough for the view alone."""
+    count = len(text)
+    bitmap = np.empty((count + 7) // 8, np.uint8)
+    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+    long = count and int(text.numbers.max()) >= 10**_views.INLINE
+    side = np.empty(count * _views.DECIMAL if long else 0, np.uint8)
+    masks, bit = text.bits or (None, -1)
+    nulls, used = _views.number_views(text.numbers, masks, bit, views, bitmap, side)
+    data = [side[:used]] if used else []
     return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
 
 

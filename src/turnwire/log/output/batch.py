@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,146 +10,24 @@ import numpy as np
 
 from turnwire import _backend, registry
 from turnwire._lazy import Deferred
-from turnwire.contract import BulkScanner, Column, Packed
+from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
+from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, rows_of, span_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _times = _backend.load("log.times")
-_views = _backend.load("log.views")
 _COPIED = 4096
 """Where a record is wanted for each so many bytes of a block, all of it is copied at once."""
-_NOTHING = memoryview(b"")
 _NEWLINE = ord("\n")
 _BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
 """Which bytes are white space within a line: those that ``bytes.strip`` takes away."""
 _BLANKS = 8
 """So many bytes in front of all records are looked at together."""
 
-__all__ = ["DTYPES", "POSITIONS", "Batch", "Bits", "Rows", "TextColumn"]
-
-
-class Bits(NamedTuple):
-    """Some rows of a batch: those whose mask (unsigned integers, one a row) has this bit."""
-
-    masks: NDArray[Any]
-    bit: int
-
-
-def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_]:
-    """Whether each row is one of them; None stands for all."""
-    if which is None:
-        return np.ones(count, bool)
-    if not isinstance(which, Bits):
-        return which
-    one = which.masks.dtype.type(1 << which.bit)
-    there: NDArray[np.bool_] = which.masks & one != 0
-    return there
-
-
-class TextColumn(Sequence["str | None"]):
-    """Text of one column, as spans of a buffer: nothing is copied until it is used.
-
-    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
-    said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
-    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
-    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped. ``plain``: a span
-    with escapes -> without them.
-    """
-
-    def __init__(
-        self,
-        buffer: memoryview,
-        offsets: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        valid: Bits | NDArray[np.bool_] | None,
-        escaped: Bits | NDArray[np.bool_] | None,
-        plain: Any,
-        arena: memoryview = _NOTHING,
-        json: bool = False,
-    ) -> None:
-        self.json = json
-        self.buffer = buffer
-        self.arena = arena
-        self.offsets = offsets
-        self.lengths = lengths
-        self.validity = valid
-        self.escapes = escaped
-        self.plain = plain
-
-    @cached_property
-    def valid(self) -> NDArray[np.bool_]:
-        """Which rows have a text."""
-        return rows_of(self.validity, len(self))
-
-    @cached_property
-    def escaped(self) -> NDArray[np.bool_]:
-        """Which rows hold escapes."""
-        return np.zeros(len(self), bool) if self.escapes is None else rows_of(self.escapes, len(self))
-
-    def __len__(self) -> int:
-        return len(self.offsets)
-
-    def bytes(self, row: int) -> bytes | None:
-        """The UTF-8 bytes of one row without escapes, or None where there is no value."""
-        if not self.valid[row]:
-            return None
-        span = bytes(_span(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
-        return self.plain(span) if self.escaped[row] else span
-
-    def __getitem__(self, row: Any) -> Any:
-        if isinstance(row, slice):
-            return [self[place] for place in range(*row.indices(len(self)))]
-        if not -len(self) <= row < len(self):
-            raise IndexError("row out of range")
-        text = self.bytes(row)
-        return None if text is None else text.decode()
-
-    def __iter__(self) -> Iterator[str | None]:
-        return (self[row] for row in range(len(self)))
-
-    def to_numpy(self) -> NDArray[np.object_]:
-        """An object array of str and None."""
-        array = np.empty(len(self), object)
-        array[:] = list(self)
-        return array
-
-
-class PackedColumn(TextColumn):
-    """A text column without escapes and without an arena whose spans stand in rows that it shares with others
-    (:class:`Packed`): ``offsets`` and ``lengths`` are made when somebody asks for them."""
-
-    def __init__(
-        self, buffer: memoryview, packed: Packed, rows: NDArray[Any], name: str, valid: Bits | None, plain: Any
-    ) -> None:
-        self.buffer, self.arena, self.json = buffer, _NOTHING, False
-        self.validity, self.escapes, self.plain = valid, None, plain
-        self.packed, self.rows, self.name = packed, rows, name
-
-    @cached_property
-    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self.packed.spans(self.rows, self.name)
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """Where the texts begin in ``buffer``, i64; 0 where a row has none."""
-        return self._spans[0]
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """How many bytes they have, i64."""
-        return self._spans[1]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-def _span(buffer: memoryview, arena: memoryview, start: int, length: int) -> memoryview:
-    if start < len(buffer):
-        return buffer[start : start + length]
-    return arena[start - len(buffer) : start - len(buffer) + length]
+__all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -296,24 +174,17 @@ class Batch(Columns):
             return self._times[0]
         if column.kind == "text":
             empty = np.zeros(count, np.int64)
-            return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), None, None)
+            return TextColumn(memoryview(b""), empty, empty, np.zeros(count, bool), None, None)
         return np.zeros(count, DTYPES[column.kind])
 
     def _decimal(self, source: str) -> TextColumn:
         """A column of whole numbers as text."""
-        count = self._rows.count
-        numbers = self._rows.arrays[source][:count]
-        if numbers.dtype.kind == "i":  # of wires that others register
-            texts = [str(number).encode() for number in numbers.tolist()]
-            sizes = np.fromiter(map(len, texts), np.int64, count)
-            return TextColumn(
-                memoryview(b"".join(texts)), np.cumsum(sizes) - sizes, sizes, self._own_validity(source), None, None
-            )
-        digits = np.empty((count, _views.DECIMAL), np.uint8)
-        lengths = np.empty(count, np.int64)
-        _views.decimals(np.ascontiguousarray(numbers), digits, lengths)
-        offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
-        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._own_validity(source), None, None)
+        numbers, valid = self._rows.arrays[source][: self._rows.count], self._own_validity(source)
+        if numbers.dtype.kind != "i":
+            return NumberColumn(np.ascontiguousarray(numbers), valid)
+        texts = [str(number).encode() for number in numbers.tolist()]  # of wires that others register
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        return TextColumn(memoryview(b"".join(texts)), np.cumsum(sizes) - sizes, sizes, valid, None, None)
 
     @property
     def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -413,7 +284,7 @@ class Batch(Columns):
         """The bytes of one record as they are in the input; inside a JSON string, what the string says there."""
         place = range(len(self))[row]
         starts, sizes = self._spans
-        return _span(self._rows.buffer, self._arena, int(starts[place]), int(sizes[place]))
+        return span_of(self._rows.buffer, self._arena, int(starts[place]), int(sizes[place]))
 
     def raws(self, rows: Any = slice(None)) -> Iterator[bytes]:
         """The bytes of some records (a mask, or their numbers), or of all: quicker than ``raw`` for each."""

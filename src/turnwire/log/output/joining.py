@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.log.output.batch import Batch, Columns, TextColumn, rows_of
+from turnwire.log.output.batch import Batch, Columns
+from turnwire.log.output.texts import TextColumn, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
