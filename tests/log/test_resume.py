@@ -252,6 +252,8 @@ def test_what_is_no_file_has_no_position() -> None:
     [
         *(("offset", 10**30), ("offset", -1), ("offset", "x"), ("offset", None), ("line", 0), ("line", 1.5)),
         *(("size", "9"), ("head", None), ("head_bytes", -1), ("name", 3), ("inode", []), ("device", "x")),
+        *(("head_bytes", 1025), ("head_bytes", (1 << 63) - 1), ("offset", 1 << 31), ("offset", (1 << 63) - 1)),
+        *(("carried", True), ("carried", "x"), ("carried", [1 << 63]), ("carried", [-1]), ("carried", ["x"])),
     ],
 )
 def test_bookmarks_that_are_none(tmp_path: Path, part: str, value: Any) -> None:

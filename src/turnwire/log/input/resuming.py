@@ -189,8 +189,14 @@ def _checked(mark: Bookmark) -> Bookmark:
             raise ValueError(f"{number} is out of range")
     for number in (mark.device, mark.inode, mark.written, mark.born, mark.still, mark.recorded):
         index(number)
+    if mark.head_bytes > HEAD:
+        raise ValueError(f"{mark.head_bytes} first bytes are more than {HEAD}")
     if mark.tail_bytes > min(mark.read, TAIL):
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
+    if mark.tail and mark.offset > max(mark.size, mark.read):
+        raise ValueError(f"byte {mark.offset} is behind the end of the file")
+    if not isinstance(mark.carried, list | None) or any(not 0 <= index(one) < _MOST for one in mark.carried or ()):
+        raise ValueError(f"{mark.carried!r} is nothing that a wire carries")
     for end, text in mark.ends or ():
         if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
             raise ValueError(f"no line ends at byte {end}, with {text!r} before it")
