@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import pickle
 import random
 import types
@@ -337,3 +338,9 @@ def test_random_plain_messages_have_the_bytes_of_the_original(nslip: Any) -> Non
         parts += [prefixes[slot] + written(value) for slot, value in slots.items()]
         message = nslip.SlipMessage(conv_id, turn, src, dst, act, frame, slots)
         assert nslip.encode(message) == "@" + "|".join(parts) + "#"
+
+
+def test_a_misspelt_module_is_named_as_it_was_written() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"'turnwire\.slip\.protcol'") as caught:
+        importlib.import_module("turnwire.slip.protcol")
+    assert caught.value.name == "turnwire.slip.protcol"

@@ -31,7 +31,13 @@ class _Alias:
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        sys.modules[name] = import_module(_REAL + name[len(_NAME) :])
+        real = _REAL + name[len(_NAME) :]
+        try:
+            sys.modules[name] = import_module(real)
+        except ModuleNotFoundError as error:
+            if error.name != real:
+                raise
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name) from None
 
 
 sys.meta_path.insert(0, _Alias())  # before the finder of paths, which would read the files of nslip a second time

@@ -43,7 +43,7 @@ MAX_MESSAGES = 2000
     help="Messages to show in full. The figures are those of all records.",
     show_default=True,
 )
-@click.option("-q", "--quiet", is_flag=True, help="No summary; damage is told by the exit code alone.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **options: Any) -> int:
     """Reads SOURCES once and writes one HTML page about them.
 

@@ -93,7 +93,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     "--resume", type=inputs.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
 @spreading.dask_options
-@click.option("-q", "--quiet", is_flag=True, help="No summary; damage is told by the exit code alone.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 

@@ -41,7 +41,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
     "--per",
     type=Choice(["message", "conversation"]),
     default="message",
-    help="What is measured, and what --max is about.",
+    help="What is measured, and what --max limits.",
     show_default=True,
 )
 @click.option(
@@ -49,7 +49,9 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 )
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
 @click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
-@click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
+@click.option(
+    "--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones; shows the advice."
+)
 @click.option(
     "--context",
     type=inputs.FILE,
