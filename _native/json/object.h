@@ -231,7 +231,7 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     }
     x->name_count = first;
     x->is = TW_IS_OBJECT;
-    if (table == TW_NO_TABLE && !(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)))
+    if (table == TW_NO_TABLE && !(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_MINUS_ZERO | TW_IS_FRACTION)))
         x->is |= TW_IS_NUMBERS;
     return p;
 }

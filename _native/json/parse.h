@@ -12,12 +12,13 @@
 enum {
     TW_IS_STRING = 1, TW_IS_OBJECT = 2, TW_IS_ARRAY = 4, TW_IS_BOOLEAN = 8, TW_IS_NULL = 16,
     TW_IS_COUNT = 32,                        /* an integer without a minus */
-    TW_IS_NEGATIVE = 64,                     /* an integer with one, -0 included */
+    TW_IS_NEGATIVE = 64,                     /* an integer with one */
     TW_IS_FRACTION = 128,                    /* any other number */
     TW_IS_TEXTS = 256,                       /* an array of strings only */
     TW_IS_RECORDS = 512,                     /* an array of objects only, their known members strings */
     TW_IS_NUMBERS = 1024,                    /* an object of numbers only */
-    TW_IS_GOOD = 2048                        /* a string of the form that its node asks for */
+    TW_IS_GOOD = 2048,                       /* a string of the form that its node asks for */
+    TW_IS_MINUS_ZERO = 4096                  /* beside TW_IS_NEGATIVE: -0, which JSON's readers take for no integer */
 };
 enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL, TW_FORM_TEXT };
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
@@ -261,6 +262,12 @@ static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 
 /* --- values --- */
 
+/* What an integer with a minus is whose digits are at p. */
+static inline uint16_t tw_negative(const uint8_t *p)
+{
+    return *p == '0' ? TW_IS_NEGATIVE | TW_IS_MINUS_ZERO : TW_IS_NEGATIVE;
+}
+
 #ifdef TW_SSE2
 /* The number at p where all of it is plain to see in 16 bytes (no exponent, no fault), or NULL: ask tw_json_number. */
 static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
@@ -277,7 +284,7 @@ static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
         if (size == whole + 1 || size >= 16) return NULL;
     }
     if ((p[size] | 32) == 'e' || size > x->end - p || (size_t)whole > x->shape->digits) return NULL;
-    x->is = fraction ? TW_IS_FRACTION : minus ? TW_IS_NEGATIVE : TW_IS_COUNT;
+    x->is = fraction ? TW_IS_FRACTION : minus ? tw_negative(p) : TW_IS_COUNT;
     return p + size;
 }
 #else
@@ -310,7 +317,7 @@ static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
     }
     if (whole) {
         if (digits > x->shape->digits) return tw_json_fault(x, start, 0);
-        x->is = first > start ? TW_IS_NEGATIVE : TW_IS_COUNT;
+        x->is = first > start ? tw_negative(first) : TW_IS_COUNT;
         return p;
     }
     if ((wide || p - first > 300) && !tw_is_finite(first, p)) return tw_json_fault(x, start, 0);

@@ -254,3 +254,17 @@ def test_messages_that_differ_are_asked_about_once(wire: str, name: str, monkeyp
     assert sum(map(len, found)) == 0
     assert len(found.rejects) in (0, 400)
     assert len(asked) < 20
+
+
+@pytest.mark.parametrize("numbers", [(b"-1", b"-0", b"-7", b"-0"), (b"-0", b"-1", b"-0", b"0", b"-0.0", b"-2")])
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_minus_zero_is_not_taken_for_a_number_below_zero(wire: str, numbers: tuple[bytes, ...]) -> None:
+    """It is read as a float; what was said of one of them, at any place, does not stand for the other."""
+    lines = []
+    for fields in OBJECTS[wire][:3]:
+        fields = deepcopy(fields)
+        for part, name in places(fields):
+            value, part[name] = part[name], 987654
+            lines += [line_of(fields).replace(b"987654", number) for number in numbers]
+            part[name] = value
+    both(wire, b"\n".join(lines) + b"\n")
