@@ -131,14 +131,21 @@ static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_
     tw_view_slowly(view, s, size, offset, length, number);
 }
 
-/* The scan is a whole block ahead by now: the text that is wanted next has left the nearest cache. */
-static inline void tw_soon(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
+/* Asks for the text at this offset before it is read: the scan is a whole block ahead by now, and it has left the nearest
+ * cache. */
+static inline void tw_ask(const uint8_t *s, int64_t offset)
 {
 #ifdef TW_SSE2
-    if (row + TW_AHEAD < count) _mm_prefetch((const char *)((uintptr_t)s + (uintptr_t)offsets[row + TW_AHEAD]), _MM_HINT_T0);
+    _mm_prefetch((const char *)((uintptr_t)s + (uintptr_t)offset), _MM_HINT_T0);
 #else
-    (void)s, (void)offsets, (void)row, (void)count;
+    (void)s, (void)offset;
 #endif
+}
+
+/* Asks for the text of a row that comes soon. */
+static inline void tw_soon(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
+{
+    if (row + TW_AHEAD < count) tw_ask(s, offsets[row + TW_AHEAD]);
 }
 
 /* Spans of a buffer, and from its end on of the arena behind it, as views of the buffers 0 and 1; whether any of them
@@ -212,16 +219,6 @@ static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
     return length > TW_INLINE_TEXT;
 }
 
-/* Asks for the text at this offset before it is read: the scan is a whole block ahead by now. */
-static inline void tw_ask(const tw_texts *t, int64_t offset)
-{
-#ifdef TW_SSE2
-    _mm_prefetch((const char *)((uintptr_t)t->s + (uintptr_t)offset), _MM_HINT_T0);
-#else
-    (void)t, (void)offset;
-#endif
-}
-
 /* Views of up to 64 packed rows from `row` on, of those in `there`: all places first, so that their texts come at one time;
  * whether one of them points to its text. */
 static inline int tw_packed_views(const tw_texts *t, size_t row, uint64_t there, uint8_t *out)
@@ -234,7 +231,7 @@ static inline int tw_packed_views(const tw_texts *t, size_t row, uint64_t there,
         int32_t place = t->places[numbers[t->shape] & 15];
         lengths[at] = place < 0 || numbers[place + 1] < 0 ? 0 : numbers[place + 1];
         offsets[at] = lengths[at] ? numbers[place] : 0;
-        tw_ask(t, offsets[at]);
+        tw_ask(t->s, offsets[at]);
     }
     for (; there; there &= there - 1) {
         size_t at = (size_t)tw_low_zeros(there);
@@ -259,7 +256,7 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
     memset(out + TW_VIEW * row, 0, TW_VIEW * count);
     if (t->rows) return there ? tw_packed_views(t, row, there, out) : 0;
     if (!t->arena_size)
-        for (uint64_t left = there; left; left &= left - 1) tw_ask(t, t->offsets[row + (size_t)tw_low_zeros(left)]);
+        for (uint64_t left = there; left; left &= left - 1) tw_ask(t->s, t->offsets[row + (size_t)tw_low_zeros(left)]);
     for (; there; there &= there - 1) points |= tw_text_view(t, row + (size_t)tw_low_zeros(there), out);
     return points;
 }
@@ -289,11 +286,8 @@ static inline tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint
 /* A number in decimal digits, the last of them before `end`; where they begin. */
 static inline uint8_t *tw_decimal(uint64_t number, uint8_t *end)
 {
-    static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-                                "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-    for (; number >= 100; number /= 100) memcpy(end -= 2, pairs + 2 * (number % 100), 2);
-    if (number >= 10) memcpy(end -= 2, pairs + 2 * number, 2);
-    else *--end = (uint8_t)('0' + number);
+    do *--end = (uint8_t)('0' + number % 10);
+    while (number /= 10);
     return end;
 }
 

@@ -157,6 +157,16 @@ def _validity(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, 
     return (np.packbits(valid, bitorder="little"), nulls) if nulls else (None, 0)
 
 
+def _room(count: int) -> Any:
+    """Memory for so many views."""
+    return _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+
+
+def _text(nulls: int, bitmap: Any, views: Any, data: Sequence[Any]) -> Filled:
+    """A text column: its views, and the buffers that these point to."""
+    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+
+
 def _text_array(text: Any) -> Filled:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
     valid, escapes = text.validity, text.escapes
@@ -170,12 +180,12 @@ def _text_array(text: Any) -> Filled:
     bitmap, nulls = _validity(valid, count)
     if nulls == count:
         return _no_text(count, bitmap)
-    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+    views = _room(count)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
     data = _data(buffer, arena, _views.string_views(buffer, text.offsets, text.lengths, views, arena))
     if escapes is not None:
         data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
-    return nulls, (bitmap, views, *data, np.array([len(part) for part in data], np.int64)), None
+    return _text(nulls, bitmap, views, data)
 
 
 def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
@@ -183,7 +193,7 @@ def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
     have escapes (-1: none)."""
     count = len(text)
     bitmap = np.empty((count + 7) // 8, np.uint8)
-    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+    views = _room(count)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
     if isinstance(text, PackedColumn):
         packed = text.packed
@@ -193,7 +203,7 @@ def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
         if nulls == count:
             return _no_text(count, bitmap)
         data = _data(buffer, arena, points)
-        return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+        return _text(nulls, bitmap, views, data)
     spans = text.offsets, text.lengths
     nulls, points, rows, size = _views.text_views(buffer, arena, *spans, masks, valid, escaped, views, bitmap)
     if nulls == count:
@@ -205,20 +215,20 @@ def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
         data.append(side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, len(data), views)])
     elif rows:
         data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
-    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+    return _text(nulls, bitmap, views, data)
 
 
 def _text_of_numbers(text: NumberColumn) -> Filled:
     """The same of whole numbers: most have digits enough for the view alone."""
     count = len(text)
     bitmap = np.empty((count + 7) // 8, np.uint8)
-    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
+    views = _room(count)
     long = count and int(text.numbers.max()) >= 10**_views.INLINE
     side = np.empty(count * _views.DECIMAL if long else 0, np.uint8)
-    masks, bit = text.bits or (None, -1)
+    masks, bit = text.validity or (None, -1)
     nulls, used = _views.number_views(text.numbers, masks, bit, views, bitmap, side)
     data = [side[:used]] if used else []
-    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
+    return _text(nulls, bitmap, views, data)
 
 
 def _no_text(count: int, bitmap: Any) -> Filled:

@@ -139,8 +139,9 @@ class NumberColumn(TextColumn):
 
     def __init__(self, numbers: NDArray[np.uint64], valid: Bits | None) -> None:
         self.arena, self.json = _NOTHING, False
-        self.validity, self.escapes, self.plain = valid, None, None
-        self.numbers, self.bits = numbers, valid
+        self.escapes = self.plain = None
+        self.numbers = numbers
+        self.validity: Bits | None = valid
 
     @cached_property
     def _digits(self) -> tuple[memoryview, NDArray[np.int64]]:
