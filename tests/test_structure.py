@@ -103,6 +103,24 @@ def test_only_the_dispatcher_imports_the_native_modules() -> None:
     assert users == set(), "load a core module through turnwire._backend.load"
 
 
+def _needs_native(path: Path) -> bool:
+    """Whether a test module imports the native core as it is imported, and does not leave before that where there is
+    none."""
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(statement, ast.If) and "PURE_ONLY" in ast.unparse(statement.test):
+            return False
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) and "turnwire._native" in ast.unparse(statement):
+            return True
+    return False
+
+
+def test_without_a_native_core_all_tests_can_be_collected(tmp_path: Path) -> None:
+    assert [str(path) for path in (ROOT / "tests").rglob("*.py") if _needs_native(path)] == []
+    bad = tmp_path / "bad.py"
+    bad.write_text("from turnwire._native.csp import texts\n")
+    assert _needs_native(bad)
+
+
 def test_the_public_face_is_short() -> None:
     assert len((PACKAGE / "__init__.py").read_text("utf-8").splitlines()) <= 60
 

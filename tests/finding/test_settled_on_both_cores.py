@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, PURE_ONLY
 from tests.finding.test_settled_by_text import both_ways, csp_log
-from turnwire._native.csp import texts as native
 from turnwire._pure.csp import texts as pure
 from turnwire.csp import settling
 from turnwire.csp.lints import Linter
+
+if PURE_ONLY:
+    pytest.skip("there is no twin to compare with", allow_module_level=True)
+
+from turnwire._native.csp import texts as native
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(len(BACKENDS) < 2, reason="compares the cores")]
 
