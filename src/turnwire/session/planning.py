@@ -128,7 +128,10 @@ class Planner:
             marks, parts = self._best(members, depth)
             if parts is None:
                 return Cluster(members, marks)
-            members, depth = next(part for part in parts if number in part), depth - 1
+            part = next((part for part in parts if number in part), None)
+            if part is None:
+                raise RuntimeError("another thread changed the session: a Writer is for one thread at a time")
+            members, depth = part, depth - 1
 
     def _split(self, members: list[int], depth: int) -> Iterator[Cluster]:
         marks, parts = self._best(members, depth)

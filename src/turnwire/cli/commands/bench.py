@@ -41,7 +41,7 @@ def command(quick: bool, as_json: bool, data: str | None) -> None:
     sets = _sets(data)
     found = facts()
     machine = {name: found[name] for name in ("version", "python", "platform", "cpu_features")}
-    machine["native"] = "native" in measuring.twins("nslip")
+    machine["native"] = "native" in measuring.twins("nslip.codec")
     machine["data"] = {name: note for name, (note, _) in sets.items()}
     output = standard_output()
     if as_json:
