@@ -105,8 +105,8 @@ class Converter:
         self._taken: set[Any] = set()  # names as they are written
         self._numbers: OrderedDict[str, int] = OrderedDict()  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
-        self._asked: dict[tuple[str | None, str | None], dict[_Key, None]] = {}
-        self._unanswered: dict[_Key, None] = {}
+        self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
+        self._unanswered: OrderedDict[_Key, None] = OrderedDict()
         self._given_up = 0  # requests without a final answer that are no longer followed
         self._work = 0
         self._openings: OrderedDict[str, Any] = OrderedDict()  # conversation -> its first message
@@ -215,8 +215,9 @@ class Converter:
         self._unanswered.pop(key, None)
         if task is not None:
             self._unanswered.pop(task.question(task.requester), None)
-            waiting = self._asked.get((task.conversation, task.assignee), {})
-            waiting.pop(key, None)
+            waiting = self._asked.get((task.conversation, task.assignee))
+            if waiting is not None:
+                waiting.pop(key, None)
             if not waiting:
                 self._asked.pop((task.conversation, task.assignee), None)
 
@@ -309,7 +310,7 @@ class Converter:
         self._tasks.pop(key, None)
         said = "task" in facts and not name.startswith(_UNNAMED)
         self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
-        self._asked.setdefault((conversation, task.assignee), {})[key] = None
+        self._asked.setdefault((conversation, task.assignee), OrderedDict())[key] = None
         self._unanswered[key] = None
         while len(self._tasks) > self._room:
             oldest = next(iter(self._tasks))
