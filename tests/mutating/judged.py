@@ -46,4 +46,16 @@ SAME: dict[tuple[str, str], str] = {
         "second = _SECONDS.get(text[17:])",
         "second = _SECONDS.get(text[18:])",
     ): "no minute ends there, so that the grammar reads all",
+    (
+        'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and '
+        'text[11:13] != "24":  # as section 3 says',
+        'if len(text) != _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and '
+        'text[11:13] != "24":  # as section 3 says',
+    ): "the fast way is not taken, and the grammar finds the same",
+    (
+        'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and '
+        'text[11:13] != "24":  # as section 3 says',
+        'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and '
+        'text[11:14] != "24":  # as section 3 says',
+    ): "Python before 3.14 refuses the hour 24, too, and the grammar is asked",
 }

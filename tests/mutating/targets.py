@@ -14,6 +14,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_scan_differential.py",
             "tests/log/test_record_shapes.py",
             "tests/test_words.py",
+            "tests/test_words_of_types.py",
         ),
     ),
     "csp": (
@@ -28,6 +29,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_codec.py",
             "tests/csp/test_heredoc.py",
             "tests/test_words.py",
+            "tests/test_words_of_types.py",
         ),
     ),
     "csp-rules": (
@@ -49,12 +51,13 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_shared_journal.py",
             "tests/csp/test_words_of_rules.py",
             "tests/test_words.py",
+            "tests/test_words_of_types.py",
             "tests/test_histories.py",
         ),
     ),
     "sstp": (
         ("_pure/json/sstp.py", "sstp/rules.py", "sstp/session.py", "sstp/builder.py"),
-        ("tests/sstp", "tests/test_words.py", "tests/test_histories.py"),
+        ("tests/sstp", "tests/test_words.py", "tests/test_words_of_types.py", "tests/test_histories.py"),
     ),
     "sap": (
         ("_pure/json/sap.py", "sap/rules.py", "sap/lifecycle.py", "sap/conditions.py", "sap/times.py"),
@@ -65,12 +68,13 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/sap/test_conformance.py",
             "tests/sap/test_words_of_rules.py",
             "tests/test_words.py",
+            "tests/test_words_of_types.py",
             "tests/test_histories.py",
         ),
     ),
     "kick": (
         ("_pure/space/*", "kick/rules.py", "kick/policy.py", "kick/monitor.py", "kick/times.py"),
-        ("tests/kick", "tests/test_words.py", "tests/test_histories.py"),
+        ("tests/kick", "tests/test_words.py", "tests/test_words_of_types.py", "tests/test_histories.py"),
     ),
     "json": (
         (
@@ -119,6 +123,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/ledger/test_memory.py",
             "tests/ledger/test_merkle.py",
             "tests/ledger/test_trust.py",
+            "tests/test_words_of_types.py",
         ),
     ),
 }

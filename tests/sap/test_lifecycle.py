@@ -83,7 +83,9 @@ def test_what_is_open_and_overdue() -> None:
     lifecycle = sap.Lifecycle()
     lifecycle.feed(task())
     lifecycle.feed(result(status="RUNNING"))
-    assert [progress.task_id for progress in lifecycle.open()] == [TASK["taskId"]]
+    assert [(one.task_id, one.correlation_id, one.status, one.task, one.results) for one in lifecycle.open()] == [
+        (TASK["taskId"], TASK["correlationId"], "RUNNING", task(), 1)
+    ]
     assert lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 0, tzinfo=UTC)) == []
     assert len(lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 1, tzinfo=UTC))) == 1
     lifecycle.feed(result())

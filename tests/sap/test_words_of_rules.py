@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -42,7 +43,7 @@ VALUES: tuple[Any, ...] = (
     *([{"uri": "https://a:b@c/"}, {"uri": "odd:x"}, {}], {"password": "a"}, {"message": "m", "code": "ODD"}),
 )
 MORE = {
-    "/attachments": [{"uri": "https://host/"}],
+    "/attachments": [{"uri": "https://host/", "kind": "md", "digest": "sha256:" + "0" * 64}],
     "/error": {"code": "INTERNAL", "message": "m"},
     "/nextActions": ["a"],
     "/output": {"a": 1},
@@ -116,6 +117,18 @@ def test_times_are_those_that_python_reads(day: str, zone: str) -> None:
         assert found[1] == (zone == "Z" and not fraction), text
 
 
+@pytest.fixture(params=["UTC0", "IST-5:30"])
+def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where the machine is, by its local time."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the local time is the system's alone here")
 @pytest.mark.parametrize("hours", [-23, -1, 0, 1, 14])
 def test_times_are_written_in_utc(hours: int) -> None:
     moment = datetime(2026, 1, 15, 12, 30, 45, 999_999, tzinfo=timezone(timedelta(hours=hours)))
