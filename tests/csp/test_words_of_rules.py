@@ -115,6 +115,7 @@ def diffs() -> Said:
             yield _asked(diff.parse_diff, hunks, "f.txt", recount)
     for name, path in itertools.product(NAMED, PATHS):
         yield _asked(diff.apply_diff, b"a\n", b"+++ " + name + b"\n@@ -1 +1 @@\n-a\n+b\n", path)
+    yield _asked(diff.apply_diff, b"a\n", b"--- a/e\n+++ b/e\n@@ -1 +1 @@\n-a\n+b\n", "f.txt")
 
 
 @pytest.mark.parametrize("context", [0, 1, 3])
@@ -215,7 +216,7 @@ def routed() -> Said:
         defs = chance.choice((None, {"B": "D"}, {"X_1": "C", "C": "B"}))
         for one in csp.judge_laws(document, given, by_subject, defs):
             yield f"{one.severity}\t{one.reason}\t{one.where}\t{one.text}"
-        for one in csp.judge_laws(document, given, lambda _, known: [law.id for law in known] + ["L9"], defs):
+        for one in csp.judge_laws(document, given, lambda _, known: ["L9"] + [law.id for law in known], defs):
             yield f"{one.severity}\t{one.reason}\t{one.where}\t{one.text}"
         yield f"board\t{csp.board(document)}\t{csp.board(messages)}\t"
     for call in (csp.lint, lambda one: csp.board([one]), lambda one: csp.judge_laws(one, {}, by_subject)):

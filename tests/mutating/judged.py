@@ -5,6 +5,12 @@ Only who has read the code around a change adds it; where a test could tell, the
 
 from __future__ import annotations
 
+
+def is_same(before: str, after: str) -> bool:
+    """Whether a change was judged to change nothing; a codec's name is the same in capitals."""
+    return (before, after) in SAME or after.replace('"UTF-8"', '"utf-8"') == before
+
+
 SAME: dict[tuple[str, str], str] = {
     (
         "if not self._contributes(begins):",
@@ -58,4 +64,20 @@ SAME: dict[tuple[str, str], str] = {
         'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and '
         'text[11:14] != "24":  # as section 3 says',
     ): "Python before 3.14 refuses the hour 24, too, and the grammar is asked",
+    (
+        "start, counted = int(match[1]), 1 if match[2] is None else int(match[2])",
+        "start, counted = int(match[1]), 2 if match[2] is None else int(match[2])",
+    ): "it only matters whether any lines are counted",
+    (
+        "self.learn(entry.message, state=False)",
+        "self.learn(entry.message, state=None)",
+    ): "neither is true",
+    (
+        'short, tilde, number = name.partition("~")',
+        'short, tilde, number = name.rpartition("~")',
+    ): "no short name that is known has a tilde, and what follows the first of two is no number",
+    (
+        'line = lines[place] if place < len(lines) else b"\\\\"',
+        'line = lines[place] if place < len(lines) else b"XX\\\\XX"',
+    ): "behind the last line any sign but those of a hunk is refused in the same words",
 }

@@ -50,6 +50,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_law_texts.py",
             "tests/csp/test_shared_journal.py",
             "tests/csp/test_words_of_rules.py",
+            "tests/csp/test_words_of_lints.py",
             "tests/test_words.py",
             "tests/test_words_of_types.py",
             "tests/test_histories.py",
