@@ -155,7 +155,14 @@ def test_feed_many_takes_the_timestamps_as_time(twin: str) -> None:
     accepted = channels.status(task, "Accepted", timestamp="2026-01-15T10:05:00Z")
     told = [str(event.kind) for event in Monitor().feed_many([task, accepted])]
     assert told == ["dispatched", "overdue", "accepted"]
-    timeless = [str(event.kind) for event in Monitor().feed_many([task, accepted], lambda _: 0.0)]
+    asked: list[Envelope] = []
+
+    def clock(envelope: Envelope) -> float:
+        asked.append(envelope)
+        return 0.0
+
+    timeless = [str(event.kind) for event in Monitor().feed_many([task, accepted], clock)]
+    assert asked == [task, accepted]
     assert timeless == ["dispatched", "accepted"]
 
 

@@ -118,7 +118,13 @@ def test_bad_tables(table: dict[str, Any], path: str) -> None:
     assert (caught.value.reason, caught.value.path) == ("bad_policy", path)
 
 
-def test_bad_toml() -> None:
-    with pytest.raises(DecodeError) as caught:
+def test_bad_toml(tmp_path: Path) -> None:
+    with pytest.raises(DecodeError, match="this is not TOML: Invalid value") as caught:
         Policy.from_toml("row = [")
-    assert caught.value.reason == "bad_policy"
+    assert caught.value.path is None
+    path = tmp_path / "policy.toml"
+    path.write_bytes(b"roles = ['\xff']")
+    with pytest.raises(DecodeError) as caught:
+        Policy.from_toml(path)
+    assert (caught.value.text, caught.value.path) == ("this is not TOML: byte 10 is not UTF-8", None)
+    assert (caught.value.reason, caught.value.wire) == ("bad_policy", "kick")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwire.kick.times import _of_grammar, is_timestamp, seconds
+from turnwire.kick import times
+from turnwire.kick.times import _grammar, _of_grammar, is_timestamp, seconds
 
 GOOD = [
     "2026-01-15T10:00:00Z", "2026-01-15T10:00:00", "2026-01-15T10:00", "2026-01-15T10", "20260115T100000Z",
@@ -50,6 +51,17 @@ def test_seconds_of_odd_forms() -> None:
     assert seconds("1970-01-01T24:00") == 86400
     assert seconds("1970-001T00:00:01.25Z") == 1.25
     assert seconds("1970-01-01T00:01.5Z") == 90
+
+
+def test_a_timestamp_is_of_the_extended_or_of_the_basic_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By grammars that are made here, and not when the module is imported."""
+    before = [_of_grammar(text) for text in (*GOOD, *BAD)]
+    extended, basic = _grammar("-", ":"), _grammar("", "")
+    for text in GOOD:
+        assert (extended.fullmatch(text) is None) is (basic.fullmatch(text) is not None), text
+    monkeypatch.setattr(times, "_EXTENDED", extended)
+    monkeypatch.setattr(times, "_BASIC", basic)
+    assert [_of_grammar(text) for text in (*GOOD, *BAD)] == before
 
 
 USUAL = st.from_regex(

@@ -124,6 +124,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/ledger/test_memory.py",
             "tests/ledger/test_merkle.py",
             "tests/ledger/test_trust.py",
+            "tests/ledger/test_words_of_proofs.py",
             "tests/test_words_of_types.py",
         ),
     ),
