@@ -80,4 +80,8 @@ SAME: dict[tuple[str, str], str] = {
         'line = lines[place] if place < len(lines) else b"\\\\"',
         'line = lines[place] if place < len(lines) else b"XX\\\\XX"',
     ): "behind the last line any sign but those of a hunk is refused in the same words",
+    (
+        'return (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)',
+        'return (hours * 3600 + minutes * 60) / (-1 if zone[0] == "-" else 1)',
+    ): "of one hour or minus one hour the quotient is the product, and the sum is a float as it is",
 }
