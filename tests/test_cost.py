@@ -267,6 +267,9 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "base62": lambda: (lambda data: lambda: turnwire.nslip.base62.encode_array(data))(
         np.arange(20 * _MANY, dtype=np.uint64)
     ),
+    "scan of one line": lambda: (lambda data, limits: lambda: list(turnwire.scan(data, limits=limits)))(
+        b"{}" * 10 * _MANY, turnwire.LIMITS._replace(message=1 << 29)
+    ),
 }
 
 

@@ -395,7 +395,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             k.signs_from = signs
         k.plan = &plan.c
         k.json.shape = &plan.c.shape
-        k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number
+        k.context, k.whole, k.torn, k.number, k.go_on = <void *>call, whole, torn, number, go_on
         if claims is not None and plan.c.mark_count:
             k.claims = claims_of
         attach(k, plan, columns, rejects, rows, room, reject_rows, reject_room)

@@ -1,6 +1,6 @@
 # What lines.pyx lets the core ask of Python: the wires' own reading, and what line wires claim. A callback that raises returns 0
 # and leaves its error set, which scan_block raises: without memory there may be none, and `except` must not look for it.
-from cpython.exc cimport PyErr_Occurred
+from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 
 
 cdef class Call:
@@ -51,4 +51,9 @@ cdef int claims_of(void *context, const uint8_t *p, size_t size, tw_claim **clai
 
 cdef int number(void *context, const uint8_t *p, size_t size, double *value) except 0 with gil:
     value[0] = float(PyBytes_FromStringAndSize(<const char *>p, size))
+    return 1
+
+
+cdef int go_on(void *context) except 0 with gil:
+    PyErr_CheckSignals()
     return 1

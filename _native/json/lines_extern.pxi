@@ -184,6 +184,7 @@ cdef extern from "_native/json/scan.h" nogil:
         void *context
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
+        int (*go_on)(void *) except 0 nogil
         int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
         int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
         int (*good)(tw_lines *, size_t, size_t, tw_other *) noexcept nogil

@@ -90,6 +90,8 @@ typedef struct tw_lines {
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
     int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);
     int (*number)(void *context, const uint8_t *p, size_t size, double *value);
+    int (*go_on)(void *context);             /* 0: somebody wants the search to end; see tw_stopped_by_signal */
+    uint32_t steps;
     int (*find)(struct tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other);
     int (*good)(struct tw_lines *k, size_t at, size_t end, tw_other *other);
     int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
@@ -101,6 +103,13 @@ typedef struct tw_lines {
     size_t markless_since, markless_until;   /* no mark at all starts in [since, until) */
     size_t sign_since[TW_SIGNS], sign_next[TW_SIGNS]; /* the same of the bytes of tw_next_sign */
 } tw_lines;
+
+/* Whether a signal ended the search, as Ctrl-C does: asked at each 65,536th step, which are some 20 ms of one line, and more
+ * than a block of usual lines has. */
+static inline int tw_stopped_by_signal(tw_lines *k)
+{
+    return !(++k->steps & 0xFFFF) && !k->go_on(k->context);
+}
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
 static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_size : k->size; }

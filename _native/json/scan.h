@@ -32,7 +32,7 @@
  *                                        that other wire. Strings with an escaped object always are.
  *
  * Functions that can store something return TW_FINE, TW_FULL (no room: rows and rejects of the unit that was being read
- * are taken back, k->position is its start) or TW_STOPPED (a callback raised). */
+ * are taken back, k->position is its start) or TW_STOPPED (a callback raised, or a signal came). */
 #ifndef TURNWIRE_JSON_SCAN_H
 #define TURNWIRE_JSON_SCAN_H
 

@@ -233,6 +233,7 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
     while (result == TW_FINE) {
         const uint8_t *s = tw_text(k, r);
         int met;
+        if (tw_stopped_by_signal(k)) return TW_STOPPED;
         if (brace < q || within != r->end || brace == TW_NOWHERE) { /* looked for once, however much else stands before it */
             within = r->end;
             brace = tw_next_brace(k, r, q);
@@ -381,6 +382,7 @@ static int tw_json_lines(tw_lines *k)
     while (k->position < k->stop) {
         int met = 0;
         size_t from = k->position;
+        if (tw_stopped_by_signal(k)) return TW_STOPPED;
         if (!k->carried) {
             int one = tw_skip_text(k);
             if (k->position != from && (tw_text_shows_sign(k, from, one) || k->position == k->stop)) break;

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import json
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from tests.cli.running import environment
 from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
+from turnwire.tokens import tokenizer as counting
 from turnwire.tokens.tokenizer import _packed
 
 pytestmark = pytest.mark.once
@@ -196,3 +201,47 @@ def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     block(monkeypatch, "splintr")
     with pytest.raises(MissingDependency, match=r"turnwire\[tokens\]"):
         tokens.tokenizers()
+
+
+class _Waiting:
+    """A tokenizer of splintr whose calls last until they are let go."""
+
+    def __init__(self, native: Any, begun: Callable[[], None]) -> None:
+        self._native, self._begun = native, begun
+        self.let_go = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._native, name)
+        if name not in ("encode_ordinary", "encode_batch_flat"):
+            return call
+
+        def waiting(text: Any) -> Any:
+            if not self.let_go.is_set():
+                self._begun()
+                assert self.let_go.wait(60)
+            return call(text)
+
+        return waiting
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="there are no signals to a thread here")
+@pytest.mark.parametrize(("name", "special"), [("o200k_base", ""), ("o200k_base", "<|endoftext|>"), ("gemma3", "")])
+def test_a_signal_ends_the_count_of_a_long_text(name: str, special: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(*_: object) -> None:
+        raise InterruptedError
+
+    main = threading.get_ident()
+    tokenizer = copy.copy(tokens.load(name))
+    native = _Waiting(tokenizer._native, lambda: signal.pthread_kill(main, signal.SIGUSR1))
+    monkeypatch.setattr(tokenizer, "_native", native)
+    before = signal.signal(signal.SIGUSR1, raises)
+    monkeypatch.setattr(counting, "LONG", 1000)
+    text = special + "ab " * 400
+    try:
+        for count in (tokenizer.count, tokenizer.ids, lambda text: tokenizer.count_many([text])):
+            with pytest.raises(InterruptedError):
+                count(text)
+    finally:
+        native.let_go.set()
+        signal.signal(signal.SIGUSR1, before)
+    assert tokenizer.count_many([text, "a"]) == [tokenizer.count(text), 1] == [len(tokenizer.ids(text)), 1]

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice, pairwise
-from typing import Any, NamedTuple
+from threading import Thread, current_thread, main_thread
+from typing import Any, NamedTuple, TypeVar
 from unicodedata import normalize
 
 import numpy as np
 
 from turnwire.errors import EncodeError, Reason, expect_number
+
+Ids = TypeVar("Ids")
 
 CHUNK = 1 << 16
 """Characters that are handed over at once: few calls, and enough chunks for several threads."""
@@ -27,6 +30,8 @@ LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
 """What looks like a symbol that a vocabulary has as one token wherever it is."""
+LONG = 1 << 18
+"""Characters of a text that takes so long to count that somebody may want to end it."""
 _ID = 4
 """Bytes of a token's id."""
 _KNOWN = 10_000
@@ -91,7 +96,7 @@ class Tokenizer:
         native = self._careful() if LONG_S in text else self._native
         if self._symbols is not None:
             return self._with_symbols(text, self._symbols)
-        ids: list[int] = native.encode_ordinary(text)
+        ids: list[int] = _ended_by_signals(native.encode_ordinary, text)
         if not self._around:
             return ids
         pairs = zip(ids, self._around, strict=False)
@@ -112,10 +117,10 @@ class Tokenizer:
             if symbol is None:
                 held += part
                 continue
-            ids += self._native.encode_ordinary(held) if held else []
+            ids += _ended_by_signals(self._native.encode_ordinary, held) if held else []
             ids += symbol
             held = ""
-        return ids + (self._native.encode_ordinary(held) if held else [])
+        return ids + (_ended_by_signals(self._native.encode_ordinary, held) if held else [])
 
     def _normalized(self, text: str) -> str:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
@@ -129,7 +134,7 @@ class Tokenizer:
         if self._separator is not None:
             text = self._normalized(_checked(text))
             if not self._promoted(text) and LONG_S not in text:
-                return len(self._native.encode_flat(text)) // _ID
+                return len(self._flat(text)) // _ID
         return len(self.ids(text))
 
     def pieces(self, text: str) -> list[bytes]:
@@ -152,6 +157,13 @@ class Tokenizer:
             unlocked = partial(self._count_chunk, flat=self._unlocked)
             return list(chain.from_iterable(_in_order(pool, unlocked, chain(begin, chunks), 2 * threads)))
 
+    def _flat(self, text: str) -> bytes:
+        """The ids of a text without special tokens, four bytes each."""
+        if len(text) >= LONG:
+            return _ended_by_signals(self._unlocked, text)
+        ids: bytes = self._native.encode_flat(text)
+        return ids
+
     def _unlocked(self, text: str) -> bytes:
         """As ``encode_flat`` of splintr, which holds Python's lock; its batch, here of one, lets other threads run."""
         ids: bytes = self._native.encode_batch_flat([text])[0]
@@ -165,7 +177,7 @@ class Tokenizer:
             if self._separator is not None:
                 joined = "\n".join(texts)
                 if not self._promoted(joined) and LONG_S not in joined:
-                    return self._count_together(texts, self._separator, flat or self._native.encode_flat)
+                    return self._count_together(texts, self._separator, flat or self._flat)
             return [self.count(text) for text in texts]
         except (UnicodeEncodeError, TypeError):
             for number, text in enumerate(chunk[1], first):
@@ -185,6 +197,23 @@ class Tokenizer:
         ends = np.flatnonzero(ids == separator.number)
         counts: list[int] = (np.diff(np.concatenate(([-1], ends, [len(ids)]))) - 1).tolist()
         return counts
+
+
+def _ended_by_signals(call: Callable[[str], Ids], text: str) -> Ids:
+    """What a call of splintr gives. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
+    raises at once, and the thread ends when it is through."""
+    if len(text) < LONG or current_thread() is not main_thread():
+        return call(text)
+    found: Future[Ids] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(call(text))
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=run).start()
+    return found.result()
 
 
 def _checked(text: str, number: int | None = None) -> str:
