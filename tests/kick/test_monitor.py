@@ -288,3 +288,18 @@ def test_memory_is_bounded(twin: str) -> None:
     assert max(len(table) for table in (loop._tasks, loop._named, loop._groups)) <= 12
     assert kinds(monitor, channels.status(first, "Accepted")) == ["uncorrelated"]
     assert kinds(monitor, first) == ["dispatched"]  # forgotten long ago
+
+
+def test_few_and_short_channels_are_remembered(twin: str) -> None:
+    """So that a stream of invented channels costs no memory; all are given to whom they belong."""
+    monitor = Monitor()
+    for number in range(1100):
+        monitor._given_to(f"⫻command/c{number}")
+    long = "⫻report/" + "x" * 200
+    other = Monitor()
+    assert other._given_to(long) == other._given_to(long) and other._given_to(long)[1] is not None
+    assert (len(monitor._channels), len(other._channels)) == (1024, 0)
+    assert monitor._given_to("⫻command/c1099") == (True, None)
+    exact = "⫻report/" + "y" * 120
+    other._given_to(exact)
+    assert list(other._channels) == [exact] and len(exact) == 128
