@@ -163,6 +163,19 @@ def test_byte_order_mark(twin: str) -> None:
     found = parse_space("\ufeff⫻a\n", mode="lenient")
     assert (found.preamble, found.bom, found.text()) == ("", True, "\ufeff⫻a\n")
     assert [(issue.reason, issue.where) for issue in found.issues] == [(Reason.BOM, 1)]
+    assert [str(section.name) for section in found.sections] == ["a"]
+    assert parse_space("\ufeff⫻a\n".encode(), mode="lenient").sections == found.sections
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [("a/b:q::r s", 8), ("a:b::c d", 6), ("a/b:q/r:s/t", 9), ("a/b:q//r", 6), ("a/b:c/d/e", 7), ("a//b:c", 2)],
+)
+def test_the_first_fault_of_a_header_is_told(twin: str, header: str, fault: int) -> None:
+    """A colon is one of the qualifier behind the first; a slash is none there, nor twice."""
+    with pytest.raises(DecodeError) as caught:
+        parse_space(f"⫻{header}\n")
+    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_HEADER, len("⫻".encode()) + fault)
 
 
 @pytest.mark.parametrize(

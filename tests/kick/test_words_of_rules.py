@@ -114,6 +114,7 @@ def policies() -> Said:
 
 CONTENTS = ("", "x", "⫻a/b:c/1\nx\n", "⫻a/b:c/1\n⫻a/b:c/1\n", " ⫻a\n", "⫻a/b:c/1\n⫻a/b:c/9\n⫻a/b:c/3", "⫻a/b\n```\n")
 CONTENTS += ("pre\n⫻a/b:c/1\nx\n⫻a/b:c/3\n⫻a/b:c/3\n", "⫻\n⫻a/b:c\n", "⫻a//b::c\n", "⫻a/b:c/1\n⫻a/b:d/5\n⫻a/b:c/2\n")
+HALF = "⫻a/b:c/1\nhalf a pair \ud800\n"
 FIELDS = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
 
 
@@ -130,6 +131,7 @@ def envelopes() -> Said:
             lambda text=text, mode=mode, strict=strict: kick.check(kick.parse_space(text, mode=mode), strict=strict)
         )
         yield _asked(lambda text=text, mode=mode: lint(kick.parse_space(text, mode=mode)))
+    yield from _told(kick.check(_of("A", "B", "Info", "⫻a/b", content=HALF)))
     for call in (kick.check, lint, kick.Monitor().feed, kick.Monitor, lambda one: [*kick.Monitor().feed_many([one])]):
         yield from (_asked(call, one) for one in (7, "text"))
     yield from (_asked(kick.Monitor, deadlines=one) for one in (7, (1, 2), kick.Deadlines("x")))  # type: ignore[arg-type]

