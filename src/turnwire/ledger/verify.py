@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import LOST_LOG, input_output, ledger_id, lost_its_log, open_to_read
+from turnwire.ledger.connection import LOST_LOG, Way, input_output, ledger_id, lost_its_log, open_to_read
+from turnwire.ledger.pages import Pages
 from turnwire.ledger.rows import Broken, Fault, Hashed
 from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 NO_LEDGER = "no ledger"
 """Where a fault is of a file that never was a ledger, as far as can be seen."""
-
-_CACHE = -4000  # KiB, twice SQLite's: each row is looked up in the index, which may be in any order
 
 
 class Verdict(NamedTuple):
@@ -48,14 +48,16 @@ class _Pass:
         self.rows: Hashed | None = None
         self.proved: list[str] = []
 
-    def run(self, connection: sqlite3.Connection, path: object) -> None:
+    def run(self, connection: sqlite3.Connection, path: object, pages: Pages) -> None:
+        pages.begin()
         self._schema(connection)
+        pages.start()
         identity = ledger_id(connection, path)
         self.rows = rows = Hashed(identity)
         rows.go_on(connection, {head.size for head in self.heads})
         self.proved.append(f"{rows.size} entries are the ones that were appended, in order, by their hash chain")
         self._nodes(connection, rows)
-        self._pages(connection)
+        self._pages(connection, pages.found())
         for head in self.heads:
             self._head(head, identity, rows)
 
@@ -82,15 +84,7 @@ class _Pass:
             raise Broken("tree", f"the node at level {level}, position {position} is missing")
         self.proved.append(f"the Merkle tree over them is whole; its root is {rows.root()}")
 
-    def _pages(self, connection: sqlite3.Connection) -> None:
-        """``quick_check`` and the index read beside it cost as much (.2 and .43 us a row; integrity_check .54 to 1.07),
-        and a record of the index that has a field too many before its row number would go unseen."""
-        (cache,) = connection.execute("PRAGMA cache_size").fetchone()
-        connection.execute(f"PRAGMA cache_size = {_CACHE}")
-        try:
-            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        finally:
-            connection.execute(f"PRAGMA cache_size = {cache}")
+    def _pages(self, connection: sqlite3.Connection, found: str) -> None:
         if found != "ok":
             raise Broken("pages", found)
         (extra,) = connection.execute("SELECT count(*) FROM about WHERE name NOT IN ('format', 'id')").fetchone()
@@ -150,40 +144,47 @@ def verify_file(
     FileNotFoundError, or OSError for a file that cannot be read.
     """
     asked = Trusted(trusted, witnesses, threshold)
-    connection, lock = open_to_read(path, timeout)
+    connection, lock, way = open_to_read(path, timeout)
     try:
         with lock:
-            return verify_connection(connection, path, *heads, trusted=asked)
+            return verify_connection(connection, path, *heads, trusted=asked, way=way)
     finally:
         connection.close()
 
 
-def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
-    """Proves the ledger of an open connection, in one transaction; ``path`` is what errors call it."""
+def verify_connection(
+    connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted, way: Way | None = None
+) -> Verdict:
+    """Proves the ledger of an open connection, in one transaction; ``path`` is what errors call it, ``way`` how it was
+    opened, where it is a file."""
     run = _Pass(heads, trusted)
-    fault: Fault | None = None
+    with closing(Pages(connection, way)) as pages:
+        fault = _fault(run, connection, path, pages)
+    rows = run.rows
+    if rows is None:
+        return Verdict(0, merkle.EMPTY_ROOT.hex(), "", tuple(run.proved), fault)
+    return Verdict(rows.size, rows.root(), rows.chain.hex(), tuple(run.proved), fault)
+
+
+def _fault(run: _Pass, connection: sqlite3.Connection, path: object, pages: Pages) -> Fault | None:
+    """What a run finds. Raises OSError where the file cannot be read."""
     try:
-        connection.execute("BEGIN")
-        run.run(connection, path)
+        run.run(connection, path, pages)
     except Broken as broken:
-        fault = broken.fault
+        return broken.fault
     except sqlite3.DatabaseError as error:
         if (failed := input_output(error, path)) is not None:
             raise failed from error
         code = getattr(error, "sqlite_errorcode", None)  # what the module itself raises has none
         if code == sqlite3.SQLITE_NOTADB and run.rows is None:
-            fault = Fault(NO_LEDGER, None, "it is not an SQLite database")
-        else:
-            fault = Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
+            return Fault(NO_LEDGER, None, "it is not an SQLite database")
+        return Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
     except RuleError as error:
-        fault = Fault("file", None, error.text)
+        return Fault("file", None, error.text)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")  # nothing was written
-    rows = run.rows
-    if rows is None:
-        return Verdict(0, merkle.EMPTY_ROOT.hex(), "", tuple(run.proved), fault)
-    return Verdict(rows.size, rows.root(), rows.chain.hex(), tuple(run.proved), fault)
+    return None
 
 
 def require(verdict: Verdict) -> Verdict:
