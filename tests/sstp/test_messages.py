@@ -206,3 +206,40 @@ def test_whatever_is_accepted_is_written_back(value, ascii_only):
         assert set(found.values()) <= {"info"}
     else:
         assert found.get(refused) == "warning" or refused == (Reason.MISSING_FIELD, "/header/session_id")
+
+
+PLACED = ["", "x", "<", "<x>", "x<", 0, 1, -1, 2, 0.0, 1.0, 1.5, -0.5, 1e300, None, True, False, [], {}]
+PLACED += [["a"], ["a", 1], ["a", None], [[]], ["<x>"], {"a": 1}]
+ARTIFACT = {"type": "fact", "name": "n", "value": "v"}
+PLACED += [[ARTIFACT], [ARTIFACT, 1], [{**ARTIFACT, "more": 1}]]
+PLACED += [[ARTIFACT, {**ARTIFACT, name: value}] for name in ARTIFACT for value in ("", "<x>", "<", 1, None, [])]
+PLACED += [[{key: value for key, value in ARTIFACT.items() if key != name}] for name in ARTIFACT]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_no_value_in_a_field_is_plain_where_anything_is_found(kind):
+    """Both cores say the same of each; what begins like a placeholder is looked at closely."""
+    made = example(kind)
+    both, told = judges(), set()
+    for part, names in (("header", made["header"]), ("payload", made["payload"])):
+        for name in [*names, "directed_to", "protocol", "more"]:
+            for value in [*PLACED, ...]:
+                one = {"header": dict(made["header"]), "payload": dict(made["payload"])}
+                one[part][name] = value
+                if value is ...:
+                    del one[part][name]
+                plain, *others = (judge.is_plain(one) for judge in both)
+                assert others in ([], [plain])
+                assert not plain or not list(findings(one)), (part, name, value)
+                told.add(plain)
+    assert told == {True, False}
+    for one in ({}, {"header": made["header"]}, {"payload": made["payload"]}, {**made, "header": []}):
+        assert {judge.is_plain(one) for judge in both} == {False}
+
+
+def test_values_that_no_json_has_are_named_by_their_type(sstp):
+    made = example(Kind.KNOWLEDGE)
+    made["payload"]["content"] = b"x"
+    found = sstp.check(package.Message.of(made))
+    assert [(one.reason, one.where) for one in found] == [(Reason.WRONG_TYPE, "/payload/content")]
+    assert found[0].text.endswith(", not bytes")
