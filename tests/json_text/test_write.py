@@ -70,6 +70,45 @@ def test_refused_values(core, value, reason, path):
     assert (str(caught.value.reason), caught.value.path, caught.value.wire) == (reason, path, "sap")
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), "JSON has no nan"),
+        (float("-inf"), "JSON has no -inf"),
+        ("\ud800", "a lone surrogate has no UTF-8 form"),
+        ({"\udc00": 1}, "a lone surrogate has no UTF-8 form"),
+        ({1: 2}, "a key is a string, not int"),
+        ({1, 2}, "JSON has no form for set"),
+        ([10**5000], "the integer has more digits than the interpreter writes"),
+        ([[[[]]]], "nested deeper than 3"),
+        ({"a": {"b": {"c": {}}}}, "nested deeper than 3"),
+        (((((),),),), "nested deeper than 3"),
+    ],
+)
+def test_refused_values_are_told_in_words(core, value, text):
+    for held, path in ((value, ""), ({"k": value}, "/k"), ([1, value], "/1")):
+        limits = LIMITS._replace(nesting=3 if path == "" else 4)
+        with pytest.raises(EncodeError) as caught:
+            core("json.write").write(held, "sap", limits)
+        assert caught.value.text == text.replace("3", str(limits.nesting))
+        assert caught.value.path.startswith(path) and caught.value.wire == "sap"
+
+
+def test_a_long_way_to_what_is_too_deep_is_cut_off(core):
+    value: list = []
+    for _ in range(300):
+        value = [value]
+    for names in (("x" * 40,), ("x" * 190, "y" * 20)):
+        held = value
+        for name in names:
+            held = {name: held}
+        with pytest.raises(EncodeError) as caught:
+            core("json.write").write(held)
+        assert len(caught.value.path) == 200 and caught.value.path.startswith("/" + names[-1])
+    with pytest.raises(TypeError, match=r"^a text or its bytes are given, not int$"):
+        core("json.write").text_of(3)
+
+
 def test_circular_and_deep_values(core):
     circle: list = []
     circle.append(circle)

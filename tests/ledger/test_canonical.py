@@ -110,6 +110,43 @@ def test_refusals(twin: Any, value: Any, reason: Reason, path: str) -> None:
 
 
 @pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (math.nan, "nan is not a JSON number"),
+        (-math.inf, "-inf is not a JSON number"),
+        (SAFE + 1, "integers beyond 2**53-1 have no canonical form"),
+        (-SAFE - 1, "integers beyond 2**53-1 have no canonical form"),
+        ("ab\ud800", "character 2 is half of a pair"),
+        ({"a": 1, "\udfff": 1}, "character 0 is half of a pair"),
+        ({"a": 1, 1: 2}, "a key is a string, not int"),
+        ({1, 2}, "set is not a JSON value"),
+        (deep(129), "more than 128 levels"),
+    ],
+)
+def test_refusals_are_told_in_words(twin: Any, value: Any, text: str) -> None:
+    for held in (value, {"a": 1, "k": value}, [1, "b", value], (None, True, 0.5, value)):
+        with pytest.raises(EncodeError) as caught:
+            twin.canonical(held)
+        assert caught.value.text == text
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_integers_to_the_last_that_a_double_holds(twin: Any) -> None:
+    for value in (SAFE, -SAFE, SAFE - 1, 0, -1):
+        assert twin.canonical([value, {"a": value}]) == f'[{value},{{"a":{value}}}]'.encode()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize("point", range(-9, 25))
+@pytest.mark.parametrize("digits", ["1", "12", "123456789", "1234567890123456", "9999999999999999", "5", "25"])
+def test_numbers_are_written_as_ecmascript_has_it(twin: Any, point: int, digits: str) -> None:
+    for sign in ("", "-"):
+        value = float(f"{sign}0.{digits}e{point}")
+        assert twin.canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("twin", TWINS)
 def test_the_deepest_that_is_taken(twin: Any) -> None:
     assert twin.canonical(deep(128)) == json.dumps(deep(128)).encode()
 
