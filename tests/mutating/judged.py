@@ -100,4 +100,16 @@ SAME: dict[tuple[str, str], str] = {
         'return text if isinstance(text, str) else ""',
         'return text if isinstance(text, str) else "XXXX"',
     ): "a message without its main text is refused; only who changes a question after it was fed sees it",
+    (
+        "return type(value) in (int, float) and 0 <= value <= 1",
+        "return type(value) in (int, float) and 0 <= value < 1",
+    ): "what is not fine at once is looked at closely, where 1 is fine",
+    (
+        "value = header.get(field.name)",
+        "value = None",
+    ): "no value is fine at once any more: each is looked at closely, and what is found is the same",
+    (
+        "value = payload.get(field.name)",
+        "value = None",
+    ): "no value is fine at once any more: each is looked at closely, and what is found is the same",
 }
