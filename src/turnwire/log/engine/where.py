@@ -91,7 +91,10 @@ def _numbers_of(name: str, wanted: Any) -> list[Any]:
     """The numbers whose decimal texts are wanted; any other text matches nothing."""
     if isinstance(wanted, tuple):
         raise TypeError(f"where: {name} holds numbers as text and takes no range; use the number's own column")
-    texts = [one if isinstance(one, int) or one is None else _bytes(name, one).decode() for one in _any_of(wanted)]
+    texts = [
+        one if isinstance(one, int) or one is None else _bytes(name, one, f"{_AS_TEXT} or an int").decode()
+        for one in _any_of(wanted)
+    ]
     return [
         one if one is None or isinstance(one, int) else int(one)
         for one in texts
@@ -99,12 +102,16 @@ def _numbers_of(name: str, wanted: Any) -> list[Any]:
     ]
 
 
-def _bytes(name: str, value: Any) -> bytes:
+_AS_TEXT = "text (str or bytes)"
+
+
+def _bytes(name: str, value: Any, takes: str = _AS_TEXT) -> bytes:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise TypeError(f"where: {name} is text (str or bytes), not {type(value).__name__}")
+    given = f"{value!r} ({type(value).__name__})" if isinstance(value, (float, bool)) else type(value).__name__
+    raise TypeError(f"where: the column {name} takes {takes}, not {given}")
 
 
 def _test(name: str, column: Column, wanted: Any) -> Test:
