@@ -160,6 +160,18 @@ def test_a_packed_file_that_is_cut_off(tmp_path: Path) -> None:
     assert b"gzip: cut_off: " in done.out and b"(a byte of the stream as stored)" in done.out
 
 
+READS_ALL_OR_NOTHING = ("conform", "replay", "apply", "session check", "session unpack", "session pack --events")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_code_of_a_packed_file_that_is_cut_off(name: str, tmp_path: Path) -> None:
+    data, _, before, after = COMMANDS[name]
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(data * 100)[:-8])
+    done = turnwire(*before, path, *after)
+    assert done.code == (3 if name in READS_ALL_OR_NOTHING else 1), done.err
+
+
 @pytest.mark.parametrize("name", ["scan", "validate", "lines", "stats", "tokens", "report"])
 def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Path) -> None:
     _, _, before, _ = COMMANDS[name]
