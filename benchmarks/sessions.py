@@ -28,7 +28,7 @@ def floor(events: list[Any], counter: tokens.Tokenizer) -> int:
     leaves: set[Any] = set()
     times = 0
     for item in items(events):
-        for leaf in item.event.leaves if item.event is not None else ():
+        for leaf in item.leaves if not isinstance(item, str) else ():
             if isinstance(leaf, str) and read(leaf) is not None:
                 times += 1
             else:

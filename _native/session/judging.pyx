@@ -3,6 +3,7 @@
 Leaves, paths, conversations and forms of times are numbers here, given out as they come: what is the same is compared as such.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -12,7 +13,7 @@ from collections import Counter
 from itertools import islice
 
 from turnwire._native.session.state import one_more, time_of
-from turnwire._pure.session.judging import must_open
+from turnwire._pure.session.judging import MEMBER as _MEMBER
 
 cdef enum:
     SAME_FLAG = 1
@@ -26,49 +27,11 @@ cdef enum:
     UNKNOWN = -2
 
 cdef double IMPOSSIBLE = 1e9
+cdef double MEMBER = _MEMBER
 cdef tuple NONE_SEEN = ()
 
 
-cdef bint is_number(bytes leaf) noexcept:
-    """Whether all of it are digits."""
-    cdef const unsigned char* place = leaf
-    cdef Py_ssize_t at
-    for at in range(len(leaf)):
-        if place[at] < 48 or place[at] > 57:
-            return False
-    return len(leaf) > 0
-
-
-cdef int number_in(dict known, object key) except -1:
-    """The number of a key, which gets one if it has none."""
-    cdef PyObject* found = PyDict_GetItem(known, key)
-    if found is not NULL:
-        return <object>found
-    known[key] = len(known)
-    return len(known) - 1
-
-
-cdef double weight_of(object leaf) except -1:
-    """About how many tokens a leaf is."""
-    cdef Py_ssize_t size = len(leaf), at, digits = 0
-    cdef Py_UCS4 letter
-    cdef str text
-    if type(leaf) is bytes:
-        return 1 + <double>size / 3
-    text = leaf
-    for at in range(min(size, 64)):
-        letter = text[at]
-        digits += 48 <= letter <= 57
-    return 1 + size / (1.6 if digits > 0.3 * min(size, 64) else 4.5)
-
-
-cdef int digits_of(long long number) noexcept:
-    """How many digits a number has that is not negative."""
-    cdef int found = 1
-    while number >= 10:
-        number //= 10
-        found += 1
-    return found
+include "_native/session/weights.pxi"
 
 
 cdef class Judge:
@@ -271,11 +234,6 @@ cdef class Judge:
             self.numbers[leaf] = int(text)
         return self.numbers[leaf]
 
-    cpdef double weigh(self, object leaf) except -1:
-        """About how many tokens a leaf is."""
-        cdef PyObject* known = PyDict_GetItem(self.known, leaf)
-        return weight_of(leaf) if known is NULL else self.weights[<int><object>known]
-
     cdef inline int leaf_at(self, int number, Py_ssize_t place) noexcept:
         return self.leaves[self.begins[number] + place]
 
@@ -314,6 +272,30 @@ cdef class Judge:
             marks.append(self._mark(place, many, &cost))
             costs.append(cost)
         return costs, marks
+
+    def derived(
+        self, double total, Py_ssize_t one, Py_ssize_t other, list costs not None, list marks not None,
+        list base not None
+    ):
+        """``total`` and what a template costs that is told by another one; see the twin."""
+        cdef Py_ssize_t place, many = len(self.others), width
+        cdef int leaf
+        cdef double cost, rows = 0
+        cdef bint open_
+        if not 0 <= one < many or not 0 <= other < many:
+            raise IndexError("there is no such event")
+        width = self.widths(one)
+        if self.widths(other) != width or len(costs) != width or len(marks) != width or len(base) != width:
+            raise ValueError("the events have one structure")
+        for place in range(width):
+            cost = costs[place]
+            rows += cost if cost > 0 else 0
+        total += rows
+        for place in range(width):
+            leaf, open_, cost = self.leaf_at(<int>one, place), bool(marks[place]), costs[place]
+            if marks[place] != base[place] or (cost > 0 if open_ else leaf != self.leaf_at(<int>other, place)):
+                total += MEMBER + self.weights[leaf]
+        return total
 
     def parted(self, list members not None, Py_ssize_t place, Py_ssize_t most):
         """Events by the value of a leaf, in the order of the first of each; None for more values than ``most``."""

@@ -1,4 +1,4 @@
-# Bodies as pieces, and runs of pieces as texts; see ``pieces`` and ``spelled`` in ``_pure/session/repeats.py``.
+# Bodies as pieces; see ``pieces`` in ``_pure/session/repeats.py``.
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 letter) noexcept
@@ -162,55 +162,3 @@ def pieces(list bodies not None, Py_ssize_t most):
         begin = found.begins[number]
         texts.append(PyUnicode_FromKindAndData(4, found.text + begin, found.ends[number] - begin))
     return texts, flat
-
-
-cdef bint fit(int kind, void* data, Py_ssize_t begin, Py_ssize_t end) noexcept:
-    """Whether a text of two letters or more probably cuts no word or number."""
-    if PyUnicode_READ(kind, data, end - 1) == c" ":
-        while begin < end:
-            if PyUnicode_READ(kind, data, begin) == c"\n":
-                return True
-            begin += 1
-        return False
-    return end - begin >= 8 or not (
-        Py_UNICODE_ISDIGIT(PyUnicode_READ(kind, data, begin)) or Py_UNICODE_ISDIGIT(PyUnicode_READ(kind, data, end - 1))
-    )
-
-
-def spelled(list best not None, list flat not None, list texts not None, list weights not None):
-    """Runs of pieces as texts, and what an alias of each saves; see the twin."""
-    cdef Py_ssize_t size = len(flat), at, begin, end, first, pieces
-    cdef int number, kind
-    cdef void* data
-    cdef Py_ssize_t* places = <Py_ssize_t*>PyMem_Malloc((size + 1) * sizeof(Py_ssize_t))
-    cdef double* tokens = <double*>PyMem_Malloc((size + 1) * sizeof(double))
-    cdef dict found = {}
-    cdef list parts = []
-    cdef str whole, text
-    try:
-        if places is NULL or tokens is NULL:
-            raise MemoryError
-        places[0], tokens[0] = 0, 0
-        for at in range(size):
-            number = flat[at]
-            places[at + 1], tokens[at + 1] = places[at], tokens[at]
-            if number >= 0:
-                text = texts[number]
-                parts.append(text)
-                places[at + 1] += len(text)
-                tokens[at + 1] += weights[number]
-        whole = "".join(parts)
-        kind, data = PyUnicode_KIND(whole), PyUnicode_DATA(whole)
-        for _, first, pieces in best:
-            if first < 0 or pieces < 0 or first + pieces > size:
-                raise ValueError("a run is not of these pieces")
-            begin, end = places[first], places[first + pieces]
-            if end - begin < 2 or not fit(kind, data, begin, end):
-                continue
-            text = PyUnicode_Substring(whole, begin, end)
-            if text not in found:
-                found[text] = tokens[first + pieces] - tokens[first] - 1.0
-        return found
-    finally:
-        PyMem_Free(places)
-        PyMem_Free(tokens)

@@ -20,6 +20,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     BUCKETS = 4096
+    TRIPLES = 16384
     HIDDEN = 0x110000
 
 cdef int most_pieces = _MOST_PIECES
@@ -104,9 +105,14 @@ cdef inline unsigned int bucket(Py_UCS4 one, Py_UCS4 other) noexcept nogil:
     return (<unsigned int>one * 61 + <unsigned int>other) & (BUCKETS - 1)
 
 
+cdef inline unsigned int triple(Py_UCS4 one, Py_UCS4 other, Py_UCS4 third) noexcept nogil:
+    cdef unsigned int mixed = (<unsigned int>one * 61 + <unsigned int>other) * 101 + <unsigned int>third
+    return (mixed ^ (mixed >> 14)) & (TRIPLES - 1)
+
+
 cdef struct Saved:
     double each  # what an alias of a text saves each time
-    Py_ssize_t rare  # where its rarest pair of letters is
+    Py_ssize_t rare  # where its rarest letters are
     int times  # how often it was there after so many replacements
     int changes
     bint exact
@@ -163,14 +169,17 @@ cdef class Index:
     """A text in which others are counted, and replaced by aliases one after the other; see the twin.
 
     now: its letters; an alias stands where what it replaces began, HIDDEN for each other letter of that. after: the
-    places of each pair of letters, those of one hash in a chain; heads: where each chain begins, sizes: their lengths.
-    wanted: the text that is looked for, and room; long: its letters.
+    places of each three letters, those of one hash in a chain; heads: where each chain begins, sizes: their lengths.
+    pair_after, pair_heads: of each two letters, for texts of two; NULL until one is looked for. wanted: the text that is
+    looked for, and room; long: its letters.
     """
 
     cdef str text
     cdef Py_ssize_t size, longer
-    cdef int[BUCKETS] heads, sizes
+    cdef int[TRIPLES] heads, sizes
+    cdef int[BUCKETS] pair_heads
     cdef int* after
+    cdef int* pair_after
     cdef Py_UCS4* now
     cdef Py_UCS4* wanted
     cdef Py_ssize_t room, long
@@ -192,30 +201,55 @@ cdef class Index:
         memset(self.sizes, 0, sizeof(self.sizes))
         for at in range(self.size):
             self.now[at] = PyUnicode_READ(kind, data, at)
-        for at in range(self.size - 2, -1, -1):
-            own = bucket(self.now[at], self.now[at + 1])
+        for at in range(self.size - 3, -1, -1):
+            own = triple(self.now[at], self.now[at + 1], self.now[at + 2])
             self.after[at] = self.heads[own]
             self.heads[own] = <int>at
             self.sizes[own] += 1
 
     def __dealloc__(self):
         PyMem_Free(self.after)
+        PyMem_Free(self.pair_after)
         PyMem_Free(self.now)
         PyMem_Free(self.wanted)
 
+    cdef int look_at_pairs(self) except -1:
+        """Makes the chains of pairs. Those of letters that are replaced by now do no harm: ``following`` compares."""
+        cdef Py_ssize_t at
+        cdef unsigned int own
+        cdef int kind = PyUnicode_KIND(self.text)
+        cdef void* data = PyUnicode_DATA(self.text)
+        self.pair_after = <int*>PyMem_Malloc((self.size + 1) * sizeof(int))
+        if self.pair_after is NULL:
+            raise MemoryError
+        memset(self.pair_heads, 255, sizeof(self.pair_heads))
+        for at in range(self.size - 2, -1, -1):
+            own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
+            self.pair_after[at] = self.pair_heads[own]
+            self.pair_heads[own] = <int>at
+        return 0
+
     cdef Py_ssize_t rarest(self, str part) except -1:
-        """Where in a text of two letters or more the pair of letters is that is rarest here."""
+        """Where in a text of two letters or more the three letters are (the two, where it has no more) that are rarest
+        here."""
         cdef Py_ssize_t at, rare = 0
         cdef unsigned int own, least = 0
         cdef int kind = PyUnicode_KIND(part)
         cdef void* data = PyUnicode_DATA(part)
         if PyUnicode_GET_LENGTH(part) < 2:
             raise ValueError("a text of two letters or more is looked for")
-        for at in range(PyUnicode_GET_LENGTH(part) - 1):
-            own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
+        if PyUnicode_GET_LENGTH(part) == 2 and self.pair_after is NULL:
+            self.look_at_pairs()
+        for at in range(PyUnicode_GET_LENGTH(part) - 2):
+            own = self.hashed(kind, data, at)
             if at == 0 or self.sizes[own] < self.sizes[least]:
                 rare, least = at, own
         return rare
+
+    cdef inline unsigned int hashed(self, int kind, void* data, Py_ssize_t at) noexcept:
+        return triple(
+            PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1), PyUnicode_READ(kind, data, at + 2)
+        )
 
     cdef int want(self, str part) except -1:
         """Makes a text the one that ``following`` looks for."""
@@ -234,17 +268,18 @@ cdef class Index:
         return 0
 
     cdef Py_ssize_t following(self, Py_ssize_t rare, int* chain, Py_ssize_t free) noexcept:
-        """Where the wanted text comes next, from ``free`` on; -1 where it does not. rare: where in it the pair is of
-        which the chain has the places that are left."""
+        """Where the wanted text comes next, from ``free`` on; -1 where it does not. rare: where in it the letters
+        are of which the chain has the places that are left."""
         cdef Py_ssize_t place, last = self.size - self.long
         cdef const Py_UCS4* wanted = self.wanted
         cdef const Py_UCS4* now = self.now
+        cdef const int* after = self.after if self.long > 2 else self.pair_after
         cdef Py_UCS4 first = wanted[0]
         cdef size_t rest = (self.long - 1) * sizeof(Py_UCS4)
         cdef int at = chain[0]
         while at >= 0:
             place = at - rare
-            at = self.after[at]
+            at = after[at]
             if free <= place <= last and now[place] == first and not memcmp(now + place + 1, wanted + 1, rest):
                 chain[0] = at
                 return place
@@ -252,17 +287,19 @@ cdef class Index:
         return -1
 
     cdef int chain_of(self, str part, Py_ssize_t rare) noexcept:
-        """The first place of a pair of letters of a text."""
+        """The first place of the rarest letters of a text."""
         cdef int kind = PyUnicode_KIND(part)
         cdef void* data = PyUnicode_DATA(part)
-        return self.heads[bucket(PyUnicode_READ(kind, data, rare), PyUnicode_READ(kind, data, rare + 1))]
+        if PyUnicode_GET_LENGTH(part) > 2:
+            return self.heads[self.hashed(kind, data, rare)]
+        return self.pair_heads[bucket(PyUnicode_READ(kind, data, rare), PyUnicode_READ(kind, data, rare + 1))]
 
     def count(self, str part not None):
         """How often a text of two letters or more occurs in what is not replaced."""
         return self.counted(part, self.rarest(part))
 
     cdef int counted(self, str part, Py_ssize_t rare) except -1:
-        """How often a text occurs of which the rarest pair is known."""
+        """How often a text occurs of which the rarest letters are known."""
         cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), place
         cdef int found = 0, chain = self.chain_of(part, rare)
         self.want(part)
@@ -411,6 +448,26 @@ cdef class Index:
             return PyUnicode_FromKindAndData(4, shown, end)
         finally:
             PyMem_Free(shown)
+
+
+def holds(str text not None, str first not None, str last not None):
+    """Whether a letter of an alphabet is in a text; see the twin."""
+    cdef Py_ssize_t at = 0, step, size = PyUnicode_GET_LENGTH(text)
+    cdef int kind = PyUnicode_KIND(text)
+    cdef void* data = PyUnicode_DATA(text)
+    cdef unsigned int low = ord(first), high = ord(last), letter
+    cdef bint found = False
+    if kind == 1 and low > 255:
+        return False
+    while at + 64 <= size and not found:
+        for step in range(64):
+            letter = <unsigned int>PyUnicode_READ(kind, data, at + step)
+            found |= letter - low <= high - low
+        at += 64
+    while at < size and not found:
+        found = <unsigned int>PyUnicode_READ(kind, data, at) - low <= high - low
+        at += 1
+    return found
 
 
 def neighbours(str text not None, str first not None, str last not None):

@@ -109,18 +109,24 @@ cdef class _Runs:
         self.held[self.size].pieces = pieces
         self.size += 1
 
-    cdef list best(self, Py_ssize_t most):
-        """The greatest, as tuples."""
-        cdef Py_ssize_t at
+    cdef Py_ssize_t sort(self, Py_ssize_t most) noexcept:
+        """The greatest come first. How many of them are asked for."""
         if self.size:
             qsort(self.held, self.size, sizeof(Run), descending)
-        return [
-            (self.held[at].gain, self.held[at].first, self.held[at].pieces) for at in range(max(0, min(most, self.size)))
-        ]
+        return max(0, min(most, self.size))
 
 
-def runs(list flat not None, weights, Py_ssize_t most):
+def runs(list flat not None, list weights not None, Py_ssize_t most):
     """Runs of pieces that come more than once; see the twin."""
+    cdef Py_ssize_t at
+    cdef _Runs found = runs_of(flat, weights)
+    return [
+        (found.held[at].gain, found.held[at].first, found.held[at].pieces) for at in range(found.sort(most))
+    ]
+
+
+cdef _Runs runs_of(list flat, list weights):
+    """Runs of pieces that come more than once, in no order."""
     cdef Py_ssize_t size = len(flat), many = len(weights), at, group
     cdef _Runs found = _Runs()
     cdef _Level level = _Level(size + 1), longer = _Level(size + 1)
@@ -170,9 +176,62 @@ def runs(list flat not None, weights, Py_ssize_t most):
                 level.places[first],
                 pieces,
             )
-        return found.best(most)
+        return found
     finally:
         PyMem_Free(numbers)
         PyMem_Free(costs)
         PyMem_Free(times)
         PyMem_Free(spots)
+
+
+cdef bint fit(int kind, void* data, Py_ssize_t begin, Py_ssize_t end) noexcept:
+    """Whether a text of two letters or more probably cuts no word or number."""
+    if PyUnicode_READ(kind, data, end - 1) == c" ":
+        while begin < end:
+            if PyUnicode_READ(kind, data, begin) == c"\n":
+                return True
+            begin += 1
+        return False
+    return end - begin >= 8 or not (
+        Py_UNICODE_ISDIGIT(PyUnicode_READ(kind, data, begin)) or Py_UNICODE_ISDIGIT(PyUnicode_READ(kind, data, end - 1))
+    )
+
+
+def spelled(list flat not None, list texts not None, list weights not None, Py_ssize_t most):
+    """Runs of pieces that come more than once as texts, and what an alias of each saves; see the twin."""
+    cdef Py_ssize_t size = len(flat), at, begin, end, first, pieces, many
+    cdef _Runs best = runs_of(flat, weights)
+    cdef int number, kind
+    cdef void* data
+    cdef Py_ssize_t* places = <Py_ssize_t*>PyMem_Malloc((size + 1) * sizeof(Py_ssize_t))
+    cdef double* tokens = <double*>PyMem_Malloc((size + 1) * sizeof(double))
+    cdef dict found = {}
+    cdef list parts = []
+    cdef str whole, text
+    try:
+        if places is NULL or tokens is NULL:
+            raise MemoryError
+        places[0], tokens[0] = 0, 0
+        for at in range(size):
+            number = flat[at]
+            places[at + 1], tokens[at + 1] = places[at], tokens[at]
+            if number >= 0:
+                text = texts[number]
+                parts.append(text)
+                places[at + 1] += len(text)
+                tokens[at + 1] += weights[number]
+        whole = "".join(parts)
+        kind, data = PyUnicode_KIND(whole), PyUnicode_DATA(whole)
+        many = best.sort(most)
+        for at in range(many):
+            first, pieces = best.held[at].first, best.held[at].pieces
+            begin, end = places[first], places[first + pieces]
+            if end - begin < 2 or not fit(kind, data, begin, end):
+                continue
+            text = PyUnicode_Substring(whole, begin, end)
+            if text not in found:
+                found[text] = tokens[first + pieces] - tokens[first] - 1.0
+        return found
+    finally:
+        PyMem_Free(places)
+        PyMem_Free(tokens)

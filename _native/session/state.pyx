@@ -230,6 +230,17 @@ cdef bint is_plain(object text) noexcept:
     return True
 
 
+cdef bint is_json_field(object text) noexcept:
+    """Whether JSON text, not a number, stands as it is in a field."""
+    cdef Py_ssize_t at
+    cdef Py_UCS4 letter
+    for at in range(PyUnicode_GET_LENGTH(text)):
+        letter = PyUnicode_READ_CHAR(text, at)
+        if letter < 32 or letter == 124 or (letter >= 127 and (letter < 160 or letter == 0x2028 or letter == 0x2029)):
+            return False
+    return True
+
+
 cdef object told(object leaf, bint text, bint later):
     cdef Py_ssize_t at
     cdef const char* letters
@@ -244,7 +255,8 @@ cdef object told(object leaf, bint text, bint later):
         letters = PyBytes_AS_STRING(leaf)
         for at in range(PyBytes_GET_SIZE(leaf)):
             if letters[at] < 32 or letters[at] >= 127 or letters[at] == 124:
-                return pure_field(leaf, text)
+                found = (<bytes>leaf).decode()
+                return found if is_json_field(found) else pure_field(leaf, text)
         found = PyUnicode_DecodeASCII(letters, PyBytes_GET_SIZE(leaf), NULL)
         return "=" + found if later and is_number(found, False) else found
     return pure_field(leaf, text)
@@ -280,7 +292,7 @@ def written(State state not None, template, list leaves not None, bint before):
             state.enter(leaf)
         state.put(own.path, leaf, own.sign == 126)
     state.close(identity, leaves)
-    return fields[: last + 1]
+    return "|".join(fields[: last + 1])
 
 
 cdef object gone(State state, Expected own, object text):

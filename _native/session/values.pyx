@@ -3,8 +3,9 @@
 from json.encoder import encode_basestring_ascii
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_Substring
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 from _native.session.leaves cimport PyUnicode_1BYTE_DATA, PyUnicode_IS_ASCII, is_digit
 
@@ -27,6 +28,10 @@ cdef enum:
     MOST_DIGITS = 18
 
 cdef extern from "Python.h":
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t at) noexcept
+    long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
     double PyOS_string_to_double(const char* text, char** end, void* overflow) except? -1.0
 
 
@@ -133,7 +138,7 @@ cdef int an_object(object value, list structure, list leaves) except -1:
             leaves.append(each)
         elif type(each) is int:
             structure.append(LEAF)
-            leaves.append(b"%d" % each)
+            leaves.append(whole_number(each))
         elif isinstance(each, dict):
             if each:
                 an_object(each, structure, leaves)
@@ -144,9 +149,47 @@ cdef int an_object(object value, list structure, list leaves) except -1:
             an_array(each, structure, leaves)
         else:
             structure.append(LEAF)
-            leaves.append(str.__str__(each) if isinstance(each, str) else scalar(each))
+            leaves.append(str.__str__(each) if isinstance(each, str) else scalar_of(each))
     structure.append(CLOSE)
     return 0
+
+
+cdef bytes whole_number(object value):
+    """A whole number as JSON text."""
+    cdef char[24] letters
+    cdef int overflow = 0, at = 24
+    cdef long long number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    cdef unsigned long long left = <unsigned long long>number
+    if overflow:
+        return b"%d" % value
+    if number < 0:
+        left = 0 - left
+    while True:
+        at -= 1
+        letters[at] = 48 + <char>(left % 10)
+        left //= 10
+        if not left:
+            break
+    if number < 0:
+        at -= 1
+        letters[at] = 45
+    return PyBytes_FromStringAndSize(letters + at, 24 - at)
+
+
+cdef bytes scalar_of(object value):
+    """A number, true, false or null as JSON text."""
+    if value is None:
+        return b"null"
+    if value is True:
+        return b"true"
+    if value is False:
+        return b"false"
+    if type(value) is int:
+        return whole_number(value)
+    return (<str>repr(value)).encode() if type(value) is float else scalar(value)
+
+
+include "_native/session/minified.pxi"
 
 
 cdef int an_array(object value, list structure, list leaves) except -1:
@@ -154,7 +197,7 @@ cdef int an_array(object value, list structure, list leaves) except -1:
     alike = columns_of(value) if len(value) > 1 else None
     if alike is not None:
         structure.append(alike)
-        leaves.append(as_json([list(each.values()) for each in value]).encode())
+        leaves.append(json_of([list(each.values()) for each in value]))
         return 0
     if value and len(value) <= MOST_OBJECTS:
         for each in value:
@@ -167,7 +210,7 @@ cdef int an_array(object value, list structure, list leaves) except -1:
             structure.append(END)
             return 0
     structure.append(LEAF)
-    leaves.append(as_json(value).encode())
+    leaves.append(json_of(value))
     return 0
 
 
@@ -184,7 +227,7 @@ cdef str as_json(object value):
     if isinstance(value, (list, tuple)):
         parts = [as_json(each) for each in value]
         return "[" + ",".join(parts) + "]"
-    return scalar(value).decode()
+    return scalar_of(value).decode()
 
 
 def minified(value):

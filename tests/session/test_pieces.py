@@ -39,8 +39,7 @@ def test_pieces_of_bodies(bodies: list[str], most: int) -> None:
     assert looked == len(bodies) or len(flat) > most
     assert len(set(texts)) == len(texts) and "" not in texts
     weights = [len(text) % 3 + 1 for text in texts]
-    best = both("repeats")[0].runs(flat, weights, 50)
-    spelled = [core.spelled(best, flat, texts, weights) for core in both("repeats")]
+    spelled = [core.spelled(flat, texts, weights, 50) for core in both("repeats")]
     assert spelled[0] == spelled[1] and list(spelled[0]) == list(spelled[1])
     assert all(any(text in body for body in bodies) for text in spelled[0])
 
@@ -51,10 +50,3 @@ def test_many_pieces() -> None:
     for bodies in (["-".join(words)], words, [*words, *words]):
         found = [core.pieces(bodies, 10_000) for core in both("repeats")]
         assert found[0] == found[1] and found[0][0] == [*words[:1], *(["-"] * (len(bodies) == 1)), *words[1:]]
-
-
-@pytest.mark.parametrize("run", [(1.0, 0, 4), (1.0, 3, 1), (1.0, -1, 1), (1.0, 0, -1), (1.0, 1 << 40, 1)])
-def test_a_run_of_other_pieces_is_refused(run: tuple[float, int, int]) -> None:
-    for core in both("repeats"):
-        with pytest.raises(ValueError, match="of these pieces"):
-            core.spelled([run], [0, 1, -1], ["ab", "cd"], [1, 1])

@@ -98,4 +98,4 @@ class Composer:
     def row(self, name: str, leaves: list[Leaf]) -> str:
         """An event by a template that was defined."""
         fields = written(self.state, self.templates[name], leaves, self.before)
-        return f"{name} {'|'.join(fields)}" if fields else name
+        return f"{name} {fields}" if fields else name

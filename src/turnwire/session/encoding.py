@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import ne
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire._pure.session.fields import folded, one_line
 from turnwire._pure.session.values import Leaf, quoted
 from turnwire.errors import EncodeError, expect_number
+from turnwire.json import text as json_text
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.howto import header, howto, settings
@@ -33,6 +35,8 @@ TRIED = 50
 MOST_KEYS = 3
 SEAM = 16
 """Tokens that a text may have more than one that goes on, at each end."""
+MOST_PARTS, LITTLE = 6, 256
+"""Parts of JSON lines that are counted one after the other; letters that each is longer than it seems to need."""
 WORTH = 0.97
 """What conversations that are told apart must save."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
@@ -55,11 +59,8 @@ class Options(NamedTuple):
         return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
 
 
-class Item(NamedTuple):
-    """An event as it came in: its minified JSON (or its text), and what a template needs, None for text."""
-
-    line: str
-    event: Event | None
+Item = Event | str
+"""An event as it came in: a text is one that is not a JSON object, or an empty one."""
 
 
 def items(events: Iterable[Any]) -> list[Item]:
@@ -77,14 +78,18 @@ def items(events: Iterable[Any]) -> list[Item]:
 
 def item_of(given: Any, shapes: dict[tuple[Any, ...], Shape]) -> Item:
     """One event, looked at; ``shapes`` are those that are known."""
-    value, line = event_of(given)
+    value: dict[str, Any] | None = given
+    if type(given) is dict:
+        line = json_text.write(given)
+    else:
+        value, line = event_of(given)
     if not value:
-        return Item(line, None)
+        return line
     structure, leaves = flatten(value)
     shape = shapes.get(structure)
     if shape is None:
         shape = shapes[structure] = shape_of(structure)
-    return Item(line, Event(structure, shape, leaves))
+    return Event(line, shape, leaves)
 
 
 def plain_lines(given: Sequence[Item]) -> str:
@@ -94,7 +99,14 @@ def plain_lines(given: Sequence[Item]) -> str:
 
 def plain_line(item: Item) -> str:
     """An event as a JSON line."""
-    return item.line if item.event is not None or item.line == "{}" else quoted(item.line)
+    if isinstance(item, str):
+        return item if item == "{}" else quoted(item)
+    return item.line
+
+
+def text_record(item: str) -> str:
+    """A text, or an empty object, as the body of a record."""
+    return item if item == "{}" else "!" + one_line(quoted(item))
 
 
 class Draft(NamedTuple):
@@ -116,7 +128,7 @@ def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> 
     plan: Plan | None = None
     for start in range(0, len(given), options.every):
         block = given[start : start + options.every]
-        events = [item.event for item in block if item.event is not None]
+        events = [item for item in block if isinstance(item, Event)]
         again = None if plan is None else plan.again(events)
         plan = Planner(events, keys, options.expectations()).plan() if again is None else again
         composer = Composer(keys, before=options.before, derive=not options.aliases)
@@ -171,18 +183,18 @@ def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
     kinds = iter(plan.kinds)
     records: list[str] = []
     for item in block:
-        if item.event is None:
-            records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
+        if isinstance(item, str):
+            records.append(text_record(item))
             continue
         kind = next(kinds)
-        leaves = item.event.leaves
+        leaves = item.leaves
         if kind in called:
             records.append(composer.row(called[kind], leaves))
             continue
         name = ""
         if times[kind] > 1:
             name = called[kind] = next(free)
-        records.append(composer.define(name, item.event.shape, plan.marks[kind], leaves, item.line))
+        records.append(composer.define(name, item.shape, plan.marks[kind], leaves, item.line))
     return records
 
 
@@ -219,16 +231,17 @@ def encode(
 
 def _fewer(text: str, plain: str, meter: Meter) -> bool:
     """Whether a text has fewer tokens than JSON lines, of which no more than it takes is counted."""
-    size, step = meter.count(text), len(text) // 4 + 1
+    size, least = meter.count(text), len(text) * 3 // 4
     begin = counted = 0
-    for parts, least in enumerate(range(5 * step, 9 * step, step), 1):
+    for parts in range(1, MOST_PARTS + 1):
         end = plain.find("\n", least) + 1
         if not end:
             break
         counted += meter.count(plain[begin:end])
-        if counted > size + parts * SEAM:
+        more = size + (parts + 1) * SEAM - counted
+        if more < SEAM:
             return True
-        begin = end
+        begin, least = end, end + more * end // max(counted, 1) + LITTLE
     return size < meter.count(plain)
 
 
@@ -255,7 +268,7 @@ def _keys(given: Sequence[Item], options: Options, meter: Meter) -> tuple[tuple[
     """The paths that tell conversations apart, tried on the first events: each that saves tokens. And the session by
     them where those are all events, else None."""
     sample = given[:TRIED]
-    paths = candidates([item.event for item in sample if item.event is not None])
+    paths = candidates([item for item in sample if isinstance(item, Event)])
     best: tuple[str, ...] = ()
     if not paths:
         return best, None
@@ -278,24 +291,16 @@ def _size(draft: Draft, keys: tuple[str, ...], meter: Meter) -> int:
 
 def candidates(events: Sequence[Event]) -> list[str]:
     """Paths that may name conversations: their values come back, but not all at once."""
-    values: dict[str, dict[Leaf, int]] = {}
-    turns: Counter[str] = Counter()
-    last: dict[str, Leaf] = {}
+    values: dict[str, list[Leaf]] = {}
     for event in events:
         for path, leaf in zip(event.shape.paths, event.leaves, strict=True):
-            counts = values.setdefault(path, {})
-            counts[leaf] = counts.get(leaf, 0) + 1
-            turns[path] += last.get(path) != leaf
-            last[path] = leaf
+            values.setdefault(path, []).append(leaf)
     found = []
-    for path, counts in values.items():
-        times = sum(counts.values())
-        if (
-            len(counts) > 1
-            and 2 * len(counts) <= times
-            and times >= 6
-            and turns[path] > len(counts)
-            and _writable(path)
-        ):
+    for path, leaves in values.items():
+        times = len(leaves)
+        if times < 6 or not 1 < (many := len(set(leaves))) <= times // 2:
+            continue
+        turns = 1 + sum(map(ne, leaves, leaves[1:]))
+        if turns > many and _writable(path):
             found.append((not _NAMED(path), -times, path))
     return [path for _, _, path in sorted(found)[:MOST_KEYS]]

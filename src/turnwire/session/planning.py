@@ -5,9 +5,10 @@ A guess at cost decides (about a token a word, or three digits); what a plan is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
 from turnwire._pure.session.judging import must_open
@@ -23,8 +24,6 @@ from turnwire._pure.session.values import Leaf
 
 MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""
-MEMBER = 4.0
-"""What a member costs in a definition, beside its value."""
 TEMPLATE = 12.0
 """What a definition costs beside its members."""
 BAR = 0.5
@@ -38,9 +37,9 @@ MOST_MISSED = 20
 
 
 class Event(NamedTuple):
-    """An event in a block: its structure, its shape, its leaves."""
+    """An event in a block: its minified JSON; its shape, one object for all events of one structure; its leaves."""
 
-    structure: tuple[object, ...]
+    line: str
     shape: Shape
     leaves: list[Leaf]
 
@@ -55,12 +54,13 @@ class Cluster(NamedTuple):
 class Plan(NamedTuple):
     """Which template each event of a block goes by, and the marks of each template.
 
-    known: structure -> (places and values that events of a template must have, the template's number).
+    known: shape -> (what takes the leaves that never change from an event of a template, these, the template's
+    number).
     """
 
     kinds: list[int]
     marks: list[list[str]]
-    known: dict[tuple[object, ...], list[tuple[list[tuple[int, Leaf]], int]]]
+    known: dict[Shape, list[tuple[Callable[[list[Leaf]], Any], Any, int]]]
 
     def again(self, events: Sequence[Event]) -> Plan | None:
         """The same templates for other events, or None where too few of them fit."""
@@ -68,11 +68,8 @@ class Plan(NamedTuple):
         marks = list(self.marks)
         for event in events:
             leaves = event.leaves
-            for fixed, at in self.known.get(event.structure, ()):
-                for place, leaf in fixed:
-                    if leaves[place] != leaf:
-                        break
-                else:
+            for fixed_of, fixed, at in self.known.get(event.shape, ()):
+                if fixed_of(leaves) == fixed:
                     kinds.append(at)
                     break
             else:
@@ -108,22 +105,23 @@ class Planner:
             for number in cluster.members:
                 kinds[number] = at
             if len(cluster.members) > 1:
-                fixed = [(place, first.leaves[place]) for place, mark in enumerate(cluster.marks) if not mark]
-                plan.known.setdefault(first.structure, []).append((fixed, at))
+                fixed = [place for place, mark in enumerate(cluster.marks) if not mark]
+                fixed_of = itemgetter(*fixed) if fixed else _nothing
+                plan.known.setdefault(first.shape, []).append((fixed_of, fixed_of(first.leaves), at))
         return plan
 
     def clusters(self) -> list[Cluster]:
         """The clusters in the order of their first events."""
-        groups: dict[tuple[object, ...], list[int]] = {}
+        groups: dict[Shape, list[int]] = {}
         for number, event in enumerate(self.events):
-            groups.setdefault(event.structure, []).append(number)
+            groups.setdefault(event.shape, []).append(number)
         found = [cluster for members in groups.values() for cluster in self._split(members, MOST_SPLITS)]
         return sorted(found, key=lambda cluster: cluster.members[0])
 
     def cluster_of(self, number: int) -> Cluster:
         """The cluster of one event: that of ``clusters``, without the others."""
-        structure = self.events[number].structure
-        members, depth = [at for at, event in enumerate(self.events) if event.structure == structure], MOST_SPLITS
+        shape = self.events[number].shape
+        members, depth = [at for at, event in enumerate(self.events) if event.shape is shape], MOST_SPLITS
         while True:
             marks, parts = self._best(members, depth)
             if parts is None:
@@ -162,7 +160,6 @@ class Planner:
         is not less."""
         total = 0.0
         base: list[str] = []
-        first = self.events[parts[0][0]].leaves
         for number, part in enumerate(parts):
             costs, marks = self._judged(part)
             if not number:
@@ -172,11 +169,7 @@ class Planner:
             if total >= most:
                 break
             total += TEMPLATE + _bars(marks, part)
-            total += sum([max(cost, 0.0) for cost in costs])  # what is expected of the first is told once
-            leaves = self.events[part[0]].leaves
-            for place, mark in enumerate(marks):
-                if mark != base[place] or (leaves[place] != first[place] if not mark else costs[place] > 0):
-                    total += MEMBER + self._judge.weigh(leaves[place])
+            total = self._judge.derived(total, part[0], parts[0][0], costs, marks, base)
         return total
 
     def _judged(self, members: list[int]) -> tuple[list[float], list[str]]:
@@ -186,6 +179,10 @@ class Planner:
         if known is None:
             known = self._known[key] = self._judge.judged(members)
         return known
+
+
+def _nothing(leaves: list[Leaf]) -> None:
+    """The leaves that never change, of a template that has none of them."""
 
 
 def _bars(marks: list[str], members: list[int]) -> float:

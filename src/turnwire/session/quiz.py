@@ -63,7 +63,7 @@ def questions(events: Sequence[Any], count: int = 200, seed: int = 1) -> list[Qu
     """
     expect_number(count, "count", 1)
     rnd = random.Random(seed)
-    rows = [_row(item.event) for item in items(events)]
+    rows = [_row(item) for item in items(events)]
     pools: dict[str, list[Question]] = {kind: [] for kind in KINDS}
     for question in (*_single(rows), *_about_all(rows), *_answers(rows)):
         pools[question.kind].append(question)
@@ -75,10 +75,10 @@ def questions(events: Sequence[Any], count: int = 200, seed: int = 1) -> list[Qu
     return chosen
 
 
-def _row(event: Event | None) -> dict[str, str]:
+def _row(event: Event | str) -> dict[str, str]:
     """The members of an event that can be asked for: path -> value as text."""
     found = {}
-    for path, leaf in zip(event.shape.paths, event.leaves, strict=True) if event is not None else ():
+    for path, leaf in zip(event.shape.paths, event.leaves, strict=True) if isinstance(event, Event) else ():
         text = leaf if isinstance(leaf, str) else leaf.decode()
         plain = isinstance(leaf, str) or text[0] not in "[{"
         if plain and _PATH(path) and text == text.strip() and 0 < len(text) <= LONGEST and text.isprintable():

@@ -6,22 +6,20 @@ they are parts of. The characters are of an alphabet that occurs nowhere else in
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, Alphabet, pattern
+from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, Alphabet
 from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.repeats import Expander, Index, neighbours, pieces, runs, spelled, unhyphened
+    from turnwire._pure.session.repeats import Expander, Index, holds, neighbours, pieces, spelled, unhyphened
 else:
     _core = _backend.load("session.repeats")
-    Expander, Index = _core.Expander, _core.Index
-    neighbours, pieces, runs = _core.neighbours, _core.pieces, _core.runs
-    spelled, unhyphened = _core.spelled, _core.unhyphened
+    Expander, Index, holds = _core.Expander, _core.Index, _core.holds
+    neighbours, pieces, spelled, unhyphened = _core.neighbours, _core.pieces, _core.spelled, _core.unhyphened
 
 __all__ = ["ALPHABETS", "LONGEST", "Alphabet", "Expander", "Shortener", "bare"]
 
@@ -62,7 +60,7 @@ class Shortener:
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
         """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
         joined = "\0".join(bodies)
-        alphabet = next((each for each in ALPHABETS if _free(joined, each)), None)
+        alphabet = next((each for each in ALPHABETS if not holds(joined, each.first, each.last)), None)
         longest = max(map(len, bodies), default=0)
         if alphabet is None or joined.count("\0") >= len(bodies) or longest > LONGEST // 2:
             return "", bodies
@@ -97,25 +95,13 @@ class Shortener:
 
     def _saving(self, around: list[tuple[str, str]], text: str, alias: str) -> float:
         """The tokens that an alias saves each time, beside what is around it where it comes first."""
-        each = Counter(around)
-        texts = [before + middle + after for middle in (text, alias) for before, after in each]
+        texts = [before + middle + after for middle in (text, alias) for before, after in around]
         sizes = self._meter.count_many(texts)
-        saved = zip(each.values(), sizes[: len(each)], sizes[len(each) :], strict=True)
-        return sum([times * (long - short) for times, long, short in saved]) / len(around)
-
-
-def _free(text: str, alphabet: Alphabet) -> bool:
-    """Whether no letter of an alphabet is in a text."""
-    try:
-        text.encode("latin-1")  # sooner done than a search; no alphabet has a letter of these
-    except UnicodeEncodeError:
-        return not pattern(alphabet.first, alphabet.last).search(text)
-    return True
+        return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
 
 
 def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
     """Texts that come more than once in the first bodies, those that may save most tokens, and about how many an alias
     saves each time: the tokens of their pieces but one."""
     texts, flat = pieces(list(bodies), MOST_LOOKED)
-    weights = meter.count_many(texts)
-    return spelled(runs(flat, weights, MOST_CANDIDATES), flat, texts, weights)
+    return spelled(flat, texts, meter.count_many(texts), MOST_CANDIDATES)

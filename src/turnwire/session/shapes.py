@@ -43,7 +43,8 @@ class Shape:
         leaf. columns: of each leaf that is a table. width: how many leaves there are. strings: whether JSON in strings
         was opened. plain: whether its keys and its depth are far from the limits of strict JSON. node: the tree as
         ``built`` takes it. forms: what
-        templates of this shape with the same marks have in common, by these and the paths of conversations.
+        templates of this shape with the same marks have in common, by these and the paths of conversations; drafts: by
+        the marks alone.
     """
 
     def __init__(self, root: Members) -> None:
@@ -53,6 +54,7 @@ class Shape:
         self.strings = False
         self.plain = True
         self.forms: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
+        self.drafts: dict[tuple[str, ...], Any] = {}
         self._pieces: list[Any] = []
         self.node = self._members(root, "", 0)
         self.width = len(self.paths)

@@ -96,5 +96,8 @@ class Template:
     def draft(self) -> Any:
         """The definition as later ones may change it."""
         if self._common.draft is None:
-            self._common.draft = drafted(self.shape.root, self.marks, int)
+            marks = tuple(self.marks)
+            if marks not in self.shape.drafts:
+                self.shape.drafts[marks] = drafted(self.shape.root, self.marks, int)
+            self._common.draft = self.shape.drafts[marks]
         return self._common.draft

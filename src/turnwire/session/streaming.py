@@ -7,13 +7,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.session.fields import folded, one_line
+from turnwire._pure.session.fields import folded
 from turnwire._pure.session.rows import record_end
-from turnwire._pure.session.values import quoted
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
-from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line
+from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line, text_record
 from turnwire.session.howto import HEADER, header, howto
 from turnwire.session.interpreting import value_of
 from turnwire.session.metering import meter_of
@@ -42,26 +41,25 @@ class _Form:
 
     def anchor(self) -> None:
         self.composer = Composer(self.keys, before=self.before)
-        self.known: dict[tuple[Any, ...], list[str]] = {}
+        self.known: dict[Shape, list[str]] = {}
         self.window: deque[Event] = deque(maxlen=WINDOW)
         self.free = names()
         self.planned = self.events = 0
 
-    def body(self, item: Item) -> str:
-        event = item.event
-        if event is None:
-            return item.line if item.line == "{}" else "!" + one_line(quoted(item.line))
+    def body(self, event: Item) -> str:
+        if isinstance(event, str):
+            return text_record(event)
         self.events += 1
         self.window.append(event)
-        called = self.known.get(event.structure)
+        called = self.known.get(event.shape)
         if called is None:
-            self.known[event.structure] = []
-            return self.composer.bare(item.line, event.shape, event.leaves)
+            self.known[event.shape] = []
+            return self.composer.bare(event.line, event.shape, event.leaves)
         fitting = [name for name in called if self._fits(name, event)]
         if fitting:
             name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
             return self.composer.row(name, event.leaves)
-        return self._defined(called, item, event)
+        return self._defined(called, event)
 
     def _fits(self, name: str, event: Event) -> bool:
         template = self.composer.templates[name]
@@ -81,10 +79,10 @@ class _Form:
                 missed += len(event.leaves[place]) + 1
         return missed
 
-    def _defined(self, called: list[str], item: Item, event: Event) -> str:
+    def _defined(self, called: list[str], event: Event) -> str:
         if self.planned * 4 > self.events + 16 or len(called) >= MOST_TEMPLATES:
             called.clear()  # hardly anything comes back here: templates would not pay
-            return self.composer.bare(item.line, event.shape, event.leaves)
+            return self.composer.bare(event.line, event.shape, event.leaves)
         self.planned += 1
         planner = Planner(list(self.window), self.keys, self.expectations)
         cluster = planner.cluster_of(len(self.window) - 1)

@@ -83,9 +83,9 @@ class Tokenizer:
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
-        begins = {each[0] for each in longest_first}
-        self._begin = begins.pop() if len(begins) == 1 else ""
+        self._begin = _beginning(longest_first)
         self._separator = _separator(native, specials)
+        self._begun = self._separator.text.count(self._begin) if self._separator is not None else 0
 
     def __repr__(self) -> str:
         return f"<Tokenizer {self.name}>"
@@ -126,15 +126,26 @@ class Tokenizer:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
 
     def _promoted(self, text: str) -> bool:
-        """Whether a special token is in a text. Where all have one first letter, that is sooner seen to be missing."""
-        return self._begin in text and self._special(text) is not None
+        """Whether a special token is in a text. That how they all begin is not there is sooner seen by the first letter
+        of that, where it is rare."""
+        at = -1
+        for _ in range(FEW):
+            at = text.find(self._begin[:1], at + 1)
+            if at < 0:
+                return False
+            if text.startswith(self._begin, at):
+                break
+        return self._special(text, at) is not None
 
     def count(self, text: str) -> int:
         """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
-        if self._separator is not None:
-            text = self._normalized(_checked(text))
-            if not self._promoted(text) and LONG_S not in text:
-                return len(self._flat(text)) // _ID
+        if self._separator is not None and isinstance(text, str):
+            whole = self._normalized(text)
+            if not self._promoted(whole) and LONG_S not in whole:
+                try:
+                    return len(self._flat(whole)) // _ID
+                except UnicodeEncodeError:
+                    pass  # which character that is, ``ids`` says
         return len(self.ids(text))
 
     def pieces(self, text: str) -> list[bytes]:
@@ -146,9 +157,10 @@ class Tokenizer:
 
         Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
         """
-        threads = expect_number(threads, "threads", 1)
-        if isinstance(texts, list) and len(texts) <= FEW and set(map(type, texts)) == {str}:
-            return self._count_chunk((0, texts))
+        if type(threads) is not int or threads < 1:
+            threads = expect_number(threads, "threads", 1)
+        if isinstance(texts, list) and 0 < len(texts) <= FEW and set(map(type, texts)) == {str}:
+            return self._count_few(texts) or self._count_chunk((0, texts))
         chunks = _chunks(texts)
         begin = list(islice(chunks, 2))
         if threads == 1 or len(begin) < 2:
@@ -163,6 +175,20 @@ class Tokenizer:
             return _ended_by_signals(self._unlocked, text)
         ids: bytes = self._native.encode_flat(text)
         return ids
+
+    def _count_few(self, texts: list[str]) -> list[int] | None:
+        """The tokens of a few texts: nothing is looked at twice. None where that is not so simple."""
+        separator = self._separator
+        if separator is None or not separator.packed or self._composed:
+            return None
+        joined = separator.text.join(texts)
+        if joined.count(self._begin) != (len(texts) - 1) * self._begun or LONG_S in joined:
+            return None
+        try:
+            found = self._flat(joined)
+        except UnicodeEncodeError:
+            return None
+        return [len(part) // _ID for part in found.split(separator.packed)]
 
     def _unlocked(self, text: str) -> bytes:
         """As ``encode_flat`` of splintr, which holds Python's lock; its batch, here of one, lets other threads run."""
@@ -214,6 +240,13 @@ def _ended_by_signals(call: Callable[[str], Ids], text: str) -> Ids:
 
     Thread(target=run).start()
     return found.result()
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    """How all texts begin."""
+    least, most = min(texts, default=""), max(texts, default="")
+    size = next((at for at, letter in enumerate(least) if letter != most[at]), len(least))
+    return least[:size]
 
 
 def _checked(text: str, number: int | None = None) -> str:

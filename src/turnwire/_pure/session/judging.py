@@ -21,6 +21,8 @@ IS_SAME, IS_MORE, IS_FRESH = 1, 2, 4
 """What was seen before a leaf at its path: the same; one less; nothing in its conversation."""
 MOST_SOURCES, MOST_HOLDERS = 6, 24
 """Paths with the same value that a leaf may be told by; those that are looked at."""
+MEMBER = 4.0
+"""What a member costs in a definition, beside its value."""
 _IMPOSSIBLE = 1e9
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
 
@@ -124,6 +126,21 @@ class Judge:
         first = self.events[members[0]]
         found = [self._mark(place, members, first) for place in range(len(first.leaves))]
         return [cost for _, cost in found], [mark for mark, _ in found]
+
+    def derived(
+        self, total: float, one: int, other: int, costs: list[float], marks: list[str], base: list[str]
+    ) -> float:
+        """``total`` and what a template of an event costs that is told by that of another, beside its name: its rows,
+        and the members that are not as there. base: the marks of the other one."""
+        rows = 0.0
+        for cost in costs:
+            rows += max(cost, 0.0)
+        total += rows
+        leaves, first = self.events[one].leaves, self.events[other].leaves
+        for place, mark in enumerate(marks):
+            if mark != base[place] or (leaves[place] != first[place] if not mark else costs[place] > 0):
+                total += MEMBER + self.weigh(leaves[place])
+        return total
 
     def parted(self, members: list[int], place: int, most: int) -> list[list[int]] | None:
         """Events by the value of a leaf, in the order of the first of each; None for more values than ``most``."""

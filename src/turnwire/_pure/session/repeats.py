@@ -64,6 +64,11 @@ def pattern(first: str, last: str, captured: bool = False) -> re.Pattern[str]:
     return re.compile(f"([{first}-{last}])" if captured else f"[{first}-{last}]")
 
 
+def holds(text: str, first: str, last: str) -> bool:
+    """Whether a letter of an alphabet is in a text."""
+    return pattern(first, last).search(text) is not None
+
+
 def unhyphened(text: str) -> tuple[str, int]:
     """A text with its UUIDs as 32 hexadecimal digits, and how many they are; the text itself and 0 where there are 32
     such digits in it already. A letter, a digit or ``_`` beside it makes either part of something else."""
@@ -245,19 +250,14 @@ def pieces(bodies: Sequence[str], most: int) -> tuple[list[str], list[int]]:
     return list(numbers), flat
 
 
-def spelled(
-    best: list[tuple[float, int, int]], flat: list[int], texts: list[str], weights: list[int]
-) -> dict[str, float]:
-    """The runs that ``runs`` found as texts, those that may have an alias, and about how many tokens one saves each
-    time: those of the pieces but one. texts, flat: as ``pieces`` gives them. Raises ValueError for a run that is not
-    of these."""
+def spelled(flat: list[int], texts: list[str], weights: list[int], most: int) -> dict[str, float]:
+    """The runs of ``runs`` as texts, those that may have an alias, and about how many tokens one saves each time: those
+    of the pieces but one. texts, flat: as ``pieces`` gives them."""
     parts = [texts[number] if number >= 0 else "" for number in flat]
     whole, places = "".join(parts), list(accumulate(map(len, parts), initial=0))
     tokens = list(accumulate([weights[number] if number >= 0 else 0 for number in flat], initial=0))
     found: dict[str, float] = {}
-    for _, first, many in best:
-        if first < 0 or many < 0 or first + many > len(flat):
-            raise ValueError("a run is not of these pieces")
+    for _, first, many in runs(flat, weights, most):
         text = whole[places[first] : places[first + many]]
         if len(text) >= SHORTEST and _whole(text):
             found.setdefault(text, tokens[first + many] - tokens[first] - 1.0)

@@ -163,8 +163,8 @@ class State:
             self.current.rows[template] = leaves
 
 
-def written(state: State, template: Template, leaves: list[Leaf], before: bool) -> list[str]:
-    """An event as the fields of a row, without those that are empty at its end.
+def written(state: State, template: Template, leaves: list[Leaf], before: bool) -> str:
+    """An event as the fields of a row with bars between them, without those that are empty at its end.
 
     before: whether what is as in the last event of the template may be left out.
     """
@@ -188,7 +188,7 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
             state.enter(leaf)
         state.put(own.path, leaf, own.mark == LATER)
     state.close(template.number, leaves)
-    return fields[: last + 1]
+    return "|".join(fields[: last + 1])
 
 
 def told(leaf: Leaf, text: bool, later: bool) -> str:
