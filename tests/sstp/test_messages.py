@@ -15,6 +15,7 @@ from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
 from turnwire import sstp as package
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
 from turnwire.sstp.rules import findings
@@ -245,3 +246,26 @@ def test_values_that_no_json_has_are_named_by_their_type(sstp):
     found = sstp.check(package.Message.of(made))
     assert [(one.reason, one.where) for one in found] == [(Reason.WRONG_TYPE, "/payload/content")]
     assert found[0].text.endswith(", not bytes")
+
+
+@pytest.mark.parametrize("source", ["as it was read", b"as it was read", None])
+def test_a_judge_gives_the_text_that_was_read(core, source):
+    made = example(Kind.KNOWLEDGE)
+
+    def closer(fields, data):
+        return "looked at closely", fields, data
+
+    judge = core("json.sstp").Judge(codec.kinds(), lambda data, limits: (copy.deepcopy(made), source), closer)
+    message = judge.decode("text", LIMITS)
+    written = json.dumps(made, separators=(",", ":"))
+    for one in (message, judge.message(copy.deepcopy(made), "text")):
+        assert type(one) is package.Knowledge and judge.is_known(one)
+    assert judge.text(message, True) == (written if source is None else "as it was read")
+    assert judge.text(judge.message(copy.deepcopy(made), "text"), True) == written
+    assert judge.text(object(), True) is None
+    odd = {**made, "payload": {}}
+    assert judge.message(odd, "data") == ("looked at closely", odd, "data")
+    lacks = copy.deepcopy(made)
+    del lacks["header"]["session_id"]
+    assert judge.text(judge.message(lacks, ""), True) is None
+    assert judge.text(judge.message(lacks, ""), False) == json.dumps(lacks, separators=(",", ":"))
