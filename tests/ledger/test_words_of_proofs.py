@@ -10,6 +10,7 @@ import pytest
 
 from turnwire import Reason, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, InclusionProof, merkle
+from turnwire.ledger.checkpoint import private_key
 
 LEAVES = [merkle.leaf_hash(bytes([number])) for number in range(12)]
 PRIVATE = bytes(range(32))
@@ -153,3 +154,16 @@ def test_a_path_of_another_length_leads_nowhere(size: int) -> None:
             assert merkle.roots_from_consistency(old, size, merkle.root(old, node), wrong) is None
     assert merkle.roots_from_consistency(-1, size, b"", []) is None
     assert merkle.roots_from_consistency(0, 0, b"x", []) == (b"x", b"x")
+
+
+def test_who_signs_last_has_signed() -> None:
+    """A checkpoint that another signed before, and that witnesses countersigned, as well as one that nobody did."""
+    keys = [bytes([number]) * 32 for number in range(1, 4)]
+    first, second, witness = (private_key(key).public_key() for key in keys)
+    signed = head(3).signed(keys[0])
+    again = signed.countersigned(keys[2]).signed(keys[1])
+    assert signed.signed_by(first) and not signed.signed_by(second)
+    assert again.signed_by(second) and not again.signed_by(first) and again.key == second.public_bytes_raw().hex()
+    assert again.signature == head(3).signed(keys[1]).signature
+    assert signed.countersigned(keys[2]).witnessed_by([witness, first]) == 1
+    assert again.witnessed_by([witness]) == 0, "it was another's checkpoint that was countersigned"

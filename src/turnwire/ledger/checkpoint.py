@@ -68,8 +68,8 @@ class Checkpoint(NamedTuple):
         """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
         private = private_key(key)
         public = private.public_key().public_bytes_raw().hex()
-        unsigned = self._replace(key=public, signature=None)
-        return unsigned._replace(signature=private.sign(unsigned._signed_bytes()).hex())
+        named = self._replace(key=public)
+        return named._replace(signature=private.sign(named._signed_bytes()).hex())
 
     def countersigned(
         self,
