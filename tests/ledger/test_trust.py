@@ -431,3 +431,19 @@ def test_a_damaged_file_is_told_by_turnwires_own_error(path: Path, seed: int) ->
     for use in uses:
         with suppress(RuleError), Ledger(path) as ledger:
             use(ledger)
+
+
+def test_a_name_in_the_schema_that_is_no_utf8(tmp_path: Path) -> None:
+    """SQLite's message names it, and Python cannot read that message."""
+    path = tmp_path / "a"
+    with Ledger(path) as ledger:
+        ledger.append("x", b"body")
+    data = path.read_bytes()
+    at = data.index(b"tableentriesentries")
+    path.write_bytes(data[: at + 6] + b"\xd3" + data[at + 7 : at + 20] + b"\x07" + data[at + 21 :])
+    fault = verify_file(path).fault
+    assert fault == ("file", 1, r"malformed database schema (e\xd3tries)")
+    for read_only in (False, True):
+        with pytest.raises(RuleError, match="not a ledger: malformed database schema") as caught:
+            Ledger(path, read_only=read_only)
+        assert caught.value.reason == "bad_ledger"

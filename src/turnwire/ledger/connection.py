@@ -97,6 +97,13 @@ def input_output(error: sqlite3.Error, path: object) -> OSError | None:
     return OSError(_INPUT_OUTPUT[code & 0xFF], str(error), os.fspath(path))  # type: ignore[call-overload]
 
 
+def told(error: Exception) -> str:
+    """What SQLite says. Where it names what is no UTF-8, Python raises UnicodeDecodeError with that message."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.decode("utf-8", "backslashreplace")
+    return str(error)
+
+
 def damage(error: BaseException | None) -> RuleError | None:
     """The RuleError(ledger_broken) of an error of SQLite that says the file is not as SQLite wrote it; else None."""
     if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
@@ -174,6 +181,8 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             return connection, threading.Lock(), way
+        except UnicodeDecodeError:
+            return connection, threading.Lock(), way  # as below
         except sqlite3.DatabaseError as error:
             failed = input_output(error, path)
             if failed is None:
@@ -255,10 +264,10 @@ def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         lost = not tables and not application and lost_its_log(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
-        raise _bad(path, str(error)) from error
+        raise _bad(path, told(error)) from error
     finally:
         if not within and connection.in_transaction:
             connection.execute("ROLLBACK")

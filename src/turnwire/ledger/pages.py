@@ -67,7 +67,7 @@ class Pages:
             for statement in first:
                 self._second.execute(statement)
             (version,) = self._second.execute("PRAGMA data_version").fetchone()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):  # the latter: SQLite names what is no UTF-8
             self._let_go()
             return None
         return int(version)

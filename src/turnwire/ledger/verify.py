@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import LOST_LOG, Way, input_output, ledger_id, lost_its_log, open_to_read
+from turnwire.ledger.connection import LOST_LOG, Way, input_output, ledger_id, lost_its_log, open_to_read, told
 from turnwire.ledger.pages import Pages
 from turnwire.ledger.rows import Broken, Fault, Hashed
 from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
@@ -179,6 +179,8 @@ def _fault(run: _Pass, connection: sqlite3.Connection, path: object, pages: Page
         if code == sqlite3.SQLITE_NOTADB and run.rows is None:
             return Fault(NO_LEDGER, None, "it is not an SQLite database")
         return Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
+    except UnicodeDecodeError as error:
+        return Fault("file", 1 if run.rows is None else run.rows.size + 1, told(error))
     except RuleError as error:
         return Fault("file", None, error.text)
     finally:
