@@ -136,7 +136,7 @@ test-lowest: .venv-lowest/.done build/.native-$(TAG) ## what the lower bounds of
 
 build/.sanitized-$(TAG): $(SOURCES) $(VENV)/.extra-test
 	@echo "compiling the native core with address and undefined-behaviour checks"
-	@TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --build-lib build/sanitize/site
+	@TURNWIRE_QUICK=1 TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --build-lib build/sanitize/site
 	@touch $@
 
 test-sanitize: build/.sanitized-$(TAG) ## run the suite on a core built with address and undefined-behaviour checks
