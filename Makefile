@@ -114,7 +114,7 @@ test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, in
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
 
 test-wheel: dist ## look at the installed wheel, away from the source tree: vectors, imports, command line
-	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
+	INTERPRETER=$(INTERPRETER) UV=$(UV) sh .ci/test-wheel $(ARGS)
 
 # The lower bounds of pyproject.toml, installed exactly, in an environment of their own.
 LOWEST := cbor protobuf zstd fsspec cli sql files dask sign schema http mcp nats tokens formats plot
@@ -124,11 +124,12 @@ BOUNDED := tests/packaging/test_lowest.py tests/log/test_arrow.py tests/nslip/te
 BOUNDED += --deselect tests/log/test_arrow.py::test_the_interpreter_ends_with_live_frames
 .venv-lowest/.done: pyproject.toml .ci/lowest
 	@echo "installing the lower bounds"
-	@$(INTERPRETER) -m venv .venv-lowest
-	@.ci/lowest $(LOWEST) >.venv-lowest/bounds.txt
-	@printf '%s\n' 'pytest>=8.0' 'hypothesis>=6.100' >>.venv-lowest/bounds.txt
-	@$(if $(UV),$(UV) pip install --quiet --python .venv-lowest/bin/python -r .venv-lowest/bounds.txt 2>/dev/null || true)
-	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv-lowest/bounds.txt
+	@mkdir -p build && .ci/lowest $(LOWEST) >build/bounds.txt
+	@printf '%s\n' 'pytest>=8.0' 'hypothesis>=6.100' >>build/bounds.txt
+	@$(if $(UV),{ $(UV) venv --quiet --clear --python $(INTERPRETER) .venv-lowest && \
+	    $(UV) pip install --quiet --python .venv-lowest/bin/python -r build/bounds.txt 2>/dev/null; } ||,) { \
+	    $(INTERPRETER) -m venv --clear .venv-lowest && \
+	    .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r build/bounds.txt; }
 	@touch $@
 
 test-lowest: .venv-lowest/.done build/.native-$(TAG) ## what the lower bounds of all requirements bring works, in a minute
@@ -281,7 +282,7 @@ gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wir
 
 dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 	@rm -rf dist
-	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build --outdir dist .
+	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build $(if $(UV),--installer uv) --outdir dist .
 	@ls -l dist
 
 wheels: ## build the wheels of this machine: one for manylinux, checked by auditwheel, and the pure one
