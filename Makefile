@@ -35,7 +35,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-lowest \
+.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-bare test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
         fuzz fuzz-native test-emulated test-aarch64 cross plant mutate test-references soak site pictures dist wheels release clean
 
@@ -96,6 +96,15 @@ test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite o
 
 test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
 	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) -p no:cacheprovider $(ARGS)
+
+# A copy in which nothing is compiled, as a fresh clone is. All tests are collected there, few are run.
+BARE := build/bare
+SMOKE := test_vectors or test_codec or test_envelope or test_program
+test-bare: $(VENV)/.extra-test ## see that the pure half can be run where nothing is compiled: collects it, runs vectors and command line
+	@rm -rf $(BARE) && mkdir -p $(BARE)
+	@tar --exclude=./build --exclude=./dist --exclude=./.git --exclude='./.venv*' --exclude='*.so' -cf - . | tar -C $(BARE) -xf -
+	cd $(BARE) && PYTHONPATH=$(CURDIR)/$(BARE)/src TURNWIRE_PURE=1 $(CURDIR)/$(PY) -m pytest tests -m "$(MARKED)" $(UNUSED) \
+	    -p no:cacheprovider -k "$(SMOKE)" $(ARGS)
 
 setup-codecs: $(VENV)/.extra-codecs ## install what test-codecs needs, which is little
 

@@ -406,7 +406,7 @@ def test_processes_write_one_chain(tmp_path: Path) -> None:
     for worker in workers:
         assert worker.stdout is not None
         worker.stdout.readline()
-    time.sleep(0.5)
+    time.sleep(0.2)
     for worker in workers:
         worker.kill()
         out, _ = worker.communicate()
