@@ -157,7 +157,16 @@ def test_limits(core, data, reason, offset):
 
 
 @pytest.mark.parametrize(
-    "data", [b'{"a":12345}', b'{"a":[[]]}', b'{"12345678":1}', b'{"a":1234567.5}', b'{"a":"' + b"x" * 192 + b'"}']
+    "data",
+    [
+        b'{"a":12345}',
+        b'{"a":-12345}',
+        b'{"a":[-12345,1]}',
+        b'{"a":[[]]}',
+        b'{"12345678":1}',
+        b'{"a":1234567.5}',
+        b'{"a":"' + b"x" * 192 + b'"}',
+    ],
 )
 def test_at_the_limit_is_fine(core, data):
     assert core("json.text").Reader("w").read(data, SMALL) == json.loads(data)
@@ -195,6 +204,33 @@ def test_five_thousand_digits(core):
     read = core("json.text").Reader("w").read
     assert read(b'{"a":' + b"7" * 4300 + b"}") == {"a": int("7" * 4300)}
     assert refusal(core("json.text"), b'{"a":' + b"7" * 5000 + b"}").reason is Reason.NUMBER_TOO_LONG
+
+
+def test_more_digits_than_the_interpreter_reads(core):
+    """Where the limits would take them: it says so at the number."""
+    error = refusal(core("json.text"), b'{"a":-' + b"7" * 5000 + b"}", LIMITS._replace(integer_digits=9999))
+    assert (error.reason, error.offset) == (Reason.NUMBER_TOO_LONG, 5)
+
+
+HALVES = (0xD7FF, 0xD800, 0xD801, 0xDBFE, 0xDBFF, 0xDC00, 0xDC01, 0xDFFE, 0xDFFF, 0xE000)
+
+
+@pytest.mark.parametrize("first", HALVES)
+@pytest.mark.parametrize("then", [None, 0x41, *HALVES])
+@pytest.mark.parametrize("form", ["04x", "04X"])
+def test_escaped_halves_of_pairs(core, first, then, form):
+    """A high half and a low one are a character; any other half is told with its place."""
+    whole = f"\\u{first:{form}}" + ("" if then is None else f"\\u{then:{form}}")
+    data = f'{{"k":0,"a":"x{whole}y"}}'
+    high, low = 0xD800 <= first <= 0xDBFF, then is not None and 0xDC00 <= then <= 0xDFFF
+    text = json.loads(data)["a"]
+    place = next((at for at, letter in enumerate(text) if 0xD800 <= ord(letter) <= 0xDFFF), None)
+    if place is None:
+        assert core("json.text").Reader("w").read(data) == {"k": 0, "a": text}
+        return
+    error = refusal(core("json.text"), data)
+    assert not (high and low)
+    assert (error.reason, error.offset) == (Reason.LONE_SURROGATE, data.index("x") + 1 + 6 * (place - 1))
 
 
 def test_five_million_brackets(core):

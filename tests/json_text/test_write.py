@@ -86,7 +86,7 @@ def test_refused_values(core, value, reason, path):
     ],
 )
 def test_refused_values_are_told_in_words(core, value, text):
-    for held, path in ((value, ""), ({"k": value}, "/k"), ([1, value], "/1")):
+    for held, path in ((value, ""), ({"k": value}, "/k"), ([1, value], "/1"), ([None, True, "", 0.5, value], "/4")):
         limits = LIMITS._replace(nesting=3 if path == "" else 4)
         with pytest.raises(EncodeError) as caught:
             core("json.write").write(held, "sap", limits)
