@@ -112,4 +112,24 @@ SAME: dict[tuple[str, str], str] = {
         "value = payload.get(field.name)",
         "value = None",
     ): "no value is fine at once any more: each is looked at closely, and what is found is the same",
+    (
+        '_search(key, f"{path}/{pointer_step(key)}", depth + 1)',
+        '_search(key, f"{path}/{pointer_step(key)}", None)',
+    ): "a key is a text, whose depth nobody looks at",
+    (
+        "if len(raw) > min(limits.message, limits.key) or limits.integer_digits < 18:",
+        "if len(raw) > min(limits.message, limits.key) or limits.integer_digits <= 18:",
+    ): "the quick way is not taken; the other way reads the same",
+    (
+        'if not text.lstrip(" \\t\\n\\r").startswith("{") or _SURROGATE_ESCAPE.search(text):',
+        'if not text.lstrip(" \\t\\n\\r").startswith("XX{XX") or _SURROGATE_ESCAPE.search(text):',
+    ): "the quick way is not taken; the other way reads the same",
+    (
+        "quick = _quick(raw, limits)",
+        "quick = None",
+    ): "the quick way is not taken; the other way reads the same",
+    (
+        "if size <= 0:",
+        "if size <= 1:",
+    ): "a character that is no ASCII has two bytes at least",
 }
