@@ -99,7 +99,7 @@ test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled module
 
 # A copy in which nothing is compiled, as a fresh clone is. All tests are collected there, few are run.
 BARE := build/bare
-SMOKE := test_vectors or test_codec or test_envelope or test_program
+SMOKE := test_vectors or test_codec or test_envelope or (test_program and not test_bench)
 test-bare: $(VENV)/.extra-test ## see that the pure half can be run where nothing is compiled: collects it, runs vectors and command line
 	@rm -rf $(BARE) && mkdir -p $(BARE)
 	@tar --exclude=./build --exclude=./dist --exclude=./.git --exclude='./.venv*' --exclude='*.so' -cf - . | tar -C $(BARE) -xf -
