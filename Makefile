@@ -49,9 +49,11 @@ help: ## list what can be made
 
 $(VENV)/.base: pyproject.toml
 	@echo "setting up $(VENV) with $(INTERPRETER) (Python $(TAG))"
-	@$(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
+	@$(if $(UV),$(if $(filter .venv,$(VENV)),,$(UV) venv --quiet --seed --allow-existing --python $(INTERPRETER) $(VENV) 2>/dev/null ||)) \
+	    $(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
 	@$(if $(PURE),,$(PY) _build/turnwire_build.py)
-	@$(PIP) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2')
+	@$(if $(UV),$(UV) pip install --quiet --python $(PY) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2') 2>/dev/null ||) \
+	    $(PIP) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2')
 	@touch $@
 
 $(VENV)/.extra-%: $(VENV)/.base
