@@ -80,3 +80,66 @@ cdef inline Py_ssize_t strings_end(object text, Py_ssize_t at) noexcept:
         if letter != 44:
             return -1
     return -1
+
+
+cdef inline bint stands(object text, Py_ssize_t at, const char* word, Py_ssize_t letters) noexcept:
+    """Whether a word of ASCII letters stands at a place."""
+    cdef Py_ssize_t number
+    if PyUnicode_GET_LENGTH(text) - at < letters:
+        return False
+    for number in range(letters):
+        if PyUnicode_READ_CHAR(text, at + number) != <unsigned char>word[number]:
+            return False
+    return True
+
+
+cdef inline Py_ssize_t plain_end(object text, Py_ssize_t at) noexcept:
+    """Where a string without escapes ends, a number without an exponent, or a constant; -1 for anything else."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text), begin
+    cdef Py_UCS4 letter = PyUnicode_READ_CHAR(text, at) if at < size else 0
+    if letter == 34:
+        at += 1
+        while at < size:
+            letter = PyUnicode_READ_CHAR(text, at)
+            if letter == 34:
+                return at + 1
+            if letter < 32 or letter == 92:
+                return -1
+            at += 1
+        return -1
+    if letter == 116 or letter == 110:
+        return at + 4 if stands(text, at, b"true" if letter == 116 else b"null", 4) else -1
+    if letter == 102:
+        return at + 5 if stands(text, at, b"false", 5) else -1
+    begin = at = at + (letter == 45)
+    while at < size and 48 <= PyUnicode_READ_CHAR(text, at) <= 57:
+        at += 1
+    if at == begin or (PyUnicode_READ_CHAR(text, begin) == 48 and at > begin + 1):
+        return -1
+    if at == size or PyUnicode_READ_CHAR(text, at) != 46:
+        return at
+    begin = at = at + 1
+    while at < size and 48 <= PyUnicode_READ_CHAR(text, at) <= 57:
+        at += 1
+    return at if at > begin else -1
+
+
+cdef inline Py_ssize_t rows_end(object text, Py_ssize_t at) noexcept:
+    """Where an array ends that holds arrays of such values alone, one or more in each, as minified JSON has it; -1 for
+    any other text that begins with a bracket."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
+    cdef Py_UCS4 letter = 44
+    while letter == 44:
+        if at + 1 >= size or PyUnicode_READ_CHAR(text, at + 1) != 91:
+            return -1
+        at += 1
+        while letter == 44:
+            at = plain_end(text, at + 1)
+            if at < 0 or at >= size:
+                return -1
+            letter = PyUnicode_READ_CHAR(text, at)
+        if letter != 93 or at + 1 >= size:
+            return -1
+        at += 1
+        letter = PyUnicode_READ_CHAR(text, at)
+    return at + 1 if letter == 93 else -1

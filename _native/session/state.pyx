@@ -6,7 +6,7 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
 
-from _native.session.leaves cimport equal, held_at, is_digit, is_number, strings_end
+from _native.session.leaves cimport equal, held_at, is_digit, is_number, rows_end, strings_end
 
 from json.decoder import scanstring
 
@@ -316,13 +316,13 @@ cdef object gone(State state, Expected own, object text):
 
 
 cdef object json_leaf(object field, bint text, object own, object rare):
-    """The leaf of JSON in a field: strings and arrays of plain strings without Python."""
+    """The leaf of JSON in a field: strings, arrays of plain strings and arrays of rows without Python."""
     cdef Py_ssize_t begin = text, size = PyUnicode_GET_LENGTH(field), end
     cdef Py_UCS4 letter = PyUnicode_READ_CHAR(field, begin) if size > begin else 0
     cdef str found
     if text and PyUnicode_READ_CHAR(field, 0) != 61:
         return rare(field, own)
-    if letter == 91 and strings_end(field, begin) == size:
+    if letter == 91 and (strings_end(field, begin) == size or rows_end(field, begin) == size):
         return (field[begin:] if begin else field).encode()
     if letter == 34:
         try:

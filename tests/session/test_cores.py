@@ -194,7 +194,9 @@ def test_texts_of_definitions(text: str, changes: list[tuple[int, str]]) -> None
     assert found[0] == found[1]
 
 
-FIELDS = st.text('ab1"[],\\é=&-', max_size=9) | st.sampled_from(
+ROWS = st.lists(st.text('"a1-0.[,]te', max_size=4) | st.sampled_from(("-0", "0.5", "1.", "01", "true", "nul", '"é"')))
+FIELDS = st.builds(lambda rows, end: "[[" + ",".join(rows) + end, ROWS, st.sampled_from(("]]", "],[1]]", "]", "]]x")))
+FIELDS |= st.text('ab1"[],\\é=&-', max_size=9) | st.sampled_from(
     ('["a","b"]', '="x"', '=["é"]', '"a\\nb"', '"\\ud800"', '["a", "b"]', '["a"]x', "[]", "=[]", '=["a",1]', '"a" ')
 )
 

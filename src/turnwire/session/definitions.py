@@ -111,6 +111,10 @@ def _text(value: Any) -> str:
     return minified(value)
 
 
+_RARE = ("#", REMOVED)
+"""How marks begin that say more of a leaf than what is expected of it."""
+
+
 class Leaves:
     """The leaves of a draft in order: where each comes from, its mark, and the structure around them."""
 
@@ -123,8 +127,14 @@ class Leaves:
     def _members(self, draft: list[Member]) -> None:
         self.structure.append(OPEN)
         for member in draft:
-            self.structure.append(member.name)
-            self._one(member)
+            name, mark, node = member
+            self.structure.append(name)
+            if type(node) is Given and mark[:1] not in _RARE:
+                self.structure.append(LEAF)
+                self.nodes.append(node)
+                self.marks.append(mark)
+            else:
+                self._one(member)
         self.structure.append(CLOSE)
 
     def _one(self, member: Member) -> None:
