@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.session_traffic import interleaved_nslip
 from tests.session.material import sessions
 from tests.session.test_round_trip import choices
 from turnwire import session
@@ -19,7 +20,7 @@ from turnwire.errors import DecodeError
 from turnwire.session.definitions import read
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.howto import ALL, howto
-from turnwire.session.metering import Guess
+from turnwire.session.metering import Guess, guessed
 from turnwire.session.records import records
 from turnwire.session.repeats import Expander
 
@@ -126,3 +127,13 @@ def test_all_of_the_form() -> None:
     assert explained(session.prompt(text[: text.rindex(".")], sealed=False)) == {"+", "?", "-"}, "it goes on"
     with pytest.raises(DecodeError, match="digest_mismatch"):
         session.prompt(text)
+
+
+def test_of_paths_that_do_as_well_the_shortest_session_is_taken() -> None:
+    """Conversations that are told apart by several paths: by each of them a session is as long without aliases."""
+    events = interleaved_nslip(1, 50)
+    paths = ("conv_id", "goal_id", "task_id")
+    tokens = [guessed(session.encode(events, None, path)) for path in paths]
+    text = session.encode(events, None)
+    assert guessed(text) == min(tokens) < max(tokens)
+    assert session.decode(text) == events

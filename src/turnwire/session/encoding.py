@@ -35,6 +35,8 @@ TRIED = 50
 MOST_KEYS = 3
 SEAM = 16
 """Tokens that a text may have more than one that goes on, at each end."""
+ALIKE = 1.03
+"""What a session may have more without aliases by another path that tells conversations apart as well."""
 MOST_PARTS, LITTLE = 6, 256
 """Parts of JSON lines that are counted one after the other; letters that each is longer than it seems to need."""
 WORTH = 0.97
@@ -280,7 +282,31 @@ def _keys(given: Sequence[Item], options: Options, meter: Meter) -> tuple[tuple[
         size = _size(tried, keys, meter)
         if size < least * WORTH:
             best, least, draft = keys, size, tried
-    return best, draft if len(sample) == len(given) else None
+    if len(sample) < len(given):
+        return best, None
+    return _shortest(sample, paths, (best, draft), least, options, meter) if len(best) == 1 else (best, draft)
+
+
+def _shortest(
+    given: Sequence[Item],
+    paths: Sequence[str],
+    best: tuple[tuple[str, ...], Draft],
+    least: int,
+    options: Options,
+    meter: Meter,
+) -> tuple[tuple[str, ...], Draft]:
+    """The path that tells conversations apart, or another that does it as well, and the session by it: the one by which
+    it has the fewest tokens when it is finished. least: about the tokens of the best one without aliases."""
+    fewest = meter.count(_finished(best[1], best[0], options, meter))
+    for path in paths:
+        if (path,) == best[0]:
+            continue
+        draft = _drafted(given, (path,), options)
+        if _size(draft, (path,), meter) <= least * ALIKE:
+            tokens = meter.count(_finished(draft, (path,), options, meter))
+            if tokens < fewest:
+                best, fewest = ((path,), draft), tokens
+    return best
 
 
 def _size(draft: Draft, keys: tuple[str, ...], meter: Meter) -> int:
