@@ -190,7 +190,13 @@ static inline uint64_t tw_bits(const void *masks, int width, size_t row, size_t 
     return width == 4 ? tw_bits_of(masks, 4, row, count, bit) : tw_bits_of(masks, 8, row, count, bit);
 }
 
-/* Where the texts of a column are: spans of a buffer, and from its end on of the arena behind it. */
+/* What was met in a column. */
+typedef struct tw_text_tally {
+    int64_t texts, points, escaped, escaped_bytes;
+} tw_text_tally;
+
+/* Where the texts of a column are (spans of a buffer, and from its end on of the arena behind it), and what is made of
+ * them: views, and a bit for each row that has a text. */
 typedef struct tw_texts {
     const uint8_t *s, *arena;
     int64_t size, arena_size;
@@ -203,12 +209,9 @@ typedef struct tw_texts {
     int64_t row_width;
     int shape;
     const int32_t *places;
+    uint8_t *out, *bitmap;
+    tw_text_tally tally;
 } tw_texts;
-
-/* What was met in a column. */
-typedef struct tw_text_tally {
-    int64_t texts, points, escaped, escaped_bytes;
-} tw_text_tally;
 
 /* The view of one row; whether it points to its text. */
 static inline int tw_text_view(const tw_texts *t, size_t row, uint8_t *out)
@@ -261,26 +264,29 @@ static inline int tw_some_views(const tw_texts *t, size_t row, size_t count, uin
     return points;
 }
 
-/* The views of a column and a bit for each row that has a text; a row without one has a view of zeros. `out` is not
- * written where no row has a text. */
-static inline tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint8_t *out, uint8_t *bitmap)
+/* Up to 64 rows of a column; one without a text has a view of zeros. `out` is not written before a row has a text. */
+static inline void tw_text_rows(tw_texts *t, size_t row, size_t rows, size_t count)
 {
-    tw_text_tally tally = { 0, 0, 0, 0 };
-    for (size_t row = 0; row < count; row += 64) {
-        size_t rows = count - row < 64 ? count - row : 64;
-        uint64_t there = ~(uint64_t)0 >> (64 - rows);
-        if (t->valid >= 0) there = tw_bits(t->masks, t->width, row, rows, t->valid);
-        for (size_t at = 0; at < rows; at += 8) bitmap[(row + at) / 8] = (uint8_t)(there >> at);
-        if (there && !tally.texts) memset(out, 0, TW_VIEW * row);
-        tally.texts += tw_ones_64(there);
-        if (tally.texts) tally.points |= tw_some_views(t, row, rows, there, count, out);
-        if (t->escaped >= 0 && there) {
-            uint64_t escaped = there & tw_bits(t->masks, t->width, row, rows, t->escaped);
-            tally.escaped += tw_ones_64(escaped);
-            for (; escaped; escaped &= escaped - 1) tally.escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(escaped)];
-        }
+    uint64_t there = ~(uint64_t)0 >> (64 - rows);
+    if (t->valid >= 0) there = tw_bits(t->masks, t->width, row, rows, t->valid);
+    for (size_t at = 0; at < rows; at += 8) t->bitmap[(row + at) / 8] = (uint8_t)(there >> at);
+    if (there && !t->tally.texts) memset(t->out, 0, TW_VIEW * row);
+    t->tally.texts += tw_ones_64(there);
+    if (t->tally.texts) t->tally.points |= tw_some_views(t, row, rows, there, count, t->out);
+    if (t->escaped >= 0 && there) {
+        uint64_t escaped = there & tw_bits(t->masks, t->width, row, rows, t->escaped);
+        t->tally.escaped += tw_ones_64(escaped);
+        for (; escaped; escaped &= escaped - 1) t->tally.escaped_bytes += t->lengths[row + (size_t)tw_low_zeros(escaped)];
     }
-    return tally;
+}
+
+/* Columns of the same rows, 64 rows of all at a time: the texts of a record lie near each other, and come to the nearest
+ * cache once. */
+static inline void tw_text_columns(tw_texts *columns, size_t number, size_t count)
+{
+    for (size_t row = 0; row < count; row += 64)
+        for (size_t place = 0; place < number; place++)
+            tw_text_rows(columns + place, row, count - row < 64 ? count - row : 64, count);
 }
 
 /* A number in decimal digits, the last of them before `end`; where they begin. */

@@ -3,6 +3,7 @@
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 cdef extern from "_native/json/strings.h" nogil:
@@ -14,6 +15,11 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
     int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
                  const int64_t *lengths, size_t count, uint8_t *out)
+    ctypedef struct tw_text_tally:
+        int64_t texts
+        int64_t points
+        int64_t escaped
+        int64_t escaped_bytes
     ctypedef struct tw_texts:
         const uint8_t *s
         const uint8_t *arena
@@ -29,12 +35,10 @@ cdef extern from "_native/log/arrow_layout.h" nogil:
         int64_t row_width
         int shape
         const int32_t *places
-    ctypedef struct tw_text_tally:
-        int64_t texts
-        int64_t points
-        int64_t escaped
-        int64_t escaped_bytes
-    tw_text_tally tw_text_column(const tw_texts *t, size_t count, uint8_t *out, uint8_t *bitmap)
+        uint8_t *out
+        uint8_t *bitmap
+        tw_text_tally tally
+    void tw_text_columns(tw_texts *columns, size_t number, size_t count)
     size_t tw_number_column(const uint64_t *numbers, size_t count, const void *masks, int width, int valid, uint8_t *out,
                             uint8_t *bitmap, uint8_t *side)
 
@@ -61,72 +65,120 @@ def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const in
     return points
 
 
-def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] offsets,
-               const int64_t[::1] lengths, masks, int valid, int escaped, uint8_t[:, ::1] out, uint8_t[::1] bitmap):
-    """A text column at once: views as of :func:`string_views` into ``out``, zeros where a row has no text, and into
-    ``bitmap`` one bit a row, first row lowest, that says whether it has one.
-
-    masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
-    none has escapes. Returns (rows without a text, whether any view points to its text, rows with a text that has
-    escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
-    """
-    cdef Py_buffer view
-    cdef tw_texts texts
-    cdef tw_text_tally tally
-    cdef Py_ssize_t count = offsets.shape[0]
-    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
-    try:
-        if view.itemsize not in (2, 4, 8) or not -1 <= min(valid, escaped) <= max(valid, escaped) < 8 * view.itemsize:
-            raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
-        if lengths.shape[0] != count or view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
-            raise ValueError("offsets, lengths, masks and out do not match")
-        if bitmap.shape[0] != (count + 7) // 8:
-            raise ValueError("bitmap has a bit for each row")
-        if count == 0:
-            return 0, False, 0, 0
-        memset(&texts, 0, sizeof(texts))
-        texts.s, texts.size, texts.arena, texts.arena_size = &buffer[0], buffer.shape[0], &arena[0], arena.shape[0]
-        texts.offsets, texts.lengths, texts.masks = &offsets[0], &lengths[0], view.buf
-        texts.width, texts.valid, texts.escaped = <int>view.itemsize, valid, escaped
-        with nogil:
-            tally = tw_text_column(&texts, <size_t>count, &out[0, 0], &bitmap[0])
-        return count - tally.texts, bool(tally.points), tally.escaped, tally.escaped_bytes
-    finally:
-        PyBuffer_Release(&view)
+cdef int into(tw_texts *text, Py_ssize_t count, int bits, int valid, uint8_t[::1] out, uint8_t[::1] bitmap) except -1:
+    """Where the views of a column go, and which bit of the masks it has."""
+    if not -1 <= valid < bits:
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+    if out.shape[0] < 16 * count:
+        raise ValueError("out has 16 bytes for each of the masks")
+    if bitmap.shape[0] != (count + 7) // 8:
+        raise ValueError("bitmap has a bit for each row")
+    text.valid, text.escaped = valid, -1
+    if count:
+        text.out, text.bitmap = &out[0], &bitmap[0]
+    return 0
 
 
-def packed_views(const uint8_t[::1] buffer, const int32_t[:, ::1] rows, int shape, const int32_t[::1] places, masks,
-                 int valid, uint8_t[:, ::1] out, uint8_t[::1] bitmap):
-    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: the low four bits of
-    number ``shape`` of a row say which of the 16 ``places`` in it has the offset, with the length behind; -1 for none.
-    Returns (rows without a text, whether any view points to its text)."""
-    cdef Py_buffer view
-    cdef tw_texts texts
-    cdef tw_text_tally tally
-    cdef Py_ssize_t place, count = rows.shape[0], width = rows.shape[1]
-    if places.shape[0] != 16 or not 0 <= shape < width:
-        raise ValueError("a place lies outside of its row")
+cdef int spans_of(tw_texts *text, Py_ssize_t count, int bits, int escaped, const int64_t[::1] offsets,
+                  const int64_t[::1] lengths) except -1:
+    """Where its texts are."""
+    if not -1 <= escaped < bits:
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+    if offsets.shape[0] != count or lengths.shape[0] != count:
+        raise ValueError("offsets, lengths and masks do not match")
+    text.escaped = escaped
+    if count:
+        text.offsets, text.lengths = &offsets[0], &lengths[0]
+    return 0
+
+
+cdef int places_of(tw_texts *text, int64_t width, const int32_t[::1] places) except -1:
+    """Where its texts are in rows of so many numbers."""
+    cdef Py_ssize_t place
+    if places.shape[0] != 16:
+        raise ValueError("there are 16 places")
     for place in range(16):
         if not -1 <= places[place] < width - 1:
             raise ValueError("a place lies outside of its row")
+    text.places = &places[0]
+    return 0
+
+
+cdef tw_texts *begin(Py_ssize_t number, Py_buffer *masks) except NULL:
+    """So many columns, with what all of them share."""
+    cdef Py_ssize_t place
+    cdef tw_texts *texts
+    if masks.itemsize not in (2, 4, 8):
+        raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
+    texts = <tw_texts *>calloc(<size_t>number + 1, sizeof(tw_texts))
+    if texts == NULL:
+        raise MemoryError
+    for place in range(number):
+        texts[place].masks, texts[place].width = masks.buf, <int>masks.itemsize
+    return texts
+
+
+def text_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, masks, tuple columns not None):
+    """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views as of :func:`string_views` go
+    into ``out`` (uint8, 16 bytes a row), zeros where a row has no text, and into ``bitmap`` one bit a row, first row
+    lowest, that says whether it has one.
+
+    masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
+    none has escapes. Returns for each (rows without a text, whether any view points to its text, rows with a text that
+    has escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
+    """
+    cdef Py_buffer view
+    cdef tw_texts *texts = NULL
+    cdef Py_ssize_t place, count, number = len(columns)
+    cdef tuple column
     PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
     try:
-        if view.itemsize not in (2, 4, 8) or not -1 <= valid < 8 * view.itemsize:
-            raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
-        if view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
-            raise ValueError("rows, masks and out do not match")
-        if bitmap.shape[0] != (count + 7) // 8:
-            raise ValueError("bitmap has a bit for each row")
-        if count == 0:
-            return 0, False
-        memset(&texts, 0, sizeof(texts))
-        texts.s, texts.size, texts.masks = &buffer[0], buffer.shape[0], view.buf
-        texts.rows, texts.row_width, texts.shape, texts.places = &rows[0, 0], width, shape, &places[0]
-        texts.width, texts.valid, texts.escaped = <int>view.itemsize, valid, -1
+        texts = begin(number, &view)
+        count = view.len // view.itemsize
+        for place in range(number):
+            column = columns[place]  # which holds what is pointed to
+            offsets, lengths, valid, escaped, out, bitmap = column
+            into(&texts[place], count, 8 * <int>view.itemsize, valid, out, bitmap)
+            spans_of(&texts[place], count, 8 * <int>view.itemsize, escaped, offsets, lengths)
+            texts[place].s, texts[place].size = &buffer[0], buffer.shape[0]
+            texts[place].arena, texts[place].arena_size = &arena[0], arena.shape[0]
         with nogil:
-            tally = tw_text_column(&texts, <size_t>count, &out[0, 0], &bitmap[0])
-        return count - tally.texts, bool(tally.points)
+            tw_text_columns(texts, <size_t>number, <size_t>count)
+        return [(count - texts[place].tally.texts, bool(texts[place].tally.points), texts[place].tally.escaped,
+                 texts[place].tally.escaped_bytes) for place in range(number)]
     finally:
+        free(texts)
+        PyBuffer_Release(&view)
+
+
+def packed_views(const uint8_t[::1] buffer, const int32_t[:, ::1] rows, int shape, masks, tuple columns not None):
+    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: each column is
+    (places, valid, out, bitmap), and the low four bits of number ``shape`` of a row say which of the 16 ``places`` in
+    it has the offset, with the length behind; -1 for none. Returns for each (rows without a text, whether any view
+    points to its text)."""
+    cdef Py_buffer view
+    cdef tw_texts *texts = NULL
+    cdef Py_ssize_t place, count = rows.shape[0], number = len(columns)
+    cdef tuple column
+    if not 0 <= shape < rows.shape[1]:
+        raise ValueError("a place lies outside of its row")
+    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        texts = begin(number, &view)
+        if view.len != count * view.itemsize:
+            raise ValueError("rows and masks do not match")
+        for place in range(number):
+            column = columns[place]  # which holds what is pointed to
+            places, valid, out, bitmap = column
+            into(&texts[place], count, 8 * <int>view.itemsize, valid, out, bitmap)
+            places_of(&texts[place], rows.shape[1], places)
+            texts[place].s, texts[place].size = &buffer[0], buffer.shape[0]
+            texts[place].rows, texts[place].row_width, texts[place].shape = &rows[0, 0], rows.shape[1], shape
+        with nogil:
+            tw_text_columns(texts, <size_t>number, <size_t>count)
+        return [(count - texts[place].tally.texts, bool(texts[place].tally.points)) for place in range(number)]
+    finally:
+        free(texts)
         PyBuffer_Release(&view)
 
 

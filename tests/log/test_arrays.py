@@ -162,7 +162,8 @@ def test_views_of_texts_with_escapes(dtype: str, chance: random.Random, count: i
 def test_a_text_column_at_once(
     dtype: str, chance: random.Random, sizes: tuple[int, int], count: int, density: float
 ) -> None:
-    """What the parts of it say one by one: a bit for each row, views, zeros for rows without a text, a tally."""
+    """What the parts of it say one by one: a bit for each row, views, zeros for rows without a text, a tally. Two
+    columns are made in one pass, the second with the rows the other way round."""
     parts = [bytes(chance.randrange(1, 256) for _ in range(size)) for size in sizes]
     valid, escaped = chance.choice((-1, 2, WIDTHS[dtype] - 1)), chance.choice((-1, 3))
     there = [valid < 0 or chance.random() < density for _ in range(count)]
@@ -174,12 +175,20 @@ def test_a_text_column_at_once(
     tally = there.count(False), any(one[2] > 12 for one in found), len(marked), sum(found[row][2] for row in marked)
     offsets = np.array([start + number * sizes[0] for number, start, _ in found], np.int64)
     lengths = np.array([length for _, _, length in found], np.int64)
-    columns = [np.frombuffer(part, np.uint8) for part in parts] + [offsets, lengths, np.array(bits, dtype)]
+    buffer, arena = (np.frombuffer(part, np.uint8) for part in parts)
+    every = b"".join(expected[16 * row : 16 * row + 16] for row in reversed(range(count))) if valid < 0 else expected
+    other = (offsets[::-1].copy(), lengths[::-1].copy()) if valid < 0 else (offsets, lengths)
     for views in modules("log.views"):
-        out, bitmap = np.full((count, 16), 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
-        assert views.text_views(*columns, valid, escaped, out, bitmap) == tally
-        assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
-        assert out.tobytes() == (expected if any(there) else b"\x77" * 16 * count)
+        outs = np.full((2, 16 * count + 5), 0x77, np.uint8)
+        bitmaps = np.full((2, (count + 7) // 8), 0xAA, np.uint8)
+        first = offsets, lengths, valid, escaped, outs[0], bitmaps[0]
+        second = *other, valid, -1, outs[1], bitmaps[1]
+        assert views.text_views(buffer, arena, np.array(bits, dtype), (first, second)) == [tally, (*tally[:2], 0, 0)]
+        for out, bitmap, views_of in zip(outs, bitmaps, (expected, every), strict=True):
+            assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
+            assert out[: 16 * count].tobytes() == (views_of if any(there) else b"\x77" * 16 * count)
+            assert out[16 * count :].tobytes() == b"\x77" * 5
+        assert views.text_views(buffer, arena, np.array(bits, dtype), ()) == []
 
 
 @given(chance=st.randoms(use_true_random=False), count=st.integers(0, 150), density=st.sampled_from((0.0, 0.3, 1.0)))
@@ -198,11 +207,15 @@ def test_texts_whose_spans_share_a_row(chance: random.Random, count: int, densit
         shown = text[start : start + length] if place >= 0 and row[place + 1] >= 0 and mask else b""
         expected, points, nulls = expected + view(shown, 0, start), points or len(shown) > 12, nulls + (not mask)
     for views in modules("log.views"):
-        out, bitmap = np.full((count, 16), 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
-        buffer = np.frombuffer(text, np.uint8)
-        assert views.packed_views(buffer, rows, 0, places, masks, 9, out, bitmap) == (nulls, points)
+        out, bitmap = np.full(16 * count, 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
+        beside, all_there = np.full(16 * count, 0x77, np.uint8), np.full((count + 7) // 8, 0xAA, np.uint8)
+        buffer, nowhere = np.frombuffer(text, np.uint8), np.full(16, -1, np.int32)
+        columns = (nowhere, -1, beside, all_there), (places, 9, out, bitmap)
+        assert views.packed_views(buffer, rows, 0, masks, columns) == [(0, False), (nulls, points)]
         assert bitmap.tolist() == np.packbits(masks != 0, bitorder="little").tolist()
         assert out.tobytes() == (expected if nulls < count else b"\x77" * 16 * count)
+        assert all_there.tolist() == np.packbits(np.ones(count, bool), bitorder="little").tolist()
+        assert not beside.any()
 
 
 @pytest.mark.parametrize("width", [0, 2, 4, 8])
@@ -250,9 +263,13 @@ def test_rows_of_texts_that_do_not_fit() -> None:
     for views in modules("log.views"):
         for shape, place, count, many in ((6, 0, 3, 3), (-1, 0, 3, 3), (0, 5, 3, 3), (0, -2, 3, 3), (0, 0, 2, 3)):
             rows, places, masks = np.zeros((3, 6), np.int32), np.full(16, place, np.int32), np.zeros(count, "u2")
-            out, bitmap = np.zeros((many, 16), np.uint8), np.zeros(1, np.uint8)
+            good = np.zeros(16, np.int32), 1, np.zeros(48, np.uint8), np.zeros(1, np.uint8)
+            column = places, 1, np.zeros(16 * many, np.uint8), np.zeros(1, np.uint8)
             with pytest.raises(ValueError, match=r"place|masks"):
-                views.packed_views(np.zeros(4, np.uint8), rows, shape, places, masks, 1, out, bitmap)
+                views.packed_views(np.zeros(4, np.uint8), rows, shape, masks, (good, column))
+        rows, masks, room = np.zeros((3, 6), np.int32), np.zeros(3, "u2"), np.zeros(48, np.uint8)
+        with pytest.raises(ValueError, match="16 places"):
+            views.packed_views(room, rows, 0, masks, ((np.zeros(15, np.int32), 1, room, room[:1]),))
 
 
 def test_a_text_column_that_does_not_fit() -> None:
@@ -267,9 +284,13 @@ def test_a_text_column_that_does_not_fit() -> None:
             (np.zeros(9, "u2"), 1, 1, 8, 2),
             (np.zeros(9, "u2"), 1, 1, 9, 1),
         ):
-            out, bitmap = np.zeros((rows, 16), np.uint8), np.zeros(size, np.uint8)
+            good = numbers, numbers, -1, -1, np.zeros(144, np.uint8), np.zeros(2, np.uint8)
+            column = numbers, numbers, valid, escaped, np.zeros(16 * rows, np.uint8), np.zeros(size, np.uint8)
             with pytest.raises(ValueError, match=r"masks|bitmap"):
-                views.text_views(buffer, buffer[:0], numbers, numbers, masks, valid, escaped, out, bitmap)
+                views.text_views(buffer, buffer[:0], masks, (good, column))
+        short = numbers, numbers[:8], 1, 1, np.zeros(144, np.uint8), np.zeros(2, np.uint8)
+        with pytest.raises(ValueError, match="lengths and masks"):
+            views.text_views(buffer, buffer[:0], np.zeros(9, "u2"), (short,))
 
 
 def struct(arrays: Any, columns: list[Any]) -> ArrowArray:

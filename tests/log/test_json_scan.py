@@ -34,7 +34,8 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     )
     for module, name, twin in (
         *parts,
-        ("log.output.arrow", "_views", "log.views"),
+        ("log.output.text_arrays", "_views", "log.views"),
+        ("log.output.text_arrays", "_arrays", "log.arrays"),
         ("log.output.arrow", "_arrays", "log.arrays"),
     ):
         monkeypatch.setattr(

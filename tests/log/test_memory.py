@@ -54,6 +54,18 @@ def test_a_block_comes_back_only_when_nobody_holds_it() -> None:
     assert address in {pool.take(100).ctypes.data for _ in range(4)}
 
 
+def test_several_blocks_are_each_nobody_elses() -> None:
+    pool = Pool(keep=4)
+    held = pool.several(3, 100)
+    addresses = {block.ctypes.data for block in held}
+    assert len(addresses) == 3
+    del held[0]
+    more = pool.several(3, 100)
+    assert len({block.ctypes.data for block in held + more}) == 5
+    assert len(addresses & {block.ctypes.data for block in more}) == 1
+    assert len(pool._blocks) == 4
+
+
 def test_a_pool_keeps_few_blocks() -> None:
     pool = Pool(keep=3)
     held = [pool.take(10) for _ in range(8)]

@@ -100,29 +100,33 @@ def line_rows(
             columns[name][:count] = value
 
 
-def text_views(
-    buffer: Any,
-    arena: Any,
-    offsets: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    masks: NDArray[Any],
-    valid: int,
-    escaped: int,
-    out: NDArray[Any],
-    bitmap: NDArray[np.uint8],
-) -> tuple[int, bool, int, int]:
-    """A text column at once: views as of :func:`string_views` into ``out``, zeros where a row has no text, and into
-    ``bitmap`` one bit a row, first row lowest, that says whether it has one.
+Tally = tuple[int, bool, int, int]
+"""Of a text column: rows without a text, whether any view points to its text, rows with a text that has escapes, and
+the sum of the lengths of these."""
+
+
+def text_views(buffer: Any, arena: Any, masks: NDArray[Any], columns: tuple[tuple[Any, ...], ...]) -> list[Tally]:
+    """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views as of :func:`string_views` go
+    into ``out`` (uint8, 16 bytes a row), zeros where a row has no text, and into ``bitmap`` one bit a row, first row
+    lowest, that says whether it has one.
 
     masks: unsigned integers, one a row; ``valid`` and ``escaped`` are bits there, or -1 where all rows have a text, and
-    none has escapes. Returns (rows without a text, whether any view points to its text, rows with a text that has
-    escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
+    none has escapes. Returns for each (rows without a text, whether any view points to its text, rows with a text that
+    has escapes, the sum of the lengths of these). ``out`` is not written where no row has a text.
     """
-    count = len(offsets)
+    return [_text_column(buffer, arena, masks, *column) for column in columns]
+
+
+def _text_column(
+    buffer: Any, arena: Any, masks: Any, offsets: Any, lengths: Any, valid: int, escaped: int, out: Any, bitmap: Any
+) -> Tally:
+    count = len(masks)
     if masks.itemsize not in (2, 4, 8) or not -1 <= min(valid, escaped) <= max(valid, escaped) < 8 * masks.itemsize:
         raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
-    if not count == len(lengths) == len(masks) <= len(out):
-        raise ValueError("offsets, lengths, masks and out do not match")
+    if not count == len(offsets) == len(lengths):
+        raise ValueError("offsets, lengths and masks do not match")
+    if len(out) < 16 * count:
+        raise ValueError("out has 16 bytes for each of the masks")
     if len(bitmap) != (count + 7) // 8:
         raise ValueError("bitmap has a bit for each row")
     there = np.ones(count, bool) if valid < 0 else _has(masks, valid)
@@ -132,36 +136,40 @@ def text_views(
         return count, False, 0, 0
     views = np.empty((len(rows), 16), np.uint8)
     points = string_views(buffer, offsets[rows], lengths[rows], views, arena)
-    out[:count] = 0
-    out[rows] = views
+    room = out[: 16 * count].reshape(count, 16)
+    room[:] = 0
+    room[rows] = views
     marked = np.flatnonzero(there & _has(masks, escaped)) if escaped >= 0 else rows[:0]
     return count - len(rows), points, len(marked), int(lengths[marked].sum())
 
 
 def packed_views(
-    buffer: Any,
-    rows: NDArray[np.int32],
-    shape: int,
-    places: NDArray[np.int32],
-    masks: NDArray[Any],
-    valid: int,
-    out: NDArray[Any],
-    bitmap: NDArray[np.uint8],
-) -> tuple[int, bool]:
-    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: the low four bits of
-    number ``shape`` of a row say which of the 16 ``places`` in it has the offset, with the length behind; -1 for none.
-    Returns (rows without a text, whether any view points to its text)."""
-    count, width = rows.shape
-    if len(places) != 16 or not (0 <= shape < width and places.min() >= -1 and places.max() < width - 1):
+    buffer: Any, rows: NDArray[np.int32], shape: int, masks: NDArray[Any], columns: tuple[tuple[Any, ...], ...]
+) -> list[tuple[int, bool]]:
+    """As :func:`text_views` (no arena, no escapes) where the spans stand in ``rows``, i32 numbers: each column is
+    (places, valid, out, bitmap), and the low four bits of number ``shape`` of a row say which of the 16 ``places`` in
+    it has the offset, with the length behind; -1 for none. Returns for each (rows without a text, whether any view
+    points to its text)."""
+    if not 0 <= shape < rows.shape[1]:
         raise ValueError("a place lies outside of its row")
-    if len(masks) != count:
-        raise ValueError("rows, masks and out do not match")
+    if len(masks) != len(rows):
+        raise ValueError("rows and masks do not match")
+    return [_packed_column(buffer, rows, shape, masks, *column) for column in columns]
+
+
+def _packed_column(
+    buffer: Any, rows: Any, shape: int, masks: Any, places: Any, valid: int, out: Any, bitmap: Any
+) -> tuple[int, bool]:
+    if len(places) != 16:
+        raise ValueError("there are 16 places")
+    if places.min() < -1 or places.max() >= rows.shape[1] - 1:
+        raise ValueError("a place lies outside of its row")
     at = places[rows[:, shape] & 15]
-    number = np.arange(count)
+    number = np.arange(len(rows))
     offsets, lengths = (np.where(at >= 0, rows[number, at + part], 0).astype(np.int64) for part in (0, 1))
     has = lengths > 0
     spans = np.where(has, offsets, 0), np.where(has, lengths, 0)
-    nulls, points, _, _ = text_views(buffer, b"", *spans, masks, valid, -1, out, bitmap)
+    nulls, points, _, _ = _text_column(buffer, b"", masks, *spans, valid, -1, out, bitmap)
     return nulls, points
 
 

@@ -46,18 +46,26 @@ class Pool:
 
     def take(self, size: int) -> Bytes:
         """A block of at least ``size`` bytes; its contents are whatever they were. Any thread may ask."""
+        (block,) = self.several(1, size)
+        return block
+
+    def several(self, number: int, size: int) -> list[Bytes]:
+        """So many blocks."""
         if self._largest is not None and size > self._largest:
-            return np.empty(size, np.uint8)
+            return [np.empty(size, np.uint8) for _ in range(number)]
         with self._lock:
+            found: list[Bytes] = []
             for block in self._blocks:
-                if len(block) >= size and sys.getrefcount(block) <= _IDLE:
-                    return block
+                if len(found) < number and len(block) >= size and sys.getrefcount(block) <= _IDLE:
+                    found.append(block)
+            if len(found) == number:
+                return found
             # Blocks of input end with a line and so differ a little: rounded up, the next one fits into this one's
             # memory.
-            block = np.empty(rounded(size), np.uint8)
-            self._blocks = [kept for kept in self._blocks if len(kept) >= size][-(self._keep - 1) :]
-            self._blocks.append(block)
-            return block
+            fresh = [np.empty(rounded(size), np.uint8) for _ in range(number - len(found))]
+            large = [kept for kept in self._blocks if len(kept) >= size]
+            self._blocks = (large + fresh)[-max(self._keep, 1) :]
+            return found + fresh
 
 
 def rounded(number: int) -> int:

@@ -1,8 +1,8 @@
 """The Arrow C data interface, so that Polars, DuckDB, pandas and pyarrow read batches without pyarrow or a copy.
 
 Exported structures hold their Python owner until the consumer releases them. Layouts are those of the Arrow columnar
-format: text goes out as string views into the scanned bytes; only rows with escapes are copied, into a buffer of
-their own; enums go out as dictionaries.
+format: text goes out as string views into the scanned bytes (``text_arrays``); only rows with escapes are copied, into
+a buffer of their own; enums go out as dictionaries.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from turnwire.arrow_structs import (
 )
 from turnwire.contract import Column
 from turnwire.log.engine.columns import DTYPES
-from turnwire.log.input.memory import Pool
-from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn
+from turnwire.log.output.text_arrays import Filled, no_values, text_arrays, validity_bitmap
 
 _arrays = _backend.load("log.arrays")
-_views = _backend.load("log.views")
 _callbacks = _backend.load("log.callbacks")
 
 FORMATS = {
@@ -89,47 +87,64 @@ _release_schema = SchemaRelease(_callbacks.foreign(_release, ArrowSchema.release
 # --- schema ---------------------------------------------------------------------------------------------------------
 
 
-def _fill_schema(
-    struct: Any, code: str, name: str, nullable: bool, children: Sequence[Any] = (), dictionary: Any = None
-) -> Any:
-    code_bytes, name_bytes = code.encode(), name.encode()
-    kind = ctypes.POINTER(ArrowSchema)
-    pointers = (kind * max(len(children), 1))(*(ctypes.pointer(child) for child in children))
-    struct.format, struct.name, struct.metadata = code_bytes, name_bytes, None
-    struct.flags = _NULLABLE if nullable else 0
-    struct.n_children, struct.children = len(children), ctypes.cast(pointers, ctypes.POINTER(kind))
-    struct.dictionary = ctypes.pointer(dictionary) if dictionary is not None else None
-    struct.release = _release_schema
-    struct.private_data = _hold((code_bytes, name_bytes, pointers, list(children), dictionary))
-    return struct
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_SCHEMA = ctypes.sizeof(ArrowSchema)
+_WORDS = _SCHEMA // _WORD
+_KEY = ArrowSchema.private_data.offset // _WORD
+_CHILDREN, _DICTIONARY = ArrowSchema.children.offset // _WORD, ArrowSchema.dictionary.offset // _WORD
 
 
-def _column_schema(column: Column) -> Any:
-    dictionary = None
-    if column.kind in ("enum", "file"):
-        dictionary = _fill_schema(ArrowSchema(), "u", "", False)
-    nullable = column.nullable or column.kind == "file"
-    return _fill_schema(ArrowSchema(), FORMATS[column.kind], column.name, nullable, dictionary=dictionary)
+class _Shape:
+    """The schema of a batch with these columns, to be copied: its structures one behind the other (the batch, the
+    columns, the dictionaries), then the pointers to the columns. What points into the copy counts from its start."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        coded = [column.kind in ("enum", "file") for column in columns]
+        self.structs = 1 + len(columns) + sum(coded)
+        structs = (ArrowSchema * self.structs)()
+        self._texts: list[bytes] = []  # ctypes keeps pointers only
+        self._fill(structs[0], "+s", "", False)
+        structs[0].n_children = len(columns)
+        for struct, column in zip(structs[1:], columns, strict=False):
+            self._fill(struct, FORMATS[column.kind], column.name, column.nullable or column.kind == "file")
+        for struct in structs[1 + len(columns) :]:
+            self._fill(struct, "u", "", False)
+        end = self.structs * _WORDS
+        self.words: NDArray[np.uintp] = np.zeros(end + len(columns), np.uintp)
+        self.words[:end] = np.frombuffer(bytes(structs), np.uintp)
+        self.words[end:] = _SCHEMA * np.arange(1, 1 + len(columns), dtype=np.uintp)
+        self.inside = np.zeros(len(self.words), np.uintp)
+        self.inside[end:] = 1
+        self._point(_CHILDREN, _WORD * end)
+        with_dictionary = (place for place, has in enumerate(coded, 1) if has)
+        for number, place in enumerate(with_dictionary, 1 + len(columns)):
+            self._point(place * _WORDS + _DICTIONARY, number * _SCHEMA)
+
+    def _fill(self, struct: Any, code: str, name: str, nullable: bool) -> None:
+        texts = code.encode(), name.encode()
+        self._texts += texts
+        struct.format, struct.name = texts
+        struct.flags, struct.release = _NULLABLE if nullable else 0, _release_schema
+
+    def _point(self, word: int, place: int) -> None:
+        self.words[word], self.inside[word] = place, 1
+
+
+_shape = lru_cache(64)(_Shape)
 
 
 def _batch_schema(struct: Any, columns: Sequence[Column]) -> Any:
-    return _fill_schema(struct, "+s", "", False, [_column_schema(column) for column in columns])
+    """Makes this the schema of a batch. The consumer may let go of each of its structures by itself."""
+    shape = _shape(tuple(columns))
+    copy = shape.words.copy()
+    copy += shape.inside * np.uintp(copy.ctypes.data)
+    keys = [_hold((copy, shape)) for _ in range(shape.structs)]
+    copy[_KEY : shape.structs * _WORDS : _WORDS] = keys
+    ctypes.memmove(ctypes.addressof(struct), copy.ctypes.data, _SCHEMA)
+    return struct
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------------
-
-Filled = tuple[int, tuple[Any, ...], "tuple[int, tuple[Any, ...]] | None"]
-"""A column as the core exports it: how many nulls, its buffers, and its dictionary."""
-
-_VIEW = 16
-_LARGEST_VIEWS = 2 << 20
-_view_memory = Pool(keep=24, largest=_LARGEST_VIEWS)
-"""String views, a block for each text column of a batch: taken again once the consumer has let go of it."""
-_plain_memory = Pool(keep=8, largest=_LARGEST_VIEWS)
-"""The same for what texts with escapes say."""
-_zeros: NDArray[np.uint8] = np.zeros(_LARGEST_VIEWS, np.uint8)
-"""The views of a column without a text; nobody writes to it, so that it costs no memory."""
-_zeros.flags.writeable = False
 
 
 def _strings(texts: Sequence[bytes], offsets: str = "i4") -> tuple[Any, ...]:
@@ -145,122 +160,9 @@ def _dictionary(names: tuple[str, ...]) -> tuple[int, tuple[Any, ...]]:
     return len(names), _strings([name.encode("utf-8", "replace") for name in names])
 
 
-def _validity(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, int]:
-    """A bitmap, or None where every row has a value, and how many have none."""
-    if valid is None:
-        return None, 0
-    if isinstance(valid, Bits):
-        bitmap = np.empty((count + 7) // 8, np.uint8)
-        nulls = _arrays.bitmap(valid.masks, valid.bit, bitmap)
-        return (bitmap, nulls) if nulls else (None, 0)
-    nulls = count - int(np.count_nonzero(valid))
-    return (np.packbits(valid, bitorder="little"), nulls) if nulls else (None, 0)
-
-
-def _room(count: int) -> Any:
-    """Memory for so many views."""
-    return _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
-
-
-def _text(nulls: int, bitmap: Any, views: Any, data: Sequence[Any]) -> Filled:
-    """A text column: its views, and the buffers that these point to."""
-    return nulls, (bitmap if nulls else None, views, *data, np.array([len(part) for part in data], np.int64)), None
-
-
-def _text_array(text: Any) -> Filled:
-    """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
-    valid, escapes = text.validity, text.escapes
-    if isinstance(text, NumberColumn):
-        return _text_of_numbers(text)
-    if isinstance(valid, Bits) and (escapes is None or isinstance(escapes, Bits)):  # one mask a row holds both
-        return _text_of_bits(text, valid.masks, valid.bit, -1 if escapes is None else escapes.bit)
-    if valid is None and isinstance(escapes, Bits):
-        return _text_of_bits(text, escapes.masks, -1, escapes.bit)
-    count = len(text)
-    bitmap, nulls = _validity(valid, count)
-    if nulls == count:
-        return _no_text(count, bitmap)
-    views = _room(count)
-    buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    data = _data(buffer, arena, _views.string_views(buffer, text.offsets, text.lengths, views, arena))
-    if escapes is not None:
-        data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
-    return _text(nulls, bitmap, views, data)
-
-
-def _text_of_bits(text: Any, masks: Any, valid: int, escaped: int) -> Filled:
-    """The same in one pass where the bits of one mask a row say which rows have a text (-1: all) and which of them
-    have escapes (-1: none)."""
-    count = len(text)
-    bitmap = np.empty((count + 7) // 8, np.uint8)
-    views = _room(count)
-    buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    if isinstance(text, PackedColumn):
-        packed = text.packed
-        numbers = text.rows.view(np.int32).reshape(count, -1)
-        places = packed.places(text.name)
-        nulls, points = _views.packed_views(buffer, numbers, packed.shape, places, masks, valid, views, bitmap)
-        if nulls == count:
-            return _no_text(count, bitmap)
-        data = _data(buffer, arena, points)
-        return _text(nulls, bitmap, views, data)
-    spans = text.offsets, text.lengths
-    nulls, points, rows, size = _views.text_views(buffer, arena, *spans, masks, valid, escaped, views, bitmap)
-    if nulls == count:
-        return _no_text(count, bitmap)
-    data = _data(buffer, arena, points)
-    if rows and text.json and size:
-        side = _plain_memory.take(size)[:size]
-        both = 1 << escaped | (1 << valid if valid >= 0 else 0)
-        data.append(side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, len(data), views)])
-    elif rows:
-        data += _plain(text, np.flatnonzero(text.escaped & text.valid), len(data), views)
-    return _text(nulls, bitmap, views, data)
-
-
-def _text_of_numbers(text: NumberColumn) -> Filled:
-    """The same of whole numbers: most have digits enough for the view alone."""
-    count = len(text)
-    bitmap = np.empty((count + 7) // 8, np.uint8)
-    views = _room(count)
-    long = count and int(text.numbers.max()) >= 10**_views.INLINE
-    side = np.empty(count * _views.DECIMAL if long else 0, np.uint8)
-    masks, bit = text.validity or (None, -1)
-    nulls, used = _views.number_views(text.numbers, masks, bit, views, bitmap, side)
-    data = [side[:used]] if used else []
-    return _text(nulls, bitmap, views, data)
-
-
-def _no_text(count: int, bitmap: Any) -> Filled:
-    size = count * _VIEW
-    views = _zeros[:size] if size <= len(_zeros) else np.zeros(size, np.uint8)
-    return count, (bitmap, views, np.empty(0, np.int64)), None
-
-
-def _data(buffer: Any, arena: Any, points: bool) -> list[Any]:
-    """The buffers that views point to. Where all texts are short, nobody has to keep the bytes that were scanned."""
-    if not points:
-        return []
-    return [buffer, arena] if len(arena) else [buffer]
-
-
-def _plain(text: Any, rows: Any, number: int, views: Any) -> list[Any]:
-    """Views of these rows, whose texts have escapes, into a buffer of this number with what they say; that buffer, if
-    there are any."""
-    if not len(rows):
-        return []
-    plain = [text.bytes(row) for row in rows.tolist()]
-    side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
-    own = np.empty((len(rows), _VIEW), np.uint8)
-    _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
-    own.view(np.int32)[lengths > _views.INLINE, 2] = number
-    views[rows] = own
-    return [side]
-
-
 def _file_array(batch: Any, count: int) -> Filled:
     names, codes = batch.file_codes()
-    bitmap, nulls = _validity(codes >= 0, count)
+    bitmap, nulls = validity_bitmap(codes >= 0, count)
     return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
 
 
@@ -280,17 +182,15 @@ def _column_array(batch: Any, column: Column) -> Filled:
         names = (batch.file,) if column.kind == "file" else column.names
         values = _alike(value, "i4" if column.kind == "file" else DTYPES[column.kind])[:count]
         none = column.nullable and column.kind != "file"
-        bitmap = _zeros[: (count + 7) // 8] if none else None
+        bitmap = no_values(count) if none else None
         return count if none else 0, (bitmap, values), _dictionary(names) if names else None
-    if column.kind == "text":
-        return _text_array(batch[column.name])
     if column.kind == "file":
         return _file_array(batch, count)
     if column.kind in ("name", "binary"):
-        texts = [text if isinstance(text, bytes) else text.encode() for text in batch[column.name]]
+        texts = [text if isinstance(text, bytes) else text.encode() for text in batch.values(column)]
         return 0, _strings(texts, "i8"), None
-    bitmap, nulls = _validity(batch.validity(column.name) if column.nullable else None, count)
-    values = np.ascontiguousarray(batch[column.name])
+    bitmap, nulls = validity_bitmap(batch.validity_of(column) if column.nullable else None, count)
+    values = np.ascontiguousarray(batch.values(column))
     if column.kind == "bool":
         values = np.packbits(values, bitorder="little")
     if column.kind != "enum":
@@ -302,13 +202,15 @@ def _column_array(batch: Any, column: Column) -> Filled:
 
 def _export_batch(address: int, batch: Any) -> None:
     """Fills a struct ArrowArray at this address from a batch. Each column holds the memory that it needs."""
-    made: dict[tuple[str, str], Filled] = {}
-    columns = []
-    for column in batch.columns:
-        source = batch.source(column), column.kind  # a text that two columns have is filled once
-        if source not in made or column.kind != "text":
-            made[source] = _column_array(batch, column)
-        columns.append(made[source])
+    sources = [batch.source(column) if column.kind == "text" else "" for column in batch.columns]
+    texts = dict(zip(sources, batch.columns, strict=True))  # a text that two columns have is filled once
+    texts.pop("", None)
+    found = text_arrays([batch.values(column) for column in texts.values()])
+    made = dict(zip(texts, found, strict=True))
+    columns = [
+        made[source] if source else _column_array(batch, column)
+        for source, column in zip(sources, batch.columns, strict=True)
+    ]
     _arrays.export(address, len(batch), columns)
 
 

@@ -75,6 +75,14 @@ class Columns:
         """The name of the column that a column is the same as, else its own name."""
         return column.name
 
+    def values(self: Any, column: Column) -> Any:
+        """The values of one of its columns."""
+        return self[column.name]
+
+    def validity_of(self: Any, column: Column) -> Any:
+        """Which records have a value in one of its columns."""
+        return self.validity(column.name)
+
 
 class Batch(Columns):
     """Some records of one input, as columns. It owns its memory (or keeps it alive) and never changes.
@@ -119,8 +127,11 @@ class Batch(Columns):
         raise UnknownKey("column", name, self.names, text)
 
     def __getitem__(self, name: str) -> Any:
-        column = self.column(name)
-        rows = self._rows
+        return self.values(self.column(name))
+
+    def values(self, column: Column) -> Any:
+        """What ``batch[column.name]`` gives, for a column of this batch."""
+        name, rows = column.name, self._rows
         if column.kind == "file":
             files = np.empty(rows.count, object)
             files[:] = rows.file
@@ -135,7 +146,7 @@ class Batch(Columns):
             return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
         return self._common(column)
 
-    @property
+    @cached_property
     def _arena(self) -> memoryview:
         arena: Any = self._rows.arrays.get("arena", b"")
         return memoryview(arena)
@@ -209,8 +220,12 @@ class Batch(Columns):
             times[same], there[same] = one[0], is_one[0]
         return times, there
 
+    @cached_property
+    def _masks(self) -> NDArray[Any]:
+        return self._rows.arrays["present"][: self._rows.count]
+
     def _bits(self, bit: int) -> Bits:
-        return Bits(self._rows.arrays["present"][: self._rows.count], bit)
+        return Bits(self._masks, bit)
 
     def constant(self, column: Column) -> int | None:
         if column.kind == "file":
@@ -238,7 +253,11 @@ class Batch(Columns):
 
     def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
         """The same in the form in which it is there: as bits, as a bool array, or None where all records have one."""
-        column = self.column(name)
+        return self.validity_of(self.column(name))
+
+    def validity_of(self, column: Column) -> Bits | NDArray[np.bool_] | None:
+        """The same for a column of this batch."""
+        name = column.name
         if column.kind == "file":
             return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:
