@@ -40,3 +40,10 @@ def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
     """Leaves a file that says which block was run."""
     (Path(out).parent / f"ran-{index}").touch()
     return run_block(block, out, index)
+
+
+def is_watched() -> bool:
+    """Whether Dask looks what the threads of this worker do."""
+    from dask import config
+
+    return bool(config.get("distributed.worker.profile.enabled"))

@@ -18,9 +18,10 @@ distributed = pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 
 import turnwire  # noqa: E402
-from tests.distributed.blocks import MARKER, counting, killed_once, poison  # noqa: E402
+from tests.distributed.blocks import MARKER, counting, is_watched, killed_once, poison  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
+from turnwire.distributed.driver import local_cluster  # noqa: E402
 from turnwire.distributed.manifest import NAME  # noqa: E402
 from turnwire.log import plan, write  # noqa: E402
 from turnwire.log.planning import cutting  # noqa: E402
@@ -187,6 +188,11 @@ def test_nobody_to_run_it(logs: Path) -> None:
         pytest.raises(TimeoutError, match="no Dask worker"),
     ):
         run(nobody, logs, patience=0.1)
+
+
+def test_workers_of_this_machine_are_not_watched() -> None:
+    with local_cluster(1) as cluster, distributed.Client(cluster) as own:
+        assert list(own.run(is_watched).values()) == [False]
 
 
 def test_what_makes_no_sense_is_refused_before_anything_runs(client: Any, logs: Path) -> None:

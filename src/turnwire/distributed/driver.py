@@ -118,7 +118,9 @@ def local_cluster(workers: int | None = None) -> Any:
     package = distributed()
     from dask import config
 
-    with config.set({f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in _MEMORY.items()}):
+    settings: dict[str, Any] = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in _MEMORY.items()}
+    # Dask looks 100 times a second what each thread does, for pages that this cluster does not show.
+    with config.set({**settings, "distributed.worker.profile.enabled": False}):
         return package.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
