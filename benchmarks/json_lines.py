@@ -6,12 +6,16 @@ reads it). The peers are told the schema of what they select, so that none has t
 with what was written before anything is timed. turnwire validates every byte of each message and judges it by its
 wire's tables on the way; the peers do not.
 
-    python benchmarks/json_lines.py [MEGABYTES] [ROUNDS]
+    python benchmarks/json_lines.py [MEGABYTES] [ROUNDS] [shuffled]
+
+shuffled: the members of each object stand in an order of their own, so that no line is like the one before.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +29,7 @@ os.environ["POLARS_MAX_THREADS"] = "1"  # read when Polars is imported
 import duckdb
 import polars
 import pyarrow
-from logs import JSON_WIRES, json_lines
+from logs import JSON_WIRES, SEED, json_lines
 
 import turnwire
 
@@ -120,9 +124,28 @@ def rows_of(found: Iterator[Any], wire: str) -> list[dict[str, Any]]:
     return [{name: row[name] for name in POLARS_FIELDS[wire] if name != "time"} for row in rows]
 
 
-def write(path: Path, wire: str, size: int) -> int:
+def shuffled(value: Any, numbers: random.Random) -> Any:
+    """The same JSON with the members of each object in any order."""
+    if isinstance(value, list):
+        return [shuffled(one, numbers) for one in value]
+    if not isinstance(value, dict):
+        return value
+    members = list(value.items())
+    numbers.shuffle(members)
+    return {name: shuffled(one, numbers) for name, one in members}
+
+
+def in_any_order(line: bytes, numbers: random.Random) -> bytes:
+    """A line of JSON likewise."""
+    value = shuffled(json.loads(line), numbers)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def write(path: Path, wire: str, size: int, order: str) -> int:
     """At least ``size`` bytes of messages, one a line; how many they are."""
-    lines = list(json_lines(wire, size))
+    lines, numbers = list(json_lines(wire, size)), random.Random(SEED)
+    if order == "shuffled":
+        lines = [in_any_order(line, numbers) for line in lines]
     path.write_bytes(b"".join(lines))
     return len(lines)
 
@@ -142,24 +165,25 @@ def measured(path: Path, wire: str, rounds: int) -> dict[str, float]:
     return {name: median(times) for name, times in samples.items()}
 
 
-def main(megabytes: int = 128, rounds: int = 5) -> None:
+def main(megabytes: str = "128", rounds: str = "5", order: str = "") -> None:
     """Prints a line for each wire: MB/s of turnwire, and how many times longer the peers take."""
     with TemporaryDirectory() as folder:
         for wire in JSON_WIRES:
             small, path = Path(folder) / "small.jsonl", Path(folder) / f"{wire}.jsonl"
-            write(small, wire, 50_000)
+            write(small, wire, 50_000, order)
             expected = rows_of(by_duckdb(small, wire), wire)
             for name, reader in READERS.items():
                 if rows_of(reader(small, wire), wire) != expected:
                     raise AssertionError(f"{name} reads other rows")
-            count = write(path, wire, megabytes << 20)
-            times = measured(path, wire, rounds)
+            count = write(path, wire, int(megabytes) << 20, order)
+            times = measured(path, wire, int(rounds))
             speed = path.stat().st_size / times["turnwire"] / 1e6
             ratios = ", ".join(
                 f"{name} {times[name] / times['turnwire']:.2f}x" for name in READERS if name != "turnwire"
             )
-            print(f"{wire} (generated): {count} messages, {speed:.0f} MB/s; slower: {ratios}")
+            kind = f"generated, {order}" if order else "generated"
+            print(f"{wire} ({kind}): {count} messages, {speed:.0f} MB/s; slower: {ratios}")
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:]))
+    main(*sys.argv[1:])
