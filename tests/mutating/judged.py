@@ -132,4 +132,8 @@ SAME: dict[tuple[str, str], str] = {
         "if size <= 0:",
         "if size <= 1:",
     ): "a character that is no ASCII has two bytes at least",
+    (
+        "return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)",
+        "return _Silent(raw[: place + limits.message], None, shallow, self.keys).containers(place)",
+    ): "faults that are only noticed name no wire",
 }
