@@ -112,7 +112,17 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_over_lines.py",
         ),
     ),
-    "session": (("_pure/session/*",), ("tests/session/test_cores.py", "tests/session/test_vectors.py")),
+    "session": (
+        ("_pure/session/*",),
+        (
+            "tests/session/test_cores.py",
+            "tests/session/test_leaves.py",
+            "tests/session/test_pieces.py",
+            "tests/session/test_repeats.py",
+            "tests/session/test_round_trip.py",
+            "tests/session/test_vectors.py",
+        ),
+    ),
     "ledger": (
         ("_pure/common/*", "ledger/merkle.py", "ledger/nodes.py", "ledger/checkpoint.py"),
         (
