@@ -40,6 +40,7 @@ cdef extern from "_native/nslip/object.h":
     PyObject *tw_object_take()
     int tw_delete_attribute(object o, object name) except -1
     object tw_ascii(const uint8_t *s, size_t n)
+    object tw_good_text(const uint8_t *s, size_t n)
     uint64_t tw_unsigned(PyObject *number, int *fits)
 
 cdef enum:
@@ -85,8 +86,10 @@ cdef object text_value(const uint8_t *s, tw_fields *f, int which):
             return PyUnicode_DecodeUTF8(plain, done, NULL)
         finally:
             PyMem_Free(plain)
-    if (f.non_ascii >> which) & 1 or length == 0:
-        return PyUnicode_DecodeUTF8(first, length, NULL)
+    if (f.non_ascii >> which) & 1:
+        return tw_good_text(<const uint8_t *>first, length)
+    if length == 0:
+        return ""
     return tw_ascii(<const uint8_t *>first, length)
 
 

@@ -149,7 +149,7 @@ cdef object finished(Writer *w, SlipMessage message):
         text = PyUnicode_New(w.size, 127)
         memcpy(PyUnicode_DATA(text), w.data, w.size)
         return text
-    return PyUnicode_DecodeUTF8(<const char *>w.data, w.size, NULL)
+    return tw_good_text(w.data, w.size)
 
 
 def encode(message):

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/json/runs.h"
+
 #ifdef Py_GIL_DISABLED
 enum { TW_KEPT_MAX = 0 };                    /* no list without the lock that guards it */
 #else
@@ -79,6 +81,14 @@ static PyObject *tw_new_ascii(const uint8_t *s, size_t n)
     PyObject *text = PyUnicode_New((Py_ssize_t)n, 127);
     if (text) memcpy(PyUnicode_DATA(text), s, n);
     return text;
+}
+
+/* The str of n bytes of good UTF-8 that are not all ASCII. */
+static PyObject *tw_good_text(const uint8_t *s, size_t n)
+{
+    unsigned char greatest;
+    Py_ssize_t count = json_count(s, s + n, &greatest);
+    return json_unpacked(s, s + n, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
 }
 
 /* The str of n ASCII bytes, n at least 1. */

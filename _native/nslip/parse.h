@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "_native/common/portable.h"
+#include "_native/common/utf8.h"
 
 /* Reasons; the order is that of REASONS in slip/spec.py. */
 enum {
@@ -373,7 +374,7 @@ static TW_APART size_t tw_rare_string(const uint8_t *s, size_t first, size_t sto
         stop = tw_string_stop(s, stop + 2, end, log, &high);
     }
     if (stop >= end || s[stop] != '"') return 0;
-    if (high && tw_utf8_prefix(s + first, stop - first) < stop - first) return 0;
+    if (high && !tw_utf8_valid_scalar(s + first, stop - first)) return 0;
     f->non_ascii |= (uint8_t)(high << which);
     return stop;
 }
