@@ -236,6 +236,7 @@ def test_a_signal_ends_the_count_of_a_long_text(name: str, special: str, monkeyp
     monkeypatch.setattr(tokenizer, "_native", native)
     before = signal.signal(signal.SIGUSR1, raises)
     monkeypatch.setattr(counting, "LONG", 1000)
+    monkeypatch.setattr(counting, "SLOW", 1000)
     text = special + "ab " * 400
     try:
         for count in (tokenizer.count, tokenizer.ids, lambda text: tokenizer.count_many([text])):

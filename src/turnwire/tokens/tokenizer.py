@@ -30,8 +30,10 @@ LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
 """What looks like a symbol that a vocabulary has as one token wherever it is."""
-LONG = 1 << 18
+LONG = 1 << 20
 """Characters of a text that takes so long to count that somebody may want to end it."""
+SLOW = 1 << 17
+"""The same where each token is looked for on its own, as SentencePiece does."""
 _ID = 4
 """Bytes of a token's id."""
 _KNOWN = 10_000
@@ -96,7 +98,7 @@ class Tokenizer:
         native = self._careful() if LONG_S in text else self._native
         if self._symbols is not None:
             return self._with_symbols(text, self._symbols)
-        ids: list[int] = _ended_by_signals(native.encode_ordinary, text)
+        ids: list[int] = _ended_by_signals(native.encode_ordinary, text, SLOW)
         if not self._around:
             return ids
         pairs = zip(ids, self._around, strict=False)
@@ -117,10 +119,10 @@ class Tokenizer:
             if symbol is None:
                 held += part
                 continue
-            ids += _ended_by_signals(self._native.encode_ordinary, held) if held else []
+            ids += _ended_by_signals(self._native.encode_ordinary, held, SLOW) if held else []
             ids += symbol
             held = ""
-        return ids + (_ended_by_signals(self._native.encode_ordinary, held) if held else [])
+        return ids + (_ended_by_signals(self._native.encode_ordinary, held, SLOW) if held else [])
 
     def _normalized(self, text: str) -> str:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
@@ -172,7 +174,7 @@ class Tokenizer:
     def _flat(self, text: str) -> bytes:
         """The ids of a text without special tokens, four bytes each."""
         if len(text) >= LONG:
-            return _ended_by_signals(self._unlocked, text)
+            return _ended_by_signals(self._unlocked, text, LONG)
         ids: bytes = self._native.encode_flat(text)
         return ids
 
@@ -225,10 +227,10 @@ class Tokenizer:
         return counts
 
 
-def _ended_by_signals(call: Callable[[str], Ids], text: str) -> Ids:
+def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
     """What a call of splintr gives. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
     raises at once, and the thread ends when it is through."""
-    if len(text) < LONG or current_thread() is not main_thread():
+    if len(text) < long or current_thread() is not main_thread():
         return call(text)
     found: Future[Ids] = Future()
 
