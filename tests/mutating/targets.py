@@ -115,6 +115,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "session": (
         ("_pure/session/*",),
         (
+            "tests/session/test_choosing.py",
             "tests/session/test_cores.py",
             "tests/session/test_leaves.py",
             "tests/session/test_pieces.py",

@@ -91,7 +91,7 @@ class Expander:
 
     def __init__(self, first: str = "") -> None:
         letter = first.removesuffix(BARE)
-        alphabet = alphabet_of(letter) if letter else None
+        alphabet = alphabet_of(letter)
         if letter and alphabet is None:
             raise ValueError(f"there is no alphabet of aliases that begins with {letter!r}")
         self.first = first
