@@ -121,6 +121,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/session/test_pieces.py",
             "tests/session/test_repeats.py",
             "tests/session/test_round_trip.py",
+            "tests/session/test_states.py",
             "tests/session/test_vectors.py",
         ),
     ),

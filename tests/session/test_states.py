@@ -1,0 +1,87 @@
+"""What was seen, and what it lets a reader expect: by examples, on each core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from turnwire._pure.session import times
+
+Core = Callable[[str], ModuleType]
+SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
+FORM = times.Form("T", 0, "Z")
+
+
+def parts(own: Any) -> tuple[Any, ...]:
+    return own.mark, own.source, own.path, own.first, own.text, own.form
+
+
+def test_a_distance_counts_from_the_last_number_there_or_the_last_time(core: Core) -> None:
+    state = core("session.state").State()
+    assert state.later("n") is None
+    state.put("n", b"5", False)
+    assert parts(state.later("n")) == ("~", "", "n", None, False, None)
+    far = [
+        state.distance(state.later("n"), leaf) for leaf in (b"8", b"5", b"4", "8", b"8.0", b"-8", b"null", b"1" * 19)
+    ]
+    assert far == [3, 0, None, None, None, None, None, None]
+    assert state.later("t") is None
+    state.put("t", SOON, False)
+    assert state.later("t") is None
+    state.put("t", SOON, True)
+    assert parts(state.later("t")) == ("~", "", "t", None, True, FORM)
+    own = state.later("other")
+    assert parts(own) == ("~", "", "other", None, True, FORM)
+    told = [state.distance(own, leaf) for leaf in (LATE, SOON, "2026-01-07T00:38:31Z", LATE[:-1], "x", b"5", b"null")]
+    assert told == [10, 0, -10, None, None, None, None]
+    assert parts(state.later("n")) == ("~", "", "n", None, False, None), "a number at its own path goes first"
+    assert state.moved(own, 10) == LATE and state.moved(state.later("n"), 3) == b"8"
+
+
+@pytest.mark.parametrize(
+    ("mark", "path", "leaf", "found"),
+    [
+        ("", "a", "x", ("", "", "a", "x", True, None)),
+        ("?", "a", b"5", ("?", "", "a", b"5", False, None)),
+        ("+", "a", b"null", ("+", "", "a", b"null", True, None)),
+        ("=", "a", "x", ("=", "", "a", "x", True, None)),
+        ("=b", "a", "x", ("=", "b", "a", "x", True, None)),
+        ("^", "a", None, ("^", "", "a", None, False, None)),
+        ("#a,b", "a", b"[]", ("?", "", "a", b"[]", False, None)),
+        ("~", "a", SOON, ("~", "", "a", SOON, True, FORM)),
+        ("~", "a", "no time", ("~", "", "a", "no time", True, None)),
+        ("~", "a", b"5", ("~", "", "a", b"5", False, None)),
+    ],
+)
+def test_what_a_mark_says_of_a_leaf(core: Core, mark: str, path: str, leaf: Any, found: tuple[Any, ...]) -> None:
+    assert parts(core("session.state").expected(mark, path, leaf)) == found
+
+
+def test_what_an_empty_field_stands_for(core: Core) -> None:
+    """By what was seen in the conversation first, then anywhere."""
+    module = core("session.state")
+    state = module.State()
+
+    def expects(mark: str, first: Any = "first", path: str = "a") -> Any:
+        return state.expect(module.expected(mark, path, first), 0, 7)
+
+    assert [expects(mark) for mark in ("", "?", "+", "=", "=b", "^", "~")] == ["first", *[None] * 4, "first", None]
+    state.put("a", "x9", False)
+    state.put("b", b"9", False)
+    state.close(7, ["x9", b"9"])
+    assert [expects(mark) for mark in ("", "?", "+", "=", "=b", "^")] == ["first", "x9", "x10", "x9", b"9", "x10"]
+    state.enter("key")
+    assert [expects(mark) for mark in ("?", "+", "=", "=b", "^")] == ["x9", "x10", "x9", b"9", "first"]
+    state.put("a", "y1", False)
+    state.close(7, ["y1", b"2"])
+    assert [expects(mark) for mark in ("?", "+", "=", "=b", "^")] == ["y1", "y2", "y1", b"9", "y2"]
+    state.enter("other")
+    assert [expects(mark) for mark in ("?", "=", "^")] == ["y1", "y1", "first"]
+    state.enter("key")
+    assert expects("^") == "y2"
+    state.enter(None)
+    assert [expects(mark) for mark in ("?", "=", "^")] == ["y1", "y1", "y2"]
+    assert state.expect(module.expected("?", "a", "first"), 0, 8) is None
