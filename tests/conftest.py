@@ -5,7 +5,8 @@ Without the variable one run has both. Tests marked ``once``, in their file or b
 the pure half where the native half runs.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds). A test that sets
+HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds; "verdict": nobody reads the
+example, which is not made smaller). A test that sets
 ``max_examples`` itself opts out of that. Under CI every run tries the same examples, so that a verdict is about the
 change; looking for new ones is the work of "soak".
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.halves import is_once, is_with_native, with_once, without_halves
 
@@ -29,6 +30,9 @@ SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
 settings.register_profile("few", max_examples=8, deadline=None, derandomize=True)
 settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile(
+    "verdict", max_examples=25, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
+)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),

@@ -80,7 +80,7 @@ def asked(*arguments: str, pure: bool = False) -> str:
         **os.environ,
         "TURNWIRE_PURE": "1" if pure else "0",
         "PYTHONPATH": os.pathsep.join((str(FOLDER / "mutants" / "src"), str(FOLDER / "mutants"))),
-        "HYPOTHESIS_PROFILE": "ci",
+        "HYPOTHESIS_PROFILE": "verdict",
     }
     done = subprocess.run(
         [*MUTMUT, *arguments], cwd=FOLDER, env=environment, capture_output=True, text=True, check=False

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.session.test_cores import events_of, template_of
 from turnwire._pure.session import times
+from turnwire.session import definitions
 
 Core = Callable[[str], ModuleType]
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
@@ -85,3 +87,49 @@ def test_what_an_empty_field_stands_for(core: Core) -> None:
     state.enter(None)
     assert [expects(mark) for mark in ("?", "=", "^")] == ["y1", "y1", "y2"]
     assert state.expect(module.expected("?", "a", "first"), 0, 8) is None
+
+
+def test_a_definition_tells_what_is_later_by_its_distance(core: Core) -> None:
+    """And as null what is expected: of a time that goes back the distance is in quotes."""
+    module = core("session.state")
+    state, found = module.State(), []
+    marks = {"t": "~", "n": "~", "s": "=", "u": "^", "x": ""}
+    for event in (
+        {"t": SOON, "n": 5, "s": "same", "u": "turn 1", "x": "x"},
+        {"t": LATE, "n": 8, "s": "same", "u": "turn 2", "x": "x"},
+        {"t": SOON, "n": 7, "s": "else", "u": "turn 2", "x": "x"},
+        {"t": "no time", "n": 7.5, "s": None, "u": 3, "x": "x"},
+    ):
+        (one,) = events_of([event])
+        template = template_of(module, len(found) + 1, one, [marks[path] for path in one.shape.paths], ())
+        texts, known = module.tell(state, template, [], one.leaves, True, definitions.told)
+        assert known == []
+        found.append(texts)
+    assert found == [
+        [SOON, "5", "same", '"turn 1"', "x"],
+        ["+10", "+3", "null", "null", "x"],
+        ['"-10"', "7", "else", '"turn 2"', "x"],
+        ['"no time"', "7.5", '"&!null"', "3", "x"],
+    ]
+
+
+def test_what_bases_know_of_a_definition(core: Core) -> None:
+    module = core("session.state")
+    state, templates = module.State(), []
+    marks = {"a": "?", "b": "", "c": "="}
+    given = [{"a": "x", "b": "y", "c": "z"}, {"c": "z", "a": "x"}, {"a": "o", "b": "y"}, {"q": "x"}]
+    told = []
+    for number, event in enumerate(given, 1):
+        (one,) = events_of([event])
+        template = template_of(module, number, one, [marks.get(path, "") for path in one.shape.paths], ())
+        for before in (False, True):
+            again = module.State() if before else state
+            told.append(module.tell(again, template, templates, one.leaves, before, lambda leaf, mark: "told")[1])
+        told.append([module.likeness(template, base, one.leaves) for base in templates])
+        templates.append(template)
+    assert told == [
+        *([], [], []),
+        *([[2, -1]], [[-1, -1]], [17]),
+        *([[-1, 1], [-1, -1]], [[-1, 1], [-1, -1]], [8, 7]),
+        *([[-1], [-1], [-1]], [[-1], [-1], [-1]], [-3, -2, -2]),
+    ]
