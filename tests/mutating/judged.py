@@ -136,4 +136,12 @@ SAME: dict[tuple[str, str], str] = {
         "return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)",
         "return _Silent(raw[: place + limits.message], None, shallow, self.keys).containers(place)",
     ): "faults that are only noticed name no wire",
+    (
+        "fresh = False",
+        "fresh = None",
+    ): "neither is true",
+    (
+        "ends = [(member.name, member.mark) for member in merged(base, found, False)]",
+        "ends = [(member.name, member.mark) for member in merged(base, found, )]",
+    ): "only names and marks are looked at, which are the same where members are merged, too",
 }
