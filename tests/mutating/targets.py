@@ -119,6 +119,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/session/test_cores.py",
             "tests/session/test_drafts.py",
             "tests/session/test_fields.py",
+            "tests/session/test_kept.py",
             "tests/session/test_leaves.py",
             "tests/session/test_pieces.py",
             "tests/session/test_repeats.py",

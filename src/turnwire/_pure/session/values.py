@@ -287,6 +287,9 @@ def of_table(rows: str, columns: tuple[str, ...]) -> str:
     if rows[:2] != "[[":
         return rows
     found = parsed(rows)
-    if any(type(row) is not list for row in found):
-        raise ValueError("a row of a table is an array")
+    for row in found:
+        if type(row) is not list:
+            raise ValueError("a row of a table is an array")
+        if len(row) != len(columns):
+            raise ValueError(f"a row of a table has {len(row)} values where there are {len(columns)} columns")
     return minified([dict(zip(columns, row, strict=True)) for row in found])
