@@ -28,6 +28,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_cuts.py",
             "tests/csp/test_codec.py",
             "tests/csp/test_heredoc.py",
+            "tests/finding/test_settled_on_both_cores.py",
             "tests/test_words.py",
             "tests/test_words_of_types.py",
         ),
