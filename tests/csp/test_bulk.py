@@ -233,7 +233,7 @@ def test_spans_of_texts_are_looked_for_in_rows_that_are_there(csp_core):
         with pytest.raises(ValueError, match="there are 21 texts"):
             csp_core.text_spans(columns["spans"], 1, wrong, starts, lengths)
     for spans, count, into in ((columns["spans"], 3, starts), (columns["spans"], 2, starts[:1]), (b"", 1, starts)):
-        with pytest.raises(ValueError, match="fewer rows"):
+        with pytest.raises(ValueError, match=r"^there are fewer rows than that$"):
             csp_core.text_spans(spans, count, 0, into, lengths)
 
 
@@ -300,6 +300,12 @@ def test_wrong_places_and_tables_are_refused(csp_core):
             csp_core.scan_block(b"abc", 0, 3, True, columns, rows, room, rejects, bad, bad_room)
     with pytest.raises(ValueError, match="rejects need"):
         csp_core.scan_block(b"abc", 0, 3, True, columns, 0, 1, {"offset": rejects["offset"]}, 0, 1)
+    for name in REJECTS:
+        others = {**{key: value for key, value in rejects.items() if key != name}, "more": rejects[name]}
+        with pytest.raises(ValueError, match=r"^rejects need offset, length, line, fault and reason$"):
+            csp_core.scan_block(b"CSP/1\nFROM  A\n", 0, 14, True, columns, 0, 1, others, 0, 1)
+    for rows, bad in ((1, 0), (0, 1), (1, 1)):
+        assert csp_core.scan_block(GOOD, 0, len(GOOD), True, columns, rows, 1, rejects, bad, 1) == (rows, bad, 0, 1)
 
 
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"

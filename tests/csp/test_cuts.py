@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 import turnwire.csp.cuts
@@ -146,3 +147,17 @@ def test_a_line_over_the_limit_is_not_kept():
 def test_numbers_that_make_no_sense(every, limit):
     with pytest.raises(ValueError, match="positive"):
         list(safe_cuts([b""], every, limit=limit))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_a_small_table_of_cuts_is_filled_again_and_again(rows, monkeypatch):
+    data = b"".join(b"%d\nCSP/1\nFROM A\n" % number for number in range(30))
+    expected = list(safe_cuts([data], every=1, limit=1000))
+    assert len(expected) == 30
+    monkeypatch.setattr(turnwire.csp.cuts, "_ROOM", rows)
+    assert list(safe_cuts([data], every=1, limit=1000)) == expected
+    search = turnwire.csp.cuts._Search(1, 1000)
+    for shape in ((1, 2), (0, 2), (4, 3), (4, 1)):
+        search.table = np.zeros(shape, np.int64)
+        with pytest.raises(ValueError, match=r"^the state or the table has another shape$"):
+            search.take(memoryview(data))

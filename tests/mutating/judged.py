@@ -144,4 +144,8 @@ SAME: dict[tuple[str, str], str] = {
         "ends = [(member.name, member.mark) for member in merged(base, found, False)]",
         "ends = [(member.name, member.mark) for member in merged(base, found, )]",
     ): "only names and marks are looked at, which are the same where members are merged, too",
+    (
+        "offset, length = 0, -1",
+        "offset, length = 1, -1",
+    ): "where the length stays, the offset is not looked at",
 }

@@ -197,7 +197,7 @@ def scan_block(
         raise ValueError("a block of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     if not (0 <= rows <= room and 0 <= reject_rows <= reject_room):
         raise ValueError("rows and rejects must lie in their tables")
-    if rejects.keys() < {"offset", "length", "line", "fault", "reason"}:
+    if not rejects.keys() >= {"offset", "length", "line", "fault", "reason"}:
         raise ValueError("rejects need offset, length, line, fault and reason")
     text = bytes(memoryview(data).cast("B")[:size])
     state = [0, 0, 0, 0] if state is None else state
