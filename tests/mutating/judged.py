@@ -148,4 +148,28 @@ SAME: dict[tuple[str, str], str] = {
         "offset, length = 0, -1",
         "offset, length = 1, -1",
     ): "where the length stays, the offset is not looked at",
+    (
+        "if len(value) < 2 or not isinstance(value[0], dict) or not value[0]:",
+        "if len(value) < 2 or not isinstance(value[0], dict) or not value[1]:",
+    ): "where one of two is empty they do not have the same keys",
+    (
+        "colon = text.find('\":') + 2",
+        "colon = text.find('XX\":XX') + 2",
+    ): "only the order changes in which styles are tried, and a text is of one",
+    (
+        "return {key: _built(each, leaves, strict) for key, each in zip(kind, node[1], strict=True)}",
+        "return {key: _built(each, leaves, strict) for key, each in zip(kind, node[1], )}",
+    ): "a tree has as many nodes as keys",
+    (
+        "elif columns[each] is None and (_QUICK(leaf) or leaf in _CONSTANTS):",
+        "elif columns[each] is None and (_QUICK(leaf) and leaf in _CONSTANTS):",
+    ): "the quick way is not taken; the other way writes the same",
+    (
+        "return -1",
+        "return -2",
+    ): "any end in front of the beginning says that there is none",
+    (
+        'elif own.text and field[0] not in "=&":',
+        'elif own.text and field[0] not in "XX=&XX":',
+    ): "what is not simply a text is read with care, and a text that begins with X is itself",
 }

@@ -10,12 +10,21 @@ import pytest
 
 from tests.session.test_cores import NUMBER, events_of, template_of
 from turnwire._pure.session.checks import PAIRS
-from turnwire._pure.session.fields import leaf_of, split
+from turnwire._pure.session.fields import folded, leaf_of, split
 from turnwire._pure.session.values import Leaf
 
 Core = Callable[[str], ModuleType]
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
-TEXTS = [("y", "y"), ("", '=""'), ("=a", '="=a"'), ("&a", '="&a"'), ("a|b", r"a\|b"), ("a\\", "a\\\\"), ("|", r"\|")]
+TEXTS = [
+    ("y", "y"),
+    ("", '=""'),
+    ("=a", '="=a"'),
+    ("&a", '="&a"'),
+    ("a|b", r"a\|b"),
+    ("X|", r"X\|"),
+    ("a\\", "a\\\\"),
+    ("|", r"\|"),
+]
 TEXTS += [
     ("a\\|b", r"a\\\|b"),
     ("\\a", "\\a"),
@@ -115,3 +124,40 @@ def test_a_check_is_chained(core: Core, before: str) -> None:
         assert not follower.follows("next", pair) and not follower.follows("next \ud800", PAIRS[PAIRS.index(pair) - 1])
         assert follower.follows("next \ud800", pair) and (follower.since, follower.all) == (chain.since, chain.all)
         since, everything = chain.since, chain.all
+
+
+def test_a_row_does_not_end_in_a_lone_backslash() -> None:
+    assert split("a\\\\|b\\|c\\\\") == ["a\\", "b|c\\"]
+    for body in ("\\", "a|b\\", "a\\|\\\\\\"):
+        with pytest.raises(ValueError, match=r"^a row ends in a lone backslash$"):
+            split(body)
+
+
+def test_lines_behind_the_first_begin_with_a_space() -> None:
+    """Empty ones inside do not; an empty last one does, or it would be none."""
+    assert [folded(body) for body in ("a", "a\nb", "a\n\nb", "a\n", "\n\n", "a\n\n\n b")] == [
+        *("a", "a\n b", "a\n\n b", "a\n ", "\n\n ", "a\n\n\n  b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        ([{"a": 1, "b": "x"}, {"a": None, "b": True}], ("a", "b")),
+        ([{"a": 1}, {"b": 1}], None),
+        ([{"a": 1}, {"a": 1, "b": 1}], None),
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], None),
+        ([{"a": 1}, "a"], None),
+        ([{"a": 1}, ["a"]], None),
+        ([{"a": 1}, 3], None),
+        ([{"a": 1}, {"a": {}}], None),
+        ([{"a": 1}, {"a": []}], None),
+        ([{}, {}], None),
+        ([{"a": 1}, {}], None),
+        ([{"a": 1}], None),
+        ([{"=": 1}, {"=": 2}], None),
+    ],
+)
+def test_a_table_is_of_objects_with_the_same_keys(core: Core, rows: list[object], columns: object) -> None:
+    structure, _ = core("session.values").flatten({"rows": rows, "end": 1})
+    assert [one for one in structure if isinstance(one, tuple)] == ([] if columns is None else [columns])
