@@ -11,7 +11,7 @@ import pytest
 from tests.session.test_cores import NUMBER, events_of, template_of
 from turnwire._pure.session.checks import PAIRS
 from turnwire._pure.session.fields import folded, leaf_of, split
-from turnwire._pure.session.values import Leaf
+from turnwire._pure.session.values import Leaf, of_table
 
 Core = Callable[[str], ModuleType]
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
@@ -161,3 +161,13 @@ def test_lines_behind_the_first_begin_with_a_space() -> None:
 def test_a_table_is_of_objects_with_the_same_keys(core: Core, rows: list[object], columns: object) -> None:
     structure, _ = core("session.values").flatten({"rows": rows, "end": 1})
     assert [one for one in structure if isinstance(one, tuple)] == ([] if columns is None else [columns])
+
+
+def test_a_row_of_another_width_is_refused() -> None:
+    assert of_table("[[1,2],[3,null]]", ("a", "b")) == '[{"a":1,"b":2},{"a":3,"b":null}]'
+    assert of_table("[]", ("a",)) == "[]" and of_table("null", ("a",)) == "null"
+    for rows, many in (("[[1,2],[3]]", 1), ("[[1,2,3]]", 3), ("[[],[1,2]]", 0)):
+        with pytest.raises(ValueError, match=rf"^a row of a table has {many} values where there are 2 columns$"):
+            of_table(rows, ("a", "b"))
+    with pytest.raises(ValueError, match=r"^a row of a table is an array$"):
+        of_table("[[1],2]", ("a",))
