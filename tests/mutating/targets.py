@@ -107,6 +107,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_arrays.py",
             "tests/log/test_inside_strings.py",
             "tests/log/test_values.py",
+            "tests/log/test_further_wires.py",
             "tests/log/test_left_to_right.py",
             "tests/log/test_mixed.py",
             "tests/log/test_times.py",
