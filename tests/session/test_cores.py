@@ -471,3 +471,16 @@ def judge_the_same(given: list[Any], plain: bool) -> None:
             one, other = members[-1], members[0]
             found = [core.derived(1.0, one, other, costs, marks, base) for core in (native, pure)]
             assert found[0] == found[1]
+
+
+def test_an_empty_key_is_no_source() -> None:
+    """``=`` and no path is what a leaf expects of its own path."""
+    number = 12345678901
+    given = [{"x": 1, "": 2}, {"": number, "a": number}, {"x": number, "": 3}]
+    judge_the_same(given, False)
+    judge_the_same([{"x": 1, "": 2}, {"": number, "z": 1}, {"x": number, "": 3}], False)
+    events = events_of(given)
+    orders = [order_of(event.shape.paths, ()) for event in events]
+    for core in both("judging"):
+        judge = core.Judge(events, orders, Options().expectations(), _tellable)
+        assert judge.judged([0, 2])[1] == ["=a", "+"]

@@ -192,5 +192,5 @@ def _bars(marks: list[str], members: list[int]) -> float:
 
 @lru_cache(4096)
 def _tellable(path: str) -> bool:
-    """Whether a mark can name a path."""
-    return cut(marked("x", SEEN + path)) == ("x", SEEN + path)
+    """Whether a mark can name a path. Without a path it would name the leaf's own."""
+    return path != "" and cut(marked("x", SEEN + path)) == ("x", SEEN + path)
