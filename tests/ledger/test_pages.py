@@ -8,6 +8,8 @@ import random
 import signal
 import sqlite3
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -310,6 +312,44 @@ def test_an_interruption_before_the_thread_runs(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         verify_file(path)
     assert descriptors() == open_before
+
+
+@pytest.mark.parametrize("place", ["start", "found"])
+def test_a_signal_that_leaves_a_lock_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """As Python leaves it where a signal comes right behind it. Nothing waits for a thread that waits for that."""
+    path = made(tmp_path / "a")
+    locked: list[threading.Condition] = []
+    started: list[threading.Thread] = []
+    enter, start, main = threading.Condition.__enter__, threading.Thread.start, threading.get_ident()
+
+    def interrupted(self: threading.Condition) -> bool:
+        entered = enter(self)
+        names = {frame.name for frame in traceback.extract_stack()}
+        if threading.get_ident() == main and place in names:
+            locked.append(self)
+            raise KeyboardInterrupt
+        return entered
+
+    def begun(self: threading.Thread) -> None:
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", begun)
+    monkeypatch.setattr(threading.Condition, "__enter__", interrupted)
+    try:
+        verdict = verify_file(path)
+    except KeyboardInterrupt:
+        assert place == "start"
+    else:
+        assert place == "found"
+        assert verdict
+    finally:
+        for condition in locked:
+            condition.release()
+    assert [thread.daemon for thread in started] == [True]
+    until = time.monotonic() + 30
+    while any(thread in threading.enumerate() for thread in started) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def descriptors() -> int:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,3 +247,45 @@ def test_a_signal_ends_the_count_of_a_long_text(name: str, special: str, monkeyp
         native.let_go.set()
         signal.signal(signal.SIGUSR1, before)
     assert tokenizer.count_many([text, "a"]) == [tokenizer.count(text), 1] == [len(tokenizer.ids(text)), 1]
+
+
+def test_a_long_text_is_counted_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    tokenizer = tokens.load("o200k_base")
+    text = "ab " * 400
+    expected = tokenizer.count(text), tokenizer.ids(text)
+    monkeypatch.setattr(counting, "LONG", 1000)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert (tokenizer.count(text), tokenizer.ids(text)) == expected
+    assert tokenizer.count_many([text, "a"]) == [expected[0], 1]
+
+
+def test_a_signal_while_a_result_is_asked_for_leaves_no_thread_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python leaves the lock of a Condition where a signal comes right behind it."""
+    tokenizer = copy.copy(tokens.load("o200k_base"))
+    native = _Waiting(tokenizer._native, lambda: None)
+    monkeypatch.setattr(tokenizer, "_native", native)
+    enter, main, locked = threading.Condition.__enter__, threading.get_ident(), []
+
+    def interrupted(self: threading.Condition) -> bool:
+        entered = enter(self)
+        if threading.get_ident() == main and sys._getframe(1).f_code.co_name == "result":
+            locked.append(self)
+            raise InterruptedError
+        return entered
+
+    monkeypatch.setattr(counting, "LONG", 1000)
+    monkeypatch.setattr(threading.Condition, "__enter__", interrupted)
+    before = threading.enumerate()
+    threading.Timer(0.1, native.let_go.set).start()
+    with pytest.raises(InterruptedError):
+        tokenizer.count("ab " * 400)
+    until = time.monotonic() + 5
+    while threading.enumerate() != before and time.monotonic() < until:
+        time.sleep(0.01)
+    left = threading.enumerate()
+    for condition in locked:
+        condition.release()
+    assert left == before

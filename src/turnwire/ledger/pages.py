@@ -35,7 +35,7 @@ class Pages:
         self._second: sqlite3.Connection | None = None
         self._thread: threading.Thread | None = None
         self._working = threading.Lock()  # held by the thread as long as it uses the second connection
-        self._over = threading.Event()
+        self._running = threading.Lock()  # no Event: a signal in its ``wait`` may leave it locked for the thread, too
         self._closed = False
         self._said = ""
         self._error: BaseException | None = None
@@ -76,8 +76,10 @@ class Pages:
         """The schema is as it was made: SQLite may read the file by it."""
         if self._second is None:
             return
-        self._thread = threading.Thread(target=self._run, args=(self._second,), name="turnwire-pages")
+        self._running.acquire()
         try:
+            # A signal in ``start`` may leave a thread that never runs: as a daemon it does not keep Python from ending.
+            self._thread = threading.Thread(target=self._run, args=(self._second,), name="turnwire-pages", daemon=True)
             self._thread.start()
         except RuntimeError:  # no thread can be had: the connection itself does it
             self._thread = None
@@ -90,13 +92,13 @@ class Pages:
                     self._said = _check(second)
             except BaseException as error:  # of whatever kind: it is raised where the check is asked for
                 self._error = error
-        self._over.set()
+        self._running.release()
 
     def found(self) -> str:
         """What is wrong, "ok" for nothing. Raises what SQLite raised."""
         if self._thread is None:
             return _check(self._connection)
-        while not self._over.wait(_PAUSE):
+        while not self._running.acquire(timeout=_PAUSE):
             pass
         if self._error is not None:
             raise self._error

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, islice, pairwise
-from threading import Thread, current_thread, main_thread
+from threading import Lock, Thread, current_thread, main_thread
 from typing import Any, NamedTuple, TypeVar
 from unicodedata import normalize
 
@@ -34,6 +34,8 @@ LONG = 1 << 20
 """Characters of a text that takes so long to count that somebody may want to end it."""
 SLOW = 1 << 17
 """The same where each token is looked for on its own, as SentencePiece does."""
+_PAUSE = 0.1
+"""Seconds between two looks at the thread that counts it: some systems tell Python of a signal in between alone."""
 _ID = 4
 """Bytes of a token's id."""
 _KNOWN = 10_000
@@ -229,18 +231,27 @@ class Tokenizer:
 
 def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
     """What a call of splintr gives. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
-    raises at once, and the thread ends when it is through."""
+    raises at once, and the thread ends when it is through. Where no thread can be had, as in functions of ``atexit``
+    from Python 3.12 on, the call is made here."""
     if len(text) < long or current_thread() is not main_thread():
         return call(text)
     found: Future[Ids] = Future()
+    running = Lock()  # a signal while a Future is waited for may leave it locked for the thread, too
+    running.acquire()
 
     def run() -> None:
         try:
             found.set_result(call(text))
         except BaseException as error:
             found.set_exception(error)
+        running.release()
 
-    Thread(target=run).start()
+    try:
+        Thread(target=run).start()
+    except RuntimeError:
+        return call(text)
+    while not running.acquire(timeout=_PAUSE):
+        pass
     return found.result()
 
 
