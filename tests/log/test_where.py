@@ -52,6 +52,8 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
     "below the type": ({"turn": (None, 0)}, lambda row: False),
     "no value": ({"goal_id": None}, lambda row: row["goal_id"] is None),
     "no value or one": ({"goal_id": {None, 1}}, lambda row: row["goal_id"] in {None, 1}),
+    "a number as text": ({"sender": {"3", b"5"}}, lambda row: row["src"] in {3, 5}),
+    "text that is no number's": ({"sender": ["9" * 5000, "\ud800", b"\xff", "03", "x"]}, lambda row: False),
     "nothing": ({"src": set()}, lambda row: False),
     "an enum": ({"act": "REQUEST"}, lambda row: act(row) == "REQUEST"),
     "enums": ({"act": {"REQUEST", Act.ASK}}, lambda row: act(row) in {"REQUEST", "ASK"}),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _NOT_KNOWN_YET = frozenset({"file", "record", "line"})
 """Columns that a block alone cannot tell."""
-_WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")  # as a column of numbers writes one as text
+_WHOLE_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")  # as a column of numbers writes one as text; none has more digits
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -92,7 +92,7 @@ def _numbers_of(name: str, wanted: Any) -> list[Any]:
     if isinstance(wanted, tuple):
         raise TypeError(f"where: {name} holds numbers as text and takes no range; use the number's own column")
     texts = [
-        one if isinstance(one, int) or one is None else _bytes(name, one, f"{_AS_TEXT} or an int").decode()
+        one if isinstance(one, int) or one is None else _bytes(name, one, f"{_AS_TEXT} or an int")
         for one in _any_of(wanted)
     ]
     return [
