@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "_native/common/portable.h"
-#include "_native/common/utf8.h"
+#include "_native/common/utf8_scalar.h"
 
 /* Reasons; the order is that of REASONS in slip/spec.py. */
 enum {

@@ -75,6 +75,11 @@ def _session() -> Any:
     return session.decode(text), [writer.add(event) for event in EVENTS], reader.feed(text), reader.close()
 
 
+def _told() -> Any:
+    """Templates that are told by others, as they are where nothing has an alias."""
+    return session.encode(EVENTS, tokenizer=None, aliases=False)
+
+
 def _chain() -> Any:
     chain = _core("session.checks").Chain("%1\n")
     chain.anchor("*")
@@ -174,11 +179,16 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(_core("session.repeats").Expander("\u3042").expand, "\u3042"),
         ),
         "session.repeats.hyphened": (_repeats,),
+        "session.repeats.runs": tuple(
+            partial(_core("session.repeats").runs, *given)
+            for given in (([0, 1, -1, 0, 1, -2], [3.0, 2.0], 5), ([0], [3.0], 5), ([0, -1], [], 5), ([0, -1], ["x"], 5))
+        ),
         **{f"session.repeats.Index.{name}": (_repeats,) for name in ("count", "replace", "around", "choose", "named")},
         **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
         **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
         **{f"session.state.State.{name}": calls for name, calls in state.items()},
         **{f"session.judging.Judge.{name}": (_session,) for name in ("judged", "parted", "weigh")},
+        "session.judging.Judge.derived": (_told,),
         **{f"space.envelope.Envelope.{name}": calls for name, calls in letters.items()},
         **{f"nslip.codec.SlipMessage.{name}": calls for name, calls in slips.items()},
         **{f"space.format.Section.{name}": (_section,) for name in ("replace", "to_dict")},
