@@ -108,7 +108,7 @@ def measure(rounds: int, size: int) -> Iterator[Group]:
                 facts[tokenizer] = sum(turnwire.tokens.count_many(texts, tokenizer)) / len(texts)
             scans, told = _scans(wire, Path(name), size)
             facts |= told
-            samples |= by_turns(scans, max(2, rounds // 8))
+            samples |= by_turns(scans, max(2, rounds // 4))
             facts["pure"] = _told("pure", wire, TURNWIRE_PURE="1")
             facts["peak"] = _told("peak", wire, str(Path(name) / "log"), TURNWIRE_PURE="0")["added"]
         yield Group(table="wires", case=wire, facts=facts, samples=samples)
