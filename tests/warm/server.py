@@ -19,9 +19,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-LOADED = ("rich.table", "rich.progress")
-"""Beside the modules of turnwire: what commands import when they need it. Not pyarrow: forked with it in them, some
-processes hung or ended by SIGABRT where a signal came."""
+LOADED = ("pyarrow.parquet", "pyarrow.csv", "pyarrow.ipc", "pyarrow.compute", "rich.table", "rich.progress")
+"""Beside the modules of turnwire: what commands import when they need it."""
 LEFT = ("_native", "_pure", "__main__", "distributed", "sap.transports")
 """Parts of turnwire that commands load themselves: the core that is not active, servers and clusters."""
 ASKED = {"NO_COLOR", "TERM", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_", "PYTEST_CURRENT_TEST"}
@@ -34,6 +33,7 @@ ABOVE = 256
 def load() -> None:
     """Imports; no thread is started, since only the one that forks is there afterwards."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as turnwire.cli.main says
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
     package = import_module("turnwire")
     ours = [module.name for module in pkgutil.walk_packages(package.__path__, "turnwire.")]
     for name in (*ours, *LOADED):
