@@ -29,18 +29,13 @@ def _running() -> float:
     """That of children which are not at their end, as the server of :mod:`tests.warm`, and of those they waited for."""
     ticks = 0
     for children in Path("/proc/self/task").glob("*/children"):
-        for number in _read(children).split():
-            fields = _read(Path(f"/proc/{number}/stat")).rpartition(")")[2].split()
+        for number in children.read_text().split():
+            try:
+                fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+            except FileNotFoundError:
+                continue
             ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _read(path: Path) -> str:
-    """What stands in a file of /proc; nothing where the thread or process ended since it was found."""
-    try:
-        return path.read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
