@@ -67,16 +67,11 @@ def main(place, told, code, *arguments):
         "mask": mask,
         "limits": [(name, *resource.getrlimit(name)) for name in LIMITS],
     }
-    early = []  # signals that come before the number of the command does
-    for number in PASSED_ON:
-        _signal.signal(number, lambda number, _: early.append(number))
     connection, process = ask(place, request, files)
-    for number in PASSED_ON:
-        _signal.signal(number, (lambda number, _: os.kill(process, number)) if process else _signal.SIG_DFL)
-    for number in early:
-        os.kill(process or os.getpid(), number)
     if not process:
         start_anew(told, code, arguments)
+    for number in PASSED_ON:
+        _signal.signal(number, lambda number, _: os.kill(process, number))
     tell(told, process)
     for number in files:
         os.close(number)
