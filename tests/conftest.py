@@ -16,7 +16,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -75,16 +75,6 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     for name in NAMES:
         turnwire.register(import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR)
     return NAMES
-
-
-@pytest.fixture(scope="module", autouse=True)
-def environment_kept() -> Iterator[None]:
-    """A file of tests leaves the environment as it was: a cluster of Dask leaves names there that Python reads."""
-    before = dict(os.environ)
-    yield
-    for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
-        del os.environ[name]
-    os.environ.update({name: value for name, value in before.items() if os.environ.get(name) != value})
 
 
 def pytest_configure() -> None:

@@ -1,4 +1,4 @@
-"""A pytest plugin: the CPU time of each test with that of the processes it started, whatever else the machine does.
+"""A pytest plugin: the CPU time of each test with that of the processes it waited for, whatever else the machine does.
 
 ``pytest -p tests.cpu_time --cpu 60`` lists the sixty dearest tests, ``--cpu-file PATH`` writes all of them, dearest
 first, as lines of seconds and name. Times are of setup, call and teardown together.
@@ -6,7 +6,6 @@ first, as lines of seconds and name. Times are of setup, call and teardown toget
 
 from __future__ import annotations
 
-import os
 import resource
 from collections.abc import Generator
 from pathlib import Path
@@ -17,25 +16,11 @@ SPENT: dict[str, float] = {}
 
 
 def _seconds() -> float:
-    """User and system time of this process and of its children, in seconds."""
-    waited_for = sum(
+    """User and system time of this process and of the children it waited for, in seconds."""
+    return sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
-    return waited_for + _running()
-
-
-def _running() -> float:
-    """That of children which are not at their end, as the server of :mod:`tests.warm`, and of those they waited for."""
-    ticks = 0
-    for children in Path("/proc/self/task").glob("*/children"):
-        for number in children.read_text().split():
-            try:
-                fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-            except FileNotFoundError:
-                continue
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from tests import warm
-from tests.warm.server import ASKED
 from turnwire.cli.program import program
 
 GOOD = b'@a3|f0|c1|S0|d1|T1|g1|q3|t"goal_1"#'
@@ -43,7 +40,9 @@ class Finished(NamedTuple):
 
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a command: this interpreter's path, nothing that changes how Python reads or writes."""
-    return warm.environment(os.environ, **changes)
+    ours = {name: value for name, value in os.environ.items() if name not in ("PYTHONIOENCODING", "PYTHONUTF8")}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**ours, "PYTHONPATH": path, **changes}
 
 
 HASTY = "from turnwire import cli, progress as bar; bar.PATIENCE = bar.INTERVAL = 0; raise SystemExit(cli.main())"
@@ -64,19 +63,19 @@ def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
     return Finished(done.exit_code, done.stdout_bytes, done.stderr)
 
 
-def process(
-    *arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, anew: bool = False, **changes: str
-) -> Finished:
-    """Runs ``turnwire`` in a process of its own to its end: forked, or with a start of its own (``anew``)."""
-    start = command(*arguments) if anew or changes.keys() - ASKED else warm.client(*arguments)
-    done = subprocess.run(start, input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=60)
+def process(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, **changes: str) -> Finished:
+    """Runs ``turnwire`` in a process of its own to its end."""
+    done = subprocess.run(
+        command(*arguments), input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=60
+    )
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 
 def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finished:
-    """Runs a line of bash in which ``turnwire`` is the command, forked, and ``python`` this interpreter."""
-    forked = shlex.join(warm.client())
-    wrapped = f'turnwire() {{ {forked} "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; {script}'
+    """Runs a line of bash in which ``turnwire`` is the command, and ``python`` this interpreter."""
+    wrapped = (
+        f'turnwire() {{ "{sys.executable}" -m turnwire "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; {script}'
+    )
     done = subprocess.run(["bash", "-c", wrapped], capture_output=True, env=environment(**changes), cwd=cwd, timeout=60)
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
@@ -86,7 +85,7 @@ def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> 
     Progress is shown from the first moment (``hasty``) or never."""
     ours, theirs = pty.openpty()
     settings = environment(**{"TERM": "xterm", "COLUMNS": "120", **changes})
-    started = warm.client(*arguments, code=HASTY if hasty else PATIENT)
+    started = [sys.executable, "-c", HASTY if hasty else PATIENT, *map(str, arguments)]
     process = subprocess.Popen(started, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
     os.close(theirs)
     sent = b""

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
-from tests.warm import Started
 from turnwire.cli import inputs
 
 pytestmark = [needs_posix, pytest.mark.once]
@@ -65,7 +64,7 @@ def test_a_full_disk_is_said_and_is_code_3(log: Path, what: str) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_under_the_rejects(log: Path) -> None:
-    done = process("scan", log, "--rejects", "/dev/full", anew=True)
+    done = process("scan", log, "--rejects", "/dev/full")
     assert done.code == 3
     assert done.err == "turnwire: /dev/full: No space left on device\n"
 
@@ -78,7 +77,9 @@ def test_a_slow_reader_gets_everything(long_log: Path, unbuffered: str) -> None:
 
 
 def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> None:
-    with Started("scan", long_log, "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        command("scan", long_log, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         assert running.stdout.read(1) == b"{"  # it writes now, and soon nobody takes any more
@@ -88,7 +89,7 @@ def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> Non
 
 
 def test_an_interruption_while_it_waits_for_input() -> None:
-    with subprocess.Popen(  # with a start of its own
+    with subprocess.Popen(
         command("validate", "-", "--mode", "lines"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -195,8 +196,8 @@ def test_rejects_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
-    assert process(anew=True).code == 2
-    assert process("nope", anew=True).code == 2
+    assert process().code == 2
+    assert process("nope").code == 2
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import turnwire as library
 from tests.cli.running import (
     GOOD,
     REAL,
+    command,
     environment,
     needs_posix,
     on_terminal,
@@ -26,7 +27,6 @@ from tests.cli.running import (
     through_shell,
     turnwire,
 )
-from tests.warm import Started
 from turnwire import nslip
 
 pytestmark = pytest.mark.once
@@ -216,8 +216,9 @@ def test_a_signal_leaves_nothing(tmp_path: Path, name: str, number: signal.Signa
     """The input is a pipe that is never closed: the command is in the middle of it for certain."""
     rejects = tmp_path / "bad.ndjson"
     arguments = ("scan", "-", "-o", tmp_path / name, "--rejects", rejects, "--batch-bytes", "1000")
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with Started(*arguments, **pipes) as running:
+    with subprocess.Popen(
+        command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
         assert running.stdin is not None and running.stderr is not None
         running.stdin.write((GOOD + b"\n") * 1000)
         running.stdin.flush()
@@ -241,7 +242,7 @@ def test_kill_9_leaves_what_was_there_and_the_next_run_sweeps(tmp_path: Path, lo
     out.mkdir()
     (out / name).write_bytes(b"what was there before")
     arguments = ("scan", "-", "-o", out / name, "--rejects", out / "bad.ndjson", "--batch-bytes", "1000")
-    with Started(*arguments, stdin=subprocess.PIPE) as running:
+    with subprocess.Popen(command(*arguments), stdin=subprocess.PIPE, env=environment()) as running:
         assert running.stdin is not None
         running.stdin.write((GOOD + b"\n") * 1000)
         running.stdin.flush()

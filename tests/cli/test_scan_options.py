@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import GOOD, REAL, needs_posix, process, turnwire
-from tests.warm import Started
+from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, turnwire
 
 
 def shown(*arguments: str) -> list[dict[str, object]]:
@@ -130,7 +130,9 @@ def test_following_ends_well_with_a_signal(tmp_path: Path, output: bool, number:
     log.write_bytes(GOOD + b"\n")
     form = ("-o", file, "--rejects", "-") if output else ("--json",)
     arguments = ("scan", log, "--follow", "-q", "--columns", "line", "--resume", place, *form)
-    with Started(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
         assert running.stdout is not None and running.stderr is not None
         if not output:
             assert running.stdout.readline() == b'{"line":1}\n'
@@ -207,7 +209,7 @@ def test_kill_9_and_going_on_gives_every_record_once(tmp_path: Path, rounds: int
         with open(log, "ab") as growing:
             growing.write((GOOD + b"\n") * 500)
         count += 500
-        with Started(*arguments, "--batch-bytes", "2000") as running:
+        with subprocess.Popen(command(*arguments, "--batch-bytes", "2000"), env=environment()) as running:
             deadline = time.monotonic() + 30
             while not any(out.glob(".turnwire-*")) and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -236,7 +238,8 @@ def test_a_log_that_goes_quiet_hides_nothing(tmp_path: Path, threads: str) -> No
         "from turnwire.cli import main; sys.exit(main())"
     )
     arguments = ("scan", log, "--follow", "-q", "--columns", "line", "--threads", threads, "--resume", place, "-o", out)
-    with Started(*arguments, code=start) as running:
+    words = [sys.executable, "-c", start, *map(str, arguments)]
+    with subprocess.Popen(words, env=environment()) as running:
         try:
             for number in (1, 2):
                 deadline = time.monotonic() + 30

@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import GOOD, HASTY, REAL, environment, needs_posix, on_terminal, turnwire
-from tests.warm import Started
 from turnwire import progress
 from turnwire.cli import program, tables
 from turnwire.cli.text import width
@@ -242,9 +241,8 @@ def test_control_c_leaves_the_cursor(tmp_path: Path) -> None:
     """Interrupted once the bar is there: what is waited for is that state, never a time."""
     ours, theirs = pty.openpty()
     arguments = ["scan", "-", "-o", str(tmp_path / "out.ndjson"), "--batch-bytes", "20000"]
-    with Started(
-        *arguments,
-        code=HASTY,
+    with subprocess.Popen(
+        [sys.executable, "-c", HASTY, *arguments],
         stdin=subprocess.PIPE,
         stdout=theirs,
         stderr=theirs,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import warm
 from tests.cli.running import GOOD, environment, needs_posix, turnwire
 from turnwire.ledger import Ledger, verify_file
 
@@ -94,7 +94,7 @@ def test_a_signal_at_any_step_leaves_a_file_whole_or_as_it_was(
     arguments = [part.format(out=out, **sources) for part in COMMANDS[name]]
     old = None if name in NEW else OLD
     given = json.dumps([arguments, str(folder), name, old, STEPS, SIGNALS])
-    done = subprocess.run(warm.client(given, code=RUNNER), capture_output=True, env=environment(), text=True)
+    done = subprocess.run([sys.executable, "-c", RUNNER, given], capture_output=True, env=environment(), text=True)
     assert "Traceback" not in done.stderr, done.stderr
     told: list[list[Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('["')]
     assert len(told) == 4, done.stderr
