@@ -120,7 +120,7 @@ def tried(target: str, digit: str, processes: int) -> tuple[int, list[str]]:
     for name, state in ended.items():
         if state in LEFT:
             before, after = changed(name)
-            if is_same(before, after):
+            if is_same(name, before, after):
                 same += 1
             else:
                 missed.append(f"{state}: {name.partition('__mutmut_')[0]}: {before}  ->  {after}")

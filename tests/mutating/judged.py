@@ -5,10 +5,19 @@ Only who has read the code around a change adds it; where a test could tell, the
 
 from __future__ import annotations
 
+WHERE = {
+    "fresh = False": "_pure.session.drafts.",
+    "if size <= 0:": "_pure.json.text.",
+    "offset, length = 0, -1": "_pure.csp.bulk.",
+    "return -1": "_pure.session.rows.x_record_end",
+}
+"""Lines that could stand anywhere: where those that were judged do."""
 
-def is_same(before: str, after: str) -> bool:
-    """Whether a change was judged to change nothing; a codec's name is the same in capitals."""
-    return (before, after) in SAME or after.replace('"UTF-8"', '"utf-8"') == before
+
+def is_same(name: str, before: str, after: str) -> bool:
+    """Whether a change was judged to change nothing; a codec's name is the same in capitals. name: mutmut's."""
+    judged = (before, after) in SAME and WHERE.get(before, "") in name
+    return judged or after.replace('"UTF-8"', '"utf-8"') == before
 
 
 SAME: dict[tuple[str, str], str] = {
