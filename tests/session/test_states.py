@@ -11,6 +11,9 @@ import pytest
 from tests.session.test_cores import events_of, template_of
 from turnwire._pure.session import times
 from turnwire.session import definitions
+from turnwire.session.encoding import Options
+from turnwire.session.planning import _tellable
+from turnwire.session.state import order_of
 
 Core = Callable[[str], ModuleType]
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
@@ -133,3 +136,26 @@ def test_what_bases_know_of_a_definition(core: Core) -> None:
         *([[-1, 1], [-1, -1]], [[-1, 1], [-1, -1]], [8, 7]),
         *([[-1], [-1], [-1]], [[-1], [-1], [-1]], [-3, -2, -2]),
     ]
+
+
+@pytest.mark.parametrize(("rows", "mark"), [(3, "=b"), (4, "=b"), (5, "?"), (6, "?")])
+def test_a_path_is_a_source_where_it_has_the_value_of_every_fourth_row(core: Core, rows: int, mark: str) -> None:
+    """It has it once, behind the first event; at every path each value is another."""
+    told = [{"b": f"{letter}in another place", "a": f"{letter} in one place"} for letter in "tuvwxyz"[: rows + 1]]
+    told[1]["b"] = told[1]["a"]
+    events = events_of(told)
+    orders = [order_of(event.shape.paths, ()) for event in events]
+    judge = core("session.judging").Judge(events, orders, Options().expectations(), _tellable)
+    assert judge.judged(list(range(rows + 1)))[1] == ["?", mark]
+
+
+@pytest.mark.parametrize("text", ["\nx y\n.1", "^0\nx y\n", ".0\nx y\n", "%\nx y\n", "x y"])
+def test_an_empty_record_and_a_mark_are_no_events(core: Core, text: str) -> None:
+    """Nor is a record behind which none begins. Who reads them says what they are."""
+
+    def asked(*_: Any) -> Any:
+        raise AssertionError("no event was read")
+
+    at, found = [0, 1], []
+    core("session.rows").rows(text, at, None, {}, core("session.state").State(), None, asked, asked, asked, found)
+    assert (at, found) == ([0, 1], [])
