@@ -10,6 +10,7 @@ WHERE = {
     "if size <= 0:": "_pure.json.text.",
     "offset, length = 0, -1": "_pure.csp.bulk.",
     "return -1": "_pure.session.rows.x_record_end",
+    "if newline >= 0:": "_pure.nslip.parser.x_record_",
 }
 """Lines that could stand anywhere: where those that were judged do."""
 
@@ -181,4 +182,16 @@ SAME: dict[tuple[str, str], str] = {
         'elif own.text and field[0] not in "=&":',
         'elif own.text and field[0] not in "XX=&XX":',
     ): "what is not simply a text is read with care, and a text that begins with X is itself",
+    (
+        'text = _ESCAPE.sub(r"\\1", value[1:-1]) if isinstance(value, str) and value[:1] == \'"\' else ""',
+        'text = _ESCAPE.sub(r"\\1", value[1:-1]) if isinstance(value, str) and value[:1] == \'"\' else "XXXX"',
+    ): "four letters are no long string, either",
+    (
+        "damaged = data[start : fault.offset + 1]  # no more: the rest may be long, and hold many faults",
+        "damaged = data[start : fault.offset + 2]  # no more: the rest may be long, and hold many faults",
+    ): "of what is behind the fault something is said only where nothing is in front of it, and a record begins with @",
+    (
+        "if newline >= 0:",
+        "if newline > 0:",
+    ): "a record begins with @, not with a newline",
 }

@@ -79,6 +79,24 @@ def test_kept_fields_are_info(nslip: Any) -> None:
     ]
 
 
+def test_a_kept_frame_is_no_fault_of_a_message_that_has_another(nslip: Any) -> None:
+    message = nslip.decode("@a3|f7|c3|S0|d1|T1|x5#", unknown="keep")
+    message.turn = -1
+    assert found(message) == [
+        ("negative", "/turn", "warning"),
+        ("unknown_frame", "/frame", "info"),
+        ("unknown_slot", "/extra/x", "info"),
+    ]
+
+
+@pytest.mark.parametrize("kept", ["x", "f"])
+def test_a_kept_number_over_64_bits_is_not_written(nslip: Any, kept: str) -> None:
+    message = nslip.SlipMessage(3, 1, 0, 1, Act.ASK, FrameType.TASK, extra={kept: "z" * 11})
+    with pytest.raises(EncodeError, match="the integer is over") as caught:
+        nslip.encode(message)
+    assert (caught.value.reason, caught.value.path) == ("too_large", f"/extra/{kept}")
+
+
 @pytest.mark.parametrize("reason", binary.BAD_MESSAGES)
 def test_what_encode_refuses_is_a_warning(nslip: Any, reason: str) -> None:
     message = binary.bad_message(nslip, reason)
@@ -158,11 +176,23 @@ def test_announcing_a_version(nslip: Any) -> None:
     assert announced(nslip.decode(nslip.encode(announce(3, 1, 0, 1, version=12)))) == 12
 
 
-@pytest.mark.parametrize("version", [0, -1, 2**64, 1.0, True, "1", None], ids=repr)
-def test_versions_that_are_none(nslip: Any, version: Any) -> None:
+@pytest.mark.parametrize(
+    ("version", "reason", "text"),
+    [
+        (0, "unsupported_version", "versions count from 1"),
+        (-1, "negative", "base62 writes non-negative integers only"),
+        (2**64, "too_large", "the integer is over 2**64-1"),
+        (1.0, "wrong_type", "an integer is needed, not float"),
+        (True, "wrong_type", "an integer is needed, not bool"),
+        ("1", "wrong_type", "an integer is needed, not str"),
+        (None, "wrong_type", "an integer is needed, not NoneType"),
+    ],
+    ids=repr,
+)
+def test_versions_that_are_none(nslip: Any, version: Any, reason: str, text: str) -> None:
     with pytest.raises(EncodeError) as caught:
         announce(3, 1, 0, 1, version=version)
-    assert caught.value.path == "/version"
+    assert (caught.value.reason, caught.value.path, caught.value.text) == (reason, "/version", text)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ STREAMS = (
 
 @needs_both
 @pytest.mark.parametrize("unknown", ["error", "keep"])
-@pytest.mark.parametrize("limit", [16 << 20, 30, 22, 21, 3])
+@pytest.mark.parametrize("limit", [16 << 20, 30, 28, 22, 21, 3])
 @pytest.mark.parametrize("data", STREAMS)
 def test_twins_read_a_record_of_a_stream_however_much_of_it_is_there(data: bytes, limit: int, unknown: str) -> None:
     """From each place, with each number of bytes, at the end of the stream or not."""

@@ -66,7 +66,7 @@ def _remarks(message: SlipMessage) -> Iterator[Issue]:
     extra: Any = message.extra
     for slot, value in slots.items() if isinstance(slots, dict) else ():
         if isinstance(value, str) and len(value) > SHORT_STRING:
-            yield _long(value, f"/slots/{getattr(slot, 'name', None) or _slot_name(slot)}")
+            yield _long(value, f"/slots/{_slot_name(slot)}")
     for prefix, value in extra.items() if isinstance(extra, dict) else ():
         if prefix == "f":
             if isinstance(message.frame, int) and message.frame > max(FrameType):
