@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.csp.generate import GOOD_BLOCKS, document
+from tests.csp.test_bulk import REJECTS
 from tests.nslip.twins import rounds
 from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
@@ -151,11 +152,31 @@ def test_many_unclosed_heredocs_take_linear_time(csp_core, opened):
 
 def test_wrong_tables_are_refused(csp_core):
     state = np.zeros(4, np.int64)
+    widths = (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)
+    tables = [np.zeros((4, width), np.int32) for width in widths]
+    for place, width in enumerate(widths):
+        other_kinds = [np.zeros((4, width), kind) for kind in (np.int64, np.int16, np.uint32, np.float32)]
+        for wrong in (np.zeros((4, width + 1), np.int32), np.zeros(width, np.int32), *other_kinds):
+            others = [*tables[:place], wrong, *tables[place + 1 :]]
+            with pytest.raises(ValueError, match=rf"^a table of int32 with {width} columns is needed$"):
+                csp_core.scan_into(b"CSP/1\n", 0, 6, True, csp_core.NO_LIMIT, state, *others)
+    for start, stop in ((0, 7), (-1, 6), (4, 3)):
+        with pytest.raises(ValueError, match=r"^start and stop lie outside the data$"):
+            csp_core.scan_into(b"CSP/1\n", start, stop, True, csp_core.NO_LIMIT, state, *tables)
+
+
+def test_2_gib_at_once_are_refused(csp_core):
+    """Of memory that is never touched."""
+    state = np.zeros(4, np.int64)
     tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
-    with pytest.raises(ValueError):
-        csp_core.scan_into(b"CSP/1\n", 0, 6, True, csp_core.NO_LIMIT, state, np.zeros((4, 3), np.int32), *tables[1:])
-    with pytest.raises(ValueError):
-        csp_core.scan_into(b"CSP/1\n", 0, 7, True, csp_core.NO_LIMIT, state, *tables)
+    words = r"^a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide$"
+    with pytest.raises(ValueError, match=words):
+        csp_core.scan_into(np.zeros(1 << 31, np.uint8), 0, 6, True, csp_core.NO_LIMIT, state, *tables)
+    with pytest.raises(ValueError, match=words):
+        csp_core.tables(bytes(1 << 31))
+    for size, said in ((1 << 31, words), ((1 << 31) - 1, r"^start and size must lie in the data$")):
+        with pytest.raises(ValueError, match=said):
+            csp_core.scan_block(b"CSP/1\n", 0, size, True, {}, 0, 0, dict.fromkeys(REJECTS, state), 0, 0)
 
 
 def test_a_full_table_stops_the_scan_and_nothing_is_lost(csp_core):

@@ -16,6 +16,7 @@ from typing import Any
 from turnwire._pure.csp.marks import EXACT, LOOK_ALIKE, NEAR, TEXT, are_flags, is_header_like, survey
 from turnwire._pure.csp.message import OPENING, TEMPLATE_HEAD, Cursor, Fault, Line, Span, Table, is_blank
 from turnwire._pure.csp.stream import Stream
+from turnwire._pure.csp.tables import check_size
 from turnwire.contract import LIMITS
 from turnwire.csp.spec import (
     BLOCK_WORD,
@@ -112,13 +113,13 @@ class LogStream(Stream):
 
 def _lines(data: bytes, start: int, stop: int) -> Span:
     """The lines after the rest of the line at ``start``, without their last line end."""
-    start += data.startswith(b"\r", start, stop)
-    start += data.startswith(b"\n", start, stop)
+    start += data.startswith(b"\r", start)
+    start += data.startswith(b"\n", start)
     if stop > start and data[stop - 1] == 10:
         stop -= 1
-        if stop > start and data[stop - 1] == 13:
+        if data[stop - 1] == 13:
             stop -= 1
-    return start, max(0, stop - start)
+    return start, stop - start
 
 
 def _texts(data: bytes, row: tuple[int, ...]) -> dict[str, Span]:
@@ -191,10 +192,9 @@ def scan_block(
     state: Any = None,
 ) -> tuple[int, int, int, int]:
     """Reads CSP/1 records from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
+    check_size(size)
     if not 0 <= start <= size <= len(memoryview(data).cast("B")):
         raise ValueError("start and size must lie in the data")
-    if size >= 1 << 31:
-        raise ValueError("a block of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     if not (0 <= rows <= room and 0 <= reject_rows <= reject_room):
         raise ValueError("rows and rejects must lie in their tables")
     if not rejects.keys() >= {"offset", "length", "line", "fault", "reason"}:

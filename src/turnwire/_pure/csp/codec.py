@@ -49,8 +49,8 @@ def scan_into(
     lines before it and moves on. Offsets are offsets into ``data``.
     """
     for table, width in ((rows, ROW_WIDTH), (extras, EXTRA_WIDTH), (rejects, REJECT_WIDTH)):
-        if table.ndim != 2 or table.shape[1] != width:
-            raise ValueError(f"a table with {width} columns is needed")
+        if table.ndim != 2 or table.shape[1] != width or table.dtype.kind != "i" or table.itemsize != 4:
+            raise ValueError(f"a table of int32 with {width} columns is needed")
     if not 0 <= start <= stop <= len(data):
         raise ValueError("start and stop lie outside the data")
     check_size(len(data))
