@@ -40,18 +40,21 @@ LEFT_OUT = (
 PATIENCE = 5
 """How many times as long as they took the tests may take: a change may go on and on."""
 LEFT = ("survived", "no tests")
+FOUND = ("killed", "timeout", "segfault")
+PLUGIN = "tests.mutating.collecting"
 MUTMUT = (sys.executable, "-m", "mutmut")
 
 
 def settings(patterns: tuple[str, ...], tests: tuple[str, ...]) -> str:
     """The table of mutmut in pyproject.toml."""
     left_out = [f"--deselect={name}" for name in LEFT_OUT]
+    arguments = ["-p", "no:cacheprovider", "-p", PLUGIN, "-m", "not packaging and not soak", *left_out]
     return (
         "\n[tool.mutmut]\n"
         'source_paths = ["src"]\n'
         f"only_mutate = {[f'src/turnwire/{pattern}' for pattern in patterns]}\n"
         f"also_copy = {list(BESIDE)}\n"
-        f"pytest_add_cli_args = {['-p', 'no:cacheprovider', '-m', 'not packaging and not soak', *left_out]}\n"
+        f"pytest_add_cli_args = {arguments}\n"
         f"timeout_multiplier = {PATIENCE}\n"
         f"pytest_add_cli_args_test_selection = {list(tests)}\n"
     )
@@ -101,7 +104,7 @@ def changed(name: str) -> tuple[str, str]:
 
 
 def states() -> dict[str, str]:
-    """How each change ended: killed, survived, timeout, no tests."""
+    """How each change ended: killed, timeout, segfault, survived, no tests, or otherwise where it was not tried."""
     found = re.findall(r"^\s*(\S+__mutmut_\d+): (.+)$", asked("results", "--all", "true"), re.MULTILINE)
     return {name: state.strip() for name, state in found}
 
@@ -117,6 +120,9 @@ def tried(target: str, digit: str, processes: int) -> tuple[int, list[str]]:
         asked("run", "--max-children", str(processes), *left, pure=True)
     ended = {name: state for name, state in states().items() if state != "not checked"}
     missed, same = [], 0
+    odd = sorted({state for state in ended.values() if state not in (*LEFT, *FOUND)})
+    if odd:
+        raise RuntimeError(f"changes of {target} were neither found nor left, but: {', '.join(odd)}")
     for name, state in ended.items():
         if state in LEFT:
             before, after = changed(name)
