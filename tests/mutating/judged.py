@@ -11,6 +11,7 @@ WHERE = {
     "offset, length = 0, -1": "_pure.csp.bulk.",
     "return -1": "_pure.session.rows.x_record_end",
     "if newline >= 0:": "_pure.nslip.parser.x_record_",
+    "while start < len(raw):": "_pure.nslip.codec.x_decode_many_",
 }
 """Lines that could stand anywhere: where those that were judged do."""
 
@@ -194,4 +195,8 @@ SAME: dict[tuple[str, str], str] = {
         "if newline >= 0:",
         "if newline > 0:",
     ): "a record begins with @, not with a newline",
+    (
+        "while start < len(raw):",
+        "while start <= len(raw):",
+    ): "behind the last line end there is one more line then, an empty one, which is skipped",
 }

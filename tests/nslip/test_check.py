@@ -89,6 +89,13 @@ def test_a_kept_frame_is_no_fault_of_a_message_that_has_another(nslip: Any) -> N
     ]
 
 
+@pytest.mark.parametrize("frame", [FrameType.TASK, None])
+def test_a_frame_that_was_kept_and_is_another_now_is_not_kept(nslip: Any, frame: Any) -> None:
+    message = nslip.decode("@a3|f7|c3|S0|d1|T1#", unknown="keep")
+    message.frame = frame
+    assert found(message) == ([] if frame is FrameType.TASK else [("wrong_type", "/frame", "warning")])
+
+
 @pytest.mark.parametrize("kept", ["x", "f"])
 def test_a_kept_number_over_64_bits_is_not_written(nslip: Any, kept: str) -> None:
     message = nslip.SlipMessage(3, 1, 0, 1, Act.ASK, FrameType.TASK, extra={kept: "z" * 11})

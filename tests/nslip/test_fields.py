@@ -10,7 +10,7 @@ import pytest
 
 from tests.nslip import binary, twins
 from turnwire import scan
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62, from_cbor, from_protobuf, to_cbor, to_protobuf
 
 HEADER = ["a3", "f0", "c3", "S0", "d1", "T1"]
@@ -131,3 +131,44 @@ def _fields(data: bytes) -> Any:
                 place += 1
             place += 1
         yield key >> 3, data[start:place]
+
+
+MESSAGE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": 3, "frame": 0, "slots": {}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason", "path", "text"),
+    [
+        ({"turn": 1.5}, "wrong_type", "/turn", "an integer is needed, not float"),
+        ({"conv_id": True}, "wrong_type", "/conv_id", "an integer is needed, not bool"),
+        ({"src": -1}, "negative", "/src", "integers are non-negative"),
+        ({"dst": 2**64}, "too_large", "/dst", "the integer is over 2**64-1"),
+        ({"act": 11}, "unknown_act", "/act", "11 is not an act"),
+        ({"frame": 5}, "unknown_frame", "/frame", "5 is not a frame"),
+        ({"slots": [1]}, "wrong_type", "/slots", "slots is a dict"),
+        ({"slots": {99: 1}}, "unknown_slot", "/slots/99", "99 is not a slot"),
+        ({"slots": {"g": 1}}, "unknown_slot", "/slots/g", "'g' is not a slot"),
+        ({"slots": {0: "1"}}, "wrong_type", "/slots/GOAL_ID", "an integer is needed, not str"),
+        ({"slots": {20: 5}}, "wrong_type", "/slots/TAG", "TAG takes a string, not int"),
+        ({"slots": {20: "\ud800"}}, "lone_surrogate", "/slots/TAG", "a lone surrogate has no UTF-8 form"),
+        ({"extra": [1]}, "wrong_type", "/extra", "extra is a dict"),
+        ({"extra": {"S": "9"}}, "unknown_slot", "/extra/S", "'S' is not a free prefix"),
+        ({"extra": {"x": "|"}}, "wrong_type", "/extra/x", "a kept value is base62 digits or a quoted string"),
+        ({"extra": {"x": 9}}, "wrong_type", "/extra/x", "a kept value is base62 digits or a quoted string"),
+        ({"extra": {"x": '"\ud800"'}}, "lone_surrogate", "/extra/x", "a lone surrogate has no UTF-8 form"),
+        ({"extra": {"x": "z" * 11}}, "too_large", "/extra/x", "the integer is over 2**64-1"),
+    ],
+)
+def test_what_is_not_written_is_said_in_words(
+    core: Any, fields: dict[str, Any], reason: str, path: str, text: str
+) -> None:
+    nslip = core("nslip.codec")
+    with pytest.raises(EncodeError) as caught:
+        nslip.encode(nslip.SlipMessage(**MESSAGE | fields))
+    assert (caught.value.reason, caught.value.path, caught.value.text) == (reason, path, text)
+
+
+def test_only_a_message_is_written(core: Any) -> None:
+    with pytest.raises(EncodeError) as caught:
+        core("nslip.codec").encode(5)
+    assert (caught.value.reason, caught.value.text) == ("wrong_type", "a SlipMessage is encoded, not int")
