@@ -199,4 +199,8 @@ SAME: dict[tuple[str, str], str] = {
         "while start < len(raw):",
         "while start <= len(raw):",
     ): "behind the last line end there is one more line then, an empty one, which is skipped",
+    (
+        "if message is not None and (text.isascii() or _encodable(text)):",
+        "if message is not None and (text.isascii() and _encodable(text)):",
+    ): "what is no ASCII is not taken by the quick way; the other way reads the same",
 }

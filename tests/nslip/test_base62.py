@@ -213,23 +213,23 @@ def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str,
 
 
 @pytest.mark.parametrize(
-    "texts",
+    ("texts", "text"),
     [
-        np.array(["1"]),
-        np.array([1]),
-        np.array([b"1"], dtype=object),
-        np.array([[b"1"]]),
-        np.array(b"1"),
-        [b"1"],
-        b"1",
-        None,
+        (np.array(["1"]), "an array of dtype S is needed, not <U1"),
+        (np.array([1], dtype=np.int64), "an array of dtype S is needed, not int64"),
+        (np.array([b"1"], dtype=object), "an array of dtype S is needed, not object"),
+        (np.array([[b"1"]]), "one dimension is needed, not 2"),
+        (np.array(b"1"), "one dimension is needed, not 0"),
+        ([b"1"], "an array of dtype S is needed, not list"),
+        (b"1", "an array of dtype S is needed, not bytes"),
+        (None, "an array of dtype S is needed, not NoneType"),
     ],
     ids=repr,
 )
-def test_only_one_dimension_of_bytes_is_read(twin: Any, texts: Any) -> None:
+def test_only_one_dimension_of_bytes_is_read(twin: Any, texts: Any, text: str) -> None:
     with pytest.raises(DecodeError) as caught:
         twin.decode_array(texts)
-    assert caught.value.reason is Reason.WRONG_TYPE
+    assert (caught.value.reason, caught.value.text) == (Reason.WRONG_TYPE, text)
 
 
 def test_texts_without_width(twin: Any) -> None:

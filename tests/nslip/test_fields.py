@@ -10,6 +10,7 @@ import pytest
 
 from tests.nslip import binary, twins
 from turnwire import scan
+from turnwire._pure.nslip import codec as pure
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62, from_cbor, from_protobuf, to_cbor, to_protobuf
 
@@ -172,3 +173,15 @@ def test_only_a_message_is_written(core: Any) -> None:
     with pytest.raises(EncodeError) as caught:
         core("nslip.codec").encode(5)
     assert (caught.value.reason, caught.value.text) == ("wrong_type", "a SlipMessage is encoded, not int")
+
+
+def test_the_first_message_is_read_as_any_other(core: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pure core makes its tables when the first message comes: each number of two digits is right in them."""
+    nslip, encode_number = core("nslip.codec"), core("nslip.base62").encode
+    if nslip is pure:
+        monkeypatch.setattr(pure, "_SMALL", {})
+        monkeypatch.setattr(pure, "_common", pure._prepared)
+        monkeypatch.delattr(pure, "_slots_of")
+    for number in range(62**2 + 2):
+        message = nslip.decode(f"@a3|f0|c3|S0|d1|T{encode_number(number)}|g{encode_number(number)}#")
+        assert (message.turn, message.slots[0]) == (number, number)
