@@ -13,6 +13,7 @@ from tests.csp.test_bulk import REJECTS
 from tests.nslip.twins import rounds
 from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
+from turnwire.errors import Reason
 
 LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
 
@@ -128,6 +129,50 @@ def test_every_truncation(csp_core):
         tables = csp_core.tables(text[:cut])
         assert tables == pure.tables(text[:cut])
         assert len(tables[0]) <= whole
+
+
+def scanned(core, data: bytes, stop: int, final: bool):
+    """What one call makes of ``data[:stop]``."""
+    state = np.zeros(4, np.int64)
+    tables = [np.zeros((200, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
+    consumed, *used = core.scan_into(data, 0, stop, final, core.NO_LIMIT, state, *tables)
+    found = [table[:count].tolist() for table, count in zip(tables, used, strict=True)]
+    return consumed, found, state.tolist()
+
+
+MEMORY = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<\nx\n>>>"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(MEMORY + behind for behind in (b"\n", b"\r\n", b">\n", b"x\n>>>\n", b"")),
+        MEMORY.replace(b"<<<", b"<<<<") + b"\n\n" + MEMORY + b">\n" + MEMORY + b"\n",
+        *map(document, range(0, 200, 25)),
+    ],
+)
+def test_what_is_behind_the_end_is_not_looked_at(csp_core, data):
+    """Also where the end is in the middle of a heredoc, of its last line, or of a line end."""
+    for stop in range(len(data) + 1):
+        for final in (False, True):
+            assert scanned(csp_core, data, stop, final) == scanned(csp_core, data[:stop], stop, final), (stop, final)
+
+
+def test_bad_utf8_costs_the_record_it_is_in(csp_core):
+    """A preamble, a template, a message: from its first line to its last, with the place of the first bad byte."""
+    preamble, template = b"DEF A = b\nLAWS\n- L1: a\xff\xfe\nDEF B = c\n", b"CSP/1 MODE; \xc3\nx\n"
+    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK \xed\xa0\x80\n"
+    good = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK \xc3\xa9\n"
+    data = preamble + b"\n" + template + b"\n" + message + b"\n" + good
+    rows, _, rejects = csp_core.tables(data)
+    code = spec.REASONS.index(Reason.BAD_UTF8)
+    starts = [data.index(part) for part in (preamble, template, message)]
+    faults = [data.index(part) for part in (b"\xff", b"\xc3\nx", b"\xed")]
+    assert rejects == [
+        (start, len(part), data.count(b"\n", 0, start), code, fault, data.count(b"\n", 0, fault))
+        for start, part, fault in zip(starts, (preamble, template, message), faults, strict=True)
+    ]
+    assert [row[:2] for row in rows] == [(data.index(good), len(good))]
 
 
 def test_every_bit_flip(csp_core):

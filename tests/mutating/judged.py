@@ -203,4 +203,20 @@ SAME: dict[tuple[str, str], str] = {
         "if message is not None and (text.isascii() or _encodable(text)):",
         "if message is not None and (text.isascii() and _encodable(text)):",
     ): "what is no ASCII is not taken by the quick way; the other way reads the same",
+    (
+        "if is_preamble_line(text, laws=False):",
+        "if is_preamble_line(text, laws=None):",
+    ): "neither is true",
+    (
+        "self.run = run if self.run in (0, run) else -1",
+        "self.run = run if self.run in (0, run) else -2",
+    ): "any number below 0 says that heredocs of several lengths are open",
+    (
+        "hit = data.find(needle, from_here, bound)",
+        "hit = data.find(needle, from_here, )",
+    ): "what is found behind the bound ends behind it, and is no closing line",
+    (
+        'for name, value in zip(("offset", "length", "line", "fault", "reason"), values, strict=True):',
+        'for name, value in zip(("offset", "length", "line", "fault", "reason"), values, strict=None):',
+    ): "there are five values",
 }

@@ -129,12 +129,12 @@ class Cursor:
 
     def _closing_at(self, start: int, run: int, bound: int) -> Line | None:
         data, stop = self.data, start + run
-        if data[stop : stop + 1] == b"\n":
+        if stop == self.end and self.final:
+            behind = stop
+        elif data[stop : stop + 1] == b"\n":
             behind = stop + 1
         elif data[stop : stop + 2] == b"\r\n":
             behind = stop + 2
-        elif stop == self.end and self.final:
-            behind = stop
         else:
             return None
         if behind > min(bound, self.end):
