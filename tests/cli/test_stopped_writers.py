@@ -37,12 +37,16 @@ NEW = ("folders", "backup", "position")
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 STEPS = {"flush": ["fsync"], "name": ["replace", "rename", "link"]}
 
-# Runs the command in a child for each step, and prints a line for each: how it ended and what is there.
+# Runs the command in a child for each step, and prints a line for each: how it ended and what is there. What
+# is imported here the children need not import; nothing of it starts a thread, which a child would lack.
 RUNNER = """
 import json, os, shutil, signal, sys
 from pathlib import Path
+import turnwire.ledger, turnwire.log, turnwire.report, turnwire.session, turnwire.tokens
 from turnwire.cli import main
 arguments, folder, name, old, steps, signals = json.loads(sys.argv[1])
+if arguments[0] in ("session", "tokens"):
+    turnwire.tokens.load("o200k_base")
 folder, out = Path(folder), Path(folder, name)
 signals *= 2
 for step, calls in steps.items():
@@ -67,7 +71,9 @@ for step, calls in steps.items():
                 return call
             for one in calls:
                 setattr(os, one, struck(getattr(os, one)))
-            sys.exit(main(arguments))
+            code = main(arguments)
+            assert "pandas" not in sys.modules, "half a second of imports that no writer needs"
+            sys.exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         there = sorted(os.listdir(folder))
         kept = old is not None and out.is_file() and out.read_bytes() == old.encode()

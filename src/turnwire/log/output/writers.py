@@ -131,7 +131,8 @@ class Tables:
 
     def table(self, batch: Any) -> Any:
         """The named columns of a batch (or of rejects)."""
-        return arrow().concat_tables([self.schema.empty_table(), *self.tables(batch)])
+        empty = arrow().Table.from_batches([], self.schema)  # `schema.empty_table()` would import pandas
+        return arrow().concat_tables([empty, *self.tables(batch)])
 
     def tables(self, batch: Any) -> Iterator[Any]:
         """The same in pieces of ``PIECE`` rows: what is converted at once is little."""
