@@ -28,7 +28,7 @@ from tests.cost.commands import commands
 from tests.cost.doors import doors
 from tests.cost.entries import Entry, many, of_sessions, reading, saying
 from tests.cost.histories import HISTORIES
-from tests.cost.measuring import DOUBLING, LEAST, MOST, TIMES, Make, measured
+from tests.cost.measuring import DOUBLING, LEAST, MOST, SOONER, TIMES, Make, measured
 from tests.cost.served import served
 from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
 from tests.sap.documents import TASK
@@ -164,7 +164,7 @@ _PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the p
 @_PURE
 @pytest.mark.parametrize("name", QUICK)
 def test_cost(name: str) -> None:
-    assert _judge(TABLE[name], _units(False), noise=NOISE, short=_short(name)) == []
+    assert _judge(TABLE[name], _units(False), SOONER, noise=NOISE, short=_short(name)) == []
 
 
 @_PURE
@@ -176,14 +176,14 @@ def test_cost_of_pieces(name: str) -> None:
 @_PURE
 @pytest.mark.parametrize("name", OF_COMMANDS)
 def test_cost_of_commands(name: str) -> None:
-    assert _judge(TABLE[name], _units(False), noise=NOISE, short=_short(name)) == []
+    assert _judge(TABLE[name], _units(False), SOONER, noise=NOISE, short=_short(name)) == []
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_cost_of_histories(name: str) -> None:
     """What is kept shows when there is much of it: so these are longer."""
     histories = ((told, HISTORIES[told]) for told in TOLD[name])
-    assert _judge(TABLE[name], histories, 20 * LEAST, 4 * MOST, NOISE) == []
+    assert _judge(TABLE[name], histories, 20 * SOONER, 4 * MOST, NOISE) == []
 
 
 @_PURE

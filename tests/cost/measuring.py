@@ -19,6 +19,9 @@ TIMES = 20
 """A byte of any input may cost so many times what one of good input costs."""
 LEAST = 0.001
 """CPU seconds that the smallest input should take beyond a call: less would measure the call, and the clock."""
+SOONER = 0.0004
+"""The same where a few units are tried at each change. A clock of nanoseconds tells that, too; a table of thousands of
+rows, as ``-m soak`` has, would meet a figure that is wrong by chance."""
 START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
 TRIES = 5
@@ -66,8 +69,9 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
         while len(make(2 * size)) == len(make(size)):  # one unit is longer
             size *= 2
         call = min(seconds(run, make(size)) for _ in range(2))  # nearly all of that is what a call costs
-        while min(seconds(run, make(size)) for _ in range(2)) < call + least and size < most:
-            size *= 2
+        size *= 2
+        while size < most and (taken := min(seconds(run, make(size)) for _ in range(2))) < call + least:
+            size = min(size * _times(taken - call, least), most)
         cost = _tried(run, make, good, size)
         for _ in range(STEPS):
             if cost.grows_straight:
@@ -78,6 +82,11 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
     finally:
         if on:
             gc.enable()
+
+
+def _times(taken: float, least: float) -> int:
+    """By how much the next input is larger, so that it takes at most twice ``least`` where cost is linear."""
+    return next(times for times in (8, 4, 2) if times == 2 or taken * times <= 2 * least)
 
 
 def _tried(run: Run, make: Make, good: Callable[[Cost], bool], size: int) -> Cost:

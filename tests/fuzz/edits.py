@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """What is written in each place, beside the neighbours of what stands there."""
@@ -53,10 +53,12 @@ MESSAGES: dict[str, tuple[str, ...]] = {
 """Messages of the usual form, which the quickest code reads."""
 
 
-def edits(text: bytes) -> Iterator[bytes]:
-    """All single edits, and every beginning."""
+def edits(text: bytes, step: int = 1) -> Iterator[bytes]:
+    """All single edits, and every beginning. step: in each place only one in so many bytes is written, others in the
+    places beside it."""
     for place, byte in enumerate(text):
-        for new in dict.fromkeys((*SIGNS, (byte + 1) & 255, (byte - 1) & 255, byte ^ 32)):
+        written = tuple(dict.fromkeys((*SIGNS, (byte + 1) & 255, (byte - 1) & 255, byte ^ 32)))
+        for new in written[place % step :: step]:
             if new != byte:
                 yield text[:place] + bytes([new]) + text[place + 1 :]
         yield text[:place] + text[place + 1 :]
@@ -64,7 +66,7 @@ def edits(text: bytes) -> Iterator[bytes]:
         yield text[:place]
 
 
-def log(text: bytes, wire: str) -> bytes:
+def log(edited: Iterable[bytes], wire: str) -> bytes:
     """All of them as one log, none the neighbour of the other."""
     between = b"\n```\n" if wire == "csp" else b"\n"
-    return between.join(edits(text)) + b"\n"
+    return between.join(edited) + b"\n"

@@ -53,7 +53,7 @@ def inputs(name: str, number: int, seed: int) -> Iterator[bytes]:
         yield from (
             edits(text.encode())
             if is_cheap(name)
-            else (b"\xff%c\0\0" % level + log(text.encode(), name[5:]) for level in range(3))
+            else (b"\xff%c\0\0" % level + log(edits(text.encode()), name[5:]) for level in range(3))
         )
     for _ in range(10 * number if is_cheap(name) else number // 5 if name in DEAR else number):
         yield mutated(texts, known, chance)[:16_384]
