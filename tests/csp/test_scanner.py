@@ -148,6 +148,8 @@ MEMORY = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<\nx\n>>>"
     [
         *(MEMORY + behind for behind in (b"\n", b"\r\n", b">\n", b"x\n>>>\n", b"")),
         MEMORY.replace(b"<<<", b"<<<<") + b"\n\n" + MEMORY + b">\n" + MEMORY + b"\n",
+        b"CSP/1 - the Compact Symbol Protocol\nFROM A\n",
+        b"CSP/1\rFROM A\rTO B\r\nx\n",
         *map(document, range(0, 200, 25)),
     ],
 )

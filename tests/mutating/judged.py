@@ -10,6 +10,7 @@ WHERE = {
     "if size <= 0:": "_pure.json.text.",
     "offset, length = 0, -1": "_pure.csp.bulk.",
     "return -1": "_pure.session.rows.x_record_end",
+    "from_here = newline + 1": "_pure.csp.message.",
     "if newline >= 0:": "_pure.nslip.parser.x_record_",
     "while start < len(raw):": "_pure.nslip.codec.x_decode_many_",
 }
@@ -219,4 +220,8 @@ SAME: dict[tuple[str, str], str] = {
         'for name, value in zip(("offset", "length", "line", "fault", "reason"), values, strict=True):',
         'for name, value in zip(("offset", "length", "line", "fault", "reason"), values, strict=None):',
     ): "there are five values",
+    (
+        "from_here = newline + 1",
+        "from_here = newline - 1",
+    ): "no closing line begins with the last byte of another line",
 }
