@@ -120,3 +120,29 @@ def test_most_of_a_good_log_is_settled_by_its_text() -> None:
     assert left.settled(f"{head}ERROR\n\nERROR E1\nAT T1\nCAUSE x\n".encode(), 15, 170) is None
     assert told[-2:] == ["TASK", "RESULT"]
     assert not right.settled(f"{head}TASK\n\nTASK T1\nREQ web find\nIN SRC\n".encode(), 1, 0)
+
+
+def test_what_is_settled_is_learnt() -> None:
+    """Who speaks, which task waits for whom, in which state it began, and what a result produced."""
+    head = "CSP/1\nFROM MAIN\nTO A\nCTX C1\nINTENT "
+    for texts, told in pair({}, {"SRC": "src/"}):
+        assert texts.settled(f"{head}TASK\n\nTASK T1\nREQ find it\nIN SRC\n".encode(), 1, 0) is True
+        assert texts.settled(f"{head}TASK\n\nTASK T2\nREQ x\nOWNER MAIN\n".encode(), 9, 80) is True
+        assert told == [
+            {"MAIN", "A"},
+            {"T1": "C1", "T2": "C1"},
+            set(),
+            {},
+            {"T1": (1, 0, "A"), "T2": (9, 80, "MAIN")},
+            "TASK",
+        ]
+        assert texts.settled(f"{head}RESULT\n\nRESULT T1\nSTATUS OK\nPRODUCED x , y\n".encode(), 17, 160) is True
+        assert told[2:] == [{"x", "y"}, {"T1": "OK"}, {"T2": (9, 80, "MAIN")}, "TASK", "RESULT"]
+
+
+@pytest.mark.parametrize(("value", "quiet"), [("MAIN", False), ("A", False), ("B", False), ("it", True), ("C1", True)])
+def test_a_value_that_has_a_name_is_not_quiet(value: str, quiet: bool) -> None:
+    """Wherever it is written out: as the sender, the receiver, or a whole part of a value."""
+    raw = b"CSP/1\nFROM MAIN\nTO A\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ find it\nOUT B, c\n"
+    for texts, _ in pair({}, {"NAME": value}):
+        assert texts.settled(raw, 1, 0) is quiet

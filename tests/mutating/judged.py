@@ -224,4 +224,20 @@ SAME: dict[tuple[str, str], str] = {
         "from_here = newline + 1",
         "from_here = newline - 1",
     ): "no closing line begins with the last byte of another line",
+    (
+        "known = self._unrouted.get(word)",
+        "known = self._unrouted.get(None)",
+    ): "what is known of a word is asked for anew, and is the same",
+    (
+        "if reader.count + 1 >= len(found):  # a line makes two cuts at most",
+        "if reader.count + 1 > len(found):  # a line makes two cuts at most",
+    ): "one cut more is told by this call and not by the next one; no line makes two",
+    (
+        "if type(data) is not bytes or len(data) > LIMITS.message:",
+        "if type(data) is not bytes or len(data) >= LIMITS.message:",
+    ): "a message of just that size is not taken by the quick way; the other way reads the same",
+    (
+        'rows, extras, rejects = tables(raw, _USUAL, "first")',
+        "rows, extras, rejects = tables(raw, _USUAL, )",
+    ): "it only matters whether there is a reject",
 }
