@@ -73,6 +73,17 @@ def test_a_string_alone(text: str) -> None:
         assert found(data) == before + [(one[0] + len(front.encode()), *one[1:]) for one in expected]
 
 
+WORDS = ["0", "-7", "1.5", "1e5", "1E5", "1e+5", "1E-5", "-1.5e-3", "-1.5E+30", "true", "false", "null"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_number_or_a_word_beside_a_string(word: str) -> None:
+    for text in (f'[{word},"{RECORD}"]', f'["{RECORD}" , {word}]', f'[{word}, [ {word} ], {{"a": "{RECORD}"}}]'):
+        expected = found(f'{{"all":{text}}}'.encode(), len('{"all":'))
+        assert [one[1:] for one in expected] == [(0, "nslip", None)]
+        assert found(text.encode()) == expected
+
+
 @pytest.mark.parametrize(
     "line",
     [
