@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.log.engines import ENGINES, GOOD, read
-from turnwire import LIMITS, DecodeError, Decoder, extract, scan
+from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 TEXT = [
@@ -96,3 +98,23 @@ def test_a_damaged_record_ends_where_the_next_candidate_begins(name: str) -> Non
     data = b"@a3|f0 bad @a4 @c123456789012| @T9|\n"
     found = read(name, data)
     assert (found.rejects["offset"], found.rejects["length"]) == ([0, 31], [31, 4])
+
+
+BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
+"""Up to its last digit but one the number of slot g is small enough."""
+
+
+@pytest.mark.parametrize("limit", range(19, len(BIG) + 1))
+def test_a_number_is_too_large_by_the_digits_within_the_limit(core: Callable[[str], Any], limit: int) -> None:
+    expected = (Reason.TOO_LARGE, 20) if limit > BIG.index(b"z|") else (Reason.MESSAGE_TOO_LARGE, limit)
+    with pytest.raises(DecodeError) as caught:
+        core("nslip.codec").decode_record(BIG, 0, True, limit=limit)
+    assert (caught.value.reason, caught.value.offset) == expected
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: str) -> None:
+    at = BIG.index(b"z|")
+    whole, cut = (read(name, BIG + b"\n", limit=limit).rejects for limit in (at + 1, at))
+    assert (whole["length"], cut["length"]) == ([at + 1], [at])
+    assert whole["reason"] == read(name, BIG + b"\n").rejects["reason"] != cut["reason"]
