@@ -53,6 +53,9 @@ ZONES = (
     "+00:60",
 )
 ZONES += ("-23:59", " +05:30", "  Z", "+5:30", "+05:3x", "+05:301", "+0a", "é", ":", "-", "+", "+05Z", "+05:30Z")
+NUMBERS = ("X05:30", "X0530", " 0530", " 105", "[05:30", "=05", "é05:30")
+"""What is no zone, though digits as those of one stand in it."""
+ZONES += NUMBERS
 TAILS = ("", " INFO", ":", "0", "]")
 TEXTS = st.builds(
     lambda *parts: "".join(parts).encode(),
@@ -81,6 +84,14 @@ def test_twins_read_the_same_zone_however_little_stands_behind(zone: str) -> Non
             text = f"2026-05-04T{clock}{zone}{tail}".encode()
             for size in range(16, len(text) + 1):
                 assert native.read_time(text[:size]) == pure.read_time(text[:size]), text[:size]
+
+
+@needs_both
+@pytest.mark.parametrize("behind", NUMBERS)
+def test_a_number_behind_a_time_is_no_zone(behind: str) -> None:
+    for core in twins():
+        for time in ("2026-05-04T10:00", "2026-05-04 10:00:00", "2026-05-04T10:00:00.25"):
+            assert core.read_time(f"{time}{behind} x".encode()) == core.read_time(time.encode())
 
 
 def fields(value: Any) -> list[tuple[Any, Any]]:
