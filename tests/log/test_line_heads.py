@@ -105,6 +105,18 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
         heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
 
 
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("front", [b"", b"x\n"])
+def test_lines_and_gaps_as_long_as_a_part_of_docker(core: Callable[[str], ModuleType], more: int, front: bytes) -> None:
+    heads, size, nothing = core("log.line_heads"), 16384 + more, np.zeros(0, np.int64)
+    line = front + b"a" * (size - 5) + b'"log"'
+    assert heads.signs(line + b"\n", len(front), len(line) + 1) == (-1, pure.DOCKER if more >= 0 else 0)
+    gap = front + b"a" * size
+    for lines in (True, False):
+        found = heads.plain_gaps(gap, nothing, nothing, 0, 0, len(front), len(gap), lines, False)
+        assert found == (not lines or more < 0)
+
+
 def test_records_are_alone_where_nothing_else_could_be_one(core: Callable[[str], ModuleType]) -> None:
     heads = core("log.line_heads")
     data = b"\nCSP/1 {\n\nwords\nCSP/1 @\n\nCSP/1 {"
