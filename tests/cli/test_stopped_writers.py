@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 
@@ -37,53 +38,40 @@ NEW = ("folders", "backup", "position")
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 STEPS = {"flush": ["fsync"], "name": ["replace", "rename", "link"]}
 
-# Runs the command in a child for each step, and prints a line for each: how it ended and what is there. What
-# is imported here the children need not import; nothing of it starts a thread, which a child would lack.
+# Runs the commands one after the other, each of them struck by one signal, and tells how each ended: what they need is
+# imported once. (What a command does to standard output would be the end of what is told there.)
 RUNNER = """
-import json, os, shutil, signal, sys
-from pathlib import Path
-import turnwire.ledger, turnwire.log, turnwire.report, turnwire.session, turnwire.tokens
+import json, os, signal, sys
 from turnwire.cli import main
-arguments, folder, name, old, steps, signals = json.loads(sys.argv[1])
-if arguments[0] in ("session", "tokens"):
-    turnwire.tokens.load("o200k_base")
-folder, out = Path(folder), Path(folder, name)
-signals *= 2
-for step, calls in steps.items():
-    for after in (False, True):
-        number = signals.pop()
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        if old is not None:
-            out.write_text(old)
-        child = os.fork()
-        if not child:
-            left = [1]
-            def struck(real):
-                def call(*a, **more):
-                    now = bool(left and left.pop())
-                    if now and not after:
-                        os.kill(os.getpid(), number)
-                    done = real(*a, **more)
-                    if now and after:
-                        os.kill(os.getpid(), number)
-                    return done
-                return call
-            for one in calls:
-                setattr(os, one, struck(getattr(os, one)))
-            code = main(arguments)
-            assert "pandas" not in sys.modules, "half a second of imports that no writer needs"
-            sys.exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        there = sorted(os.listdir(folder))
-        kept = old is not None and out.is_file() and out.read_bytes() == old.encode()
-        print(json.dumps([step, after, number, code, there, kept]), flush=True)
+told, cases = json.loads(sys.argv[1])
+for arguments, calls, after, number in cases:
+    left = [1]
+    def struck(real):
+        def call(*a, **more):
+            now = bool(left and left.pop())
+            if now and not after:
+                os.kill(os.getpid(), number)
+            done = real(*a, **more)
+            if now and after:
+                os.kill(os.getpid(), number)
+            return done
+        return call
+    before = {one: getattr(os, one) for one in calls}
+    handlers = [signal.getsignal(each) for each in signal.valid_signals()]
+    for one, real in before.items():
+        setattr(os, one, struck(real))
+    code = main(arguments)
+    for one, real in before.items():
+        setattr(os, one, real)
+    assert handlers == [signal.getsignal(each) for each in signal.valid_signals()], arguments
+    with open(told, "a") as file:
+        print(json.dumps(code), file=file)
+assert "pandas" not in sys.modules, "half a second of imports that no writer needs"
 """
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> dict[str, Path]:
-    found = {name: tmp_path / name for name in ("log", "session", "ledger")}
+def made_sources(folder: Path) -> dict[str, Path]:
+    found = {name: folder / name for name in ("log", "session", "ledger")}
     found["log"].write_bytes((GOOD + b"\n") * 40 + b"@a3|f0|broken#\n")
     assert turnwire("session", "pack", found["log"], "-o", found["session"]).code == 1
     with Ledger(found["ledger"]) as ledger:
@@ -91,25 +79,59 @@ def sources(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_signal_at_any_step_leaves_a_file_whole_or_as_it_was(
-    sources: dict[str, Path], tmp_path: Path, name: str
-) -> None:
-    folder = tmp_path / "there"
-    out = folder / name
-    arguments = [part.format(out=out, **sources) for part in COMMANDS[name]]
-    old = None if name in NEW else OLD
-    given = json.dumps([arguments, str(folder), name, old, STEPS, SIGNALS])
+class Ended(NamedTuple):
+    """How a command ended that was struck before or after a step, and the folder in which it wrote."""
+
+    step: str
+    after: bool
+    number: int
+    code: int
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Ended]]:
+    """Each command at each step, in one process, which has ended by now."""
+    sources = made_sources(tmp_path_factory.mktemp("sources"))
+    places, cases = [], []
+    for name, command in COMMANDS.items():
+        signals = SIGNALS * 2
+        for step, calls in STEPS.items():
+            for after in (False, True):
+                folder = tmp_path_factory.mktemp("there")
+                if name not in NEW:
+                    (folder / name).write_text(OLD)
+                number = signals.pop()
+                places.append((name, step, after, number, folder))
+                arguments = [part.format(out=folder / name, **sources) for part in command]
+                cases.append([arguments, calls, after, number])
+    told = tmp_path_factory.mktemp("told") / "codes"
+    given = json.dumps([str(told), cases])
     done = subprocess.run([sys.executable, "-c", RUNNER, given], capture_output=True, env=environment(), text=True)
-    assert "Traceback" not in done.stderr, done.stderr
-    told: list[list[Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('["')]
-    assert len(told) == 4, done.stderr
-    for step, after, number, code, there, kept in told:
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    found: dict[str, list[Ended]] = {name: [] for name in COMMANDS}
+    for (name, *how, folder), code in zip(places, told.read_text().splitlines(), strict=True):
+        found[name].append(Ended(*how, int(code), folder))
+    return found
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> dict[str, Path]:
+    return made_sources(tmp_path)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_signal_at_any_step_leaves_a_file_whole_or_as_it_was(ended: dict[str, list[Ended]], name: str) -> None:
+    assert len(ended[name]) == 4
+    for step, after, number, code, folder in ended[name]:
+        there, out = os.listdir(folder), folder / name
         assert code == 128 + number, (step, after, number, code)
-        if (step, after) == ("name", True):
-            assert (there, kept) == ([name], False)
-        else:
-            assert (there, kept) == ([] if old is None else [name], old is not None), (step, after, number)
+        if name not in NEW and (step, after) != ("name", True):
+            assert (there, out.read_text()) == ([name], OLD), (step, after, number)
+            continue
+        assert there == ([name] if (step, after) == ("name", True) else []), (step, after, number)
+        if there and name not in NEW:
+            assert out.read_bytes() != OLD.encode()
     if name == "backup":
         assert verify_file(out).size == 300
     if name == "unpacked":
