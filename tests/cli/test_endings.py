@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.aside import Aside
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
 from turnwire.cli import inputs
 
@@ -30,11 +31,17 @@ def long_log(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "what", ["scan --json", "scan --json --rejects -", "validate --mode lines", "scan --limit 9000"]
 )
-def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
+def test_a_closed_pipe_is_quiet(aside: Aside, long_log: Path, what: str, reader: str) -> None:
     if what.startswith("validate"):
         long_log.write_bytes(b"this is not a message at all\n" * 40_000)
-    done = through_shell(f'turnwire {what} "{long_log}" | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}')
+    done = aside(*what.split(), long_log, out=f"| {reader} > /dev/null")
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_process_of_its_own_is_quiet_too(long_log: Path) -> None:
+    for reader in ("head -1", "true"):
+        done = through_shell(f'turnwire scan --json "{long_log}" | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}')
+        assert (done.code, done.err) == (0, "")
 
 
 def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
@@ -56,15 +63,22 @@ def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
         "--version",
     ],
 )
-def test_a_full_disk_is_said_and_is_code_3(log: Path, what: str) -> None:
-    done = through_shell(f"turnwire {what.format(log=log)} > /dev/full")
+def test_a_full_disk_is_said_and_is_code_3(aside: Aside, log: Path, what: str) -> None:
+    done = aside(*what.format(log=log).split(), out="/dev/full")
     assert done.code == 3
     assert done.err.splitlines() == ["turnwire: standard output: No space left on device"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said_by_a_process_of_its_own(log: Path) -> None:
+    for what in (f"scan {log} --json", "--help"):
+        done = through_shell(f"turnwire {what} > /dev/full")
+        assert (done.code, done.err) == (3, "turnwire: standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_under_the_rejects(log: Path) -> None:
-    done = process("scan", log, "--rejects", "/dev/full")
+    done = turnwire("scan", log, "--rejects", "/dev/full")
     assert done.code == 3
     assert done.err == "turnwire: /dev/full: No space left on device\n"
 

@@ -16,13 +16,13 @@ import pytest
 from pyarrow import ipc, parquet
 
 import turnwire as library
+from tests.cli.aside import Aside
 from tests.cli.running import (
     GOOD,
     REAL,
     command,
     environment,
     needs_posix,
-    on_terminal,
     process,
     through_shell,
     turnwire,
@@ -57,8 +57,8 @@ def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_pipe_gets_each_format(format: str) -> None:
-    done = process("scan", "--wire", "nslip", REAL, "-q", "--output", "-", "--format", format)
+def test_a_pipe_gets_each_format(aside: Aside, format: str) -> None:
+    done = aside("scan", "--wire", "nslip", REAL, "-q", "--output", "-", "--format", format, out="| cat")
     assert (done.code, done.err) == (0, "")
     if format == "parquet":
         assert parquet.read_table(io.BytesIO(done.out)).to_pylist() == records()
@@ -124,8 +124,8 @@ def test_an_input_is_never_overwritten(log: Path, tmp_path: Path) -> None:
 
 @needs_posix
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_a_terminal_is_not_sent_binary(format: str) -> None:
-    code, sent = on_terminal("scan", REAL, "-o", "-", "--format", format)
+def test_a_terminal_is_not_sent_binary(aside: Aside, format: str) -> None:
+    code, sent = aside.on_terminal("scan", REAL, "-o", "-", "--format", format)
     assert code == 2
     assert b"a terminal cannot show" in sent and b"PAR1" not in sent
 
@@ -143,7 +143,7 @@ def test_a_terminal_is_not_sent_binary(format: str) -> None:
         "session pack --events",
     ],
 )
-def test_no_text_of_a_log_steers_a_terminal(tmp_path: Path, arguments: str) -> None:
+def test_no_text_of_a_log_steers_a_terminal(aside: Aside, tmp_path: Path, arguments: str) -> None:
     """Whatever the format keeps as it is; a pipe gets the bytes."""
     log = tmp_path / "log"
     log.write_text(
@@ -151,7 +151,7 @@ def test_no_text_of_a_log_steers_a_terminal(tmp_path: Path, arguments: str) -> N
         if "--events" not in arguments
         else '{"text":"\u009b31m \u202e \u200b mark"}\n'
     )
-    _, sent = on_terminal(*arguments.split(), log, NO_COLOR="1")
+    _, sent = aside.on_terminal(*arguments.split(), log, NO_COLOR="1")
     shown = sent.decode()
     assert not set("\u009b\u202e\u200b\x1b") & set(shown)
     if "--rejects" not in arguments and "csp" not in arguments:
@@ -164,41 +164,63 @@ def test_no_text_of_a_log_steers_a_terminal(tmp_path: Path, arguments: str) -> N
 # --- whole or not at all --------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("many") / "many.log"
+    path.write_bytes(REAL.read_bytes() * 40)
+    return path
+
+
 @needs_posix
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("reader", ["head -c 1", "true"])
-def test_a_closed_pipe_is_quiet(tmp_path: Path, format: str, reader: str) -> None:
-    many = tmp_path / "many.log"
-    many.write_bytes(REAL.read_bytes() * 40)
-    script = f'turnwire scan "{many}" -o - --format {format} --batch-bytes 100000 | {reader} >/dev/null'
-    done = through_shell(f"{script}; exit ${{PIPESTATUS[0]}}")
+def test_a_closed_pipe_is_quiet(aside: Aside, many: Path, format: str, reader: str) -> None:
+    options = ("-o", "-", "--format", format, "--batch-bytes", "100000")
+    done = aside("scan", many, *options, out=f"| {reader} >/dev/null")
     assert done.code == 0
     assert "Traceback" not in done.err and "Exception ignored" not in done.err
 
 
 @needs_posix
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_full_disk_leaves_nothing(tmp_path: Path, format: str) -> None:
+def test_a_full_disk_leaves_nothing(aside: Aside, tmp_path: Path, format: str) -> None:
     """A file that may not grow beyond 8 KiB is as good as a full disk."""
-    many = tmp_path / "many.log"
-    many.write_bytes(REAL.read_bytes() * 4)
+    some = tmp_path / "some.log"
+    some.write_bytes(REAL.read_bytes() * 4)
     out = tmp_path / "out"
     out.mkdir()
     (out / f"x.{format}").write_bytes(b"what was there before")
-    done = through_shell(f'ulimit -f 8; turnwire scan "{many}" -o "{out}/x.{format}" --batch-bytes 100000')
+    done = aside("scan", some, "-o", out / f"x.{format}", "--batch-bytes", "100000", limit=8192)
     assert done.code == 3
     assert done.err.splitlines()[-1] == f"turnwire: {out}/x.{format}: File too large"
     assert "Traceback" not in done.err and "Exception ignored" not in done.err
     assert (os.listdir(out), (out / f"x.{format}").read_bytes()) == ([f"x.{format}"], b"what was there before")
 
 
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+
+
 @needs_posix
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@FULL
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_full_device_is_named(format: str) -> None:
-    for target, name in (("-o /dev/full", "/dev/full"), ("-o - > /dev/full", "standard output")):
-        done = through_shell(f'turnwire scan "{REAL}" --format {format} {target}')
-        assert (done.code, done.err) == (3, f"turnwire: {name}: No space left on device\n")
+def test_a_full_device_is_named(aside: Aside, format: str) -> None:
+    done = aside("scan", REAL, "--format", format, "-o", "/dev/full")
+    assert (done.code, done.err) == (3, "turnwire: /dev/full: No space left on device\n")
+    done = aside("scan", REAL, "--format", format, "-o", "-", out="/dev/full")
+    assert (done.code, done.err) == (3, "turnwire: standard output: No space left on device\n")
+
+
+@needs_posix
+@FULL
+def test_processes_of_their_own_end_so_too(many: Path, tmp_path: Path) -> None:
+    """With a shell around them, and an interpreter that ends."""
+    piped = f'turnwire scan "{many}" -o - --format parquet --batch-bytes 100000 | true; exit ${{PIPESTATUS[0]}}'
+    assert through_shell(piped)[::2] == (0, "")
+    limited = through_shell(f'ulimit -f 8; turnwire scan "{many}" -o "{tmp_path}/x.csv" --batch-bytes 100000')
+    assert (limited.code, limited.err.splitlines()[-1]) == (3, f"turnwire: {tmp_path}/x.csv: File too large")
+    assert os.listdir(tmp_path) == []
+    full = through_shell(f'turnwire scan "{REAL}" --format parquet -o - > /dev/full')
+    assert (full.code, full.err) == (3, "turnwire: standard output: No space left on device\n")
 
 
 @needs_posix

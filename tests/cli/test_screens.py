@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.running import GOOD, HASTY, REAL, environment, needs_posix, on_terminal, turnwire
+from tests.cli.aside import Aside
+from tests.cli.running import GOOD, HASTY, REAL, environment, needs_posix, turnwire
 from turnwire import progress
 from turnwire.cli import program, tables
 from turnwire.cli.text import width
@@ -107,8 +108,8 @@ def test_cells_of_text_are_a_table_like_the_others(screen: Any) -> None:
 
 
 @needs_posix
-def test_prices_fit_on_a_narrow_terminal() -> None:
-    code, sent = on_terminal("tokens", REAL, "--price", "2.5,.25", "--sample", "50", COLUMNS="80", NO_COLOR="1")
+def test_prices_fit_on_a_narrow_terminal(aside: Aside) -> None:
+    code, sent = aside.on_terminal("tokens", REAL, "--price", "2.5,.25", "--sample", "50", COLUMNS="80", NO_COLOR="1")
     lines = STYLE.sub("", sent.decode()).split("\r\n")
     (head,) = [place for place, line in enumerate(lines) if line.startswith("log ")]
     assert code == 0
@@ -119,12 +120,12 @@ def test_prices_fit_on_a_narrow_terminal() -> None:
 
 @needs_posix
 @pytest.mark.parametrize(("columns", "wrapped"), [(80, 1), (64, 2), (20, 4), (200, 0)])
-def test_a_long_sum_of_wires_goes_on_below(tmp_path: Path, columns: int, wrapped: int) -> None:
+def test_a_long_sum_of_wires_goes_on_below(aside: Aside, tmp_path: Path, columns: int, wrapped: int) -> None:
     from examples.mixed_log import log
 
     (tmp_path / "mixed.log").write_text("".join(entry.text for entry in log(60).sound), "utf-8")
     counts = turnwire("scan", tmp_path / "mixed.log", "--limit", "1").err.splitlines()
-    _, sent = on_terminal("scan", tmp_path / "mixed.log", "--limit", "1", COLUMNS=str(columns), NO_COLOR="1")
+    _, sent = aside.on_terminal("scan", tmp_path / "mixed.log", "--limit", "1", COLUMNS=str(columns), NO_COLOR="1")
     lines = STYLE.sub("", sent.decode()).split("\r\n")
     (head,) = [place for place, line in enumerate(lines) if line.startswith("records ")]
     (whole,) = [line for line in counts if line.startswith("records ")]
@@ -167,9 +168,9 @@ def test_what_fits_fits(table: tuple[list[tuple[str, bool]], list[list[str]]], r
 
 @needs_posix
 @pytest.mark.parametrize("columns", [80, 120])
-def test_a_scan_on_a_terminal(columns: int) -> None:
+def test_a_scan_on_a_terminal(aside: Aside, columns: int) -> None:
     arguments = ("scan", REAL, "--wire", "nslip", "--limit", "3", "-q")
-    code, sent = on_terminal(*arguments, COLUMNS=str(columns), NO_COLOR="1")
+    code, sent = aside.on_terminal(*arguments, COLUMNS=str(columns), NO_COLOR="1")
     lines = [line.rstrip() for line in STYLE.sub("", sent.decode()).split("\r\n")]
     lines = [line for line in lines if line and not set(line) <= {"─"}]
     assert code == 0

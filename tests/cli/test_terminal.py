@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cli.aside import Aside
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
 from turnwire import csp, nslip, progress
 from turnwire.characters import escaped_json
@@ -139,20 +140,20 @@ def test_long_values_are_cut_and_marked() -> None:
 @pytest.mark.parametrize(
     "arguments", [["scan"], ["scan", "--json", "--rejects", "-"], ["validate"], ["validate", "--json"]], ids=" ".join
 )
-def test_a_terminal_gets_nothing_that_steers_it(evil: Path, arguments: list[str]) -> None:
-    code, sent = on_terminal(*arguments, evil)
+def test_a_terminal_gets_nothing_that_steers_it(aside: Aside, evil: Path, arguments: list[str]) -> None:
+    code, sent = aside.on_terminal(*arguments, evil)
     assert code == 1
     assert harmless(sent), sent
 
 
 @needs_posix
-def test_tables_on_a_terminal_with_and_without_rich(evil: Path, tmp_path: Path) -> None:
+def test_tables_on_a_terminal_with_and_without_rich(aside: Aside, evil: Path, tmp_path: Path) -> None:
     (tmp_path / "absent").mkdir()
     (tmp_path / "absent" / "rich.py").write_text("raise ImportError('not installed')\n")
     from tests.cli.running import environment
 
     path = environment()["PYTHONPATH"]
-    _, with_rich = on_terminal("scan", evil)
+    _, with_rich = aside.on_terminal("scan", evil)
     _, without = on_terminal("scan", evil, PYTHONPATH=f"{tmp_path / 'absent'}:{path}")
     assert "─" in with_rich.decode()
     assert b"\x1b[1m" in with_rich
@@ -189,7 +190,7 @@ def test_a_file_name_that_is_no_text_is_kept(tmp_path: Path) -> None:
     good, bad = process("scan", path, "--json", "--rejects", "-").records
     assert "file" not in {*good, *bad}
     assert base64.b64decode(good["file_base64"]) == base64.b64decode(bad["file_base64"]) == name
-    shown = process("scan", "--wire", "nslip", path, "--columns", "file,src")
+    shown = turnwire("scan", "--wire", "nslip", path, "--columns", "file,src")
     assert rb"/a\udcff.log" in shown.out
     assert r"a\udcff.log:2: byte" in shown.err
 
@@ -245,34 +246,34 @@ def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> 
 
 @needs_posix
 @pytest.mark.parametrize("rich", [True, False])
-def test_a_long_scan_shows_progress_on_a_terminal_only(tmp_path: Path, rich: bool) -> None:
+def test_a_long_scan_shows_progress_on_a_terminal_only(aside: Aside, tmp_path: Path, rich: bool) -> None:
     from tests.cli.running import environment
 
     (tmp_path / "rich.py").write_text("raise ImportError('not installed')\n")
     path = environment()["PYTHONPATH"]
     changes = {} if rich else {"PYTHONPATH": f"{tmp_path}:{path}"}
     arguments = ("scan", REAL, "--limit", "0", "--batch-bytes", "50000")
-    code, sent = on_terminal(*arguments, hasty=True, **changes)
+    code, sent = (aside.on_terminal if rich else on_terminal)(*arguments, hasty=True, **changes)
     assert code == 0
     before, summary = sent.decode().rsplit("4,356 ", 1)
     assert " records" in before
     assert "\x1b[" in before
     assert "\x1b" not in summary
-    quiet = process(*arguments, **changes)
+    quiet = aside(*arguments, hasty=True) if rich else process(*arguments, **changes)
     assert "\r" not in quiet.err
     assert "\x1b" not in quiet.err
 
 
 @needs_posix
-def test_converted_messages_do_not_steer_a_terminal(tmp_path: Path) -> None:
+def test_converted_messages_do_not_steer_a_terminal(aside: Aside, tmp_path: Path) -> None:
     """A pipe gets the canonical text, a terminal the same with what could steer it escaped."""
     log = tmp_path / "log"
     text = EVIL.replace("\x00", "").replace("\n", "")
     message = csp.message("A", "B", "C0", csp.Task("T1", {"REQ": text}))
     log.write_text(csp.encode(message), "utf-8")
     arguments = ("convert", log, "--to", "csp", "-q")
-    code, sent = on_terminal(*arguments)
+    code, sent = aside.on_terminal(*arguments)
     assert code == 0
     assert harmless(sent)
     assert b"[red]" in sent
-    assert "\u202e" in process(*arguments).out.decode()
+    assert "\u202e" in aside(*arguments, out="| cat").out.decode()
