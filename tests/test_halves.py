@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.halves import BOTH, CODECS, ONCE, TESTS, WITH_NATIVE, is_once
+from tests.halves import ABOVE, BOTH, CODECS, ONCE, TESTS, WITH_NATIVE, is_once
 
 pytestmark = pytest.mark.once
 
@@ -18,12 +18,13 @@ def _files() -> list[Path]:
 
 def _of_codecs() -> set[str]:
     names = {path.relative_to(TESTS).as_posix() for path in _files()}
-    return {name for name in names if name in CODECS or name.partition("/")[0] in CODECS}
+    return {name for name in names if name in CODECS or name.partition("/")[0] in CODECS} - {*ABOVE}
 
 
 def test_what_is_named_is_there() -> None:
     assert [name for name in (*ONCE, *BOTH, *CODECS, *WITH_NATIVE) if not (TESTS / name).exists()] == []
     assert [name for name in BOTH if name.partition("/")[0] not in ONCE] == []
+    assert [name for name in ABOVE if name not in ONCE] == []
 
 
 def test_codecs_are_tested_on_both_cores() -> None:

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 import pytest
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp.fileop import apply
 from turnwire.errors import NotFlushed, RuleError

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.rules import by_subject

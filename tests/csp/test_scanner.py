@@ -43,13 +43,20 @@ def in_chunks(core, data: bytes, limits, sizes: list[int], capacity: int):
         place = consumed
 
 
+def agreed(core, data: bytes, limits):
+    """The tables of ``data``: those of the native core are those of the pure one, which is not compared with itself."""
+    found = core.tables(data, limits)
+    if core is not pure:
+        assert found == pure.tables(data, limits), data
+    return found
+
+
 @pytest.mark.parametrize("start", range(0, 1000, 250))
 def test_twins_agree(csp_core, start):
     for seed in range(start, start + 120):
         data = document(seed)
         limits = LIMITS[seed % len(LIMITS)]
-        expected = pure.tables(data, limits)
-        assert csp_core.tables(data, limits) == expected, seed
+        expected = agreed(csp_core, data, limits)
         rows, _, rejects = csp_core.tables(data, limits, "first")
         assert csp_core.tables(data, limits, "none") == (*expected[:2], []), seed
         assert rejects == expected[2][:1], seed
@@ -88,8 +95,7 @@ def test_twins_agree_on_logs_of_many_windows(csp_core):
     for seed in range(rounds(25)):
         data = long_log(seed)
         limits = (LIMITS[0], LIMITS[0], (9000, 256, 65536), LIMITS[1])[seed % 4]
-        expected = pure.tables(data, limits)
-        assert csp_core.tables(data, limits) == expected, seed
+        expected = agreed(csp_core, data, limits)
         assert in_chunks(csp_core, data, limits, [5000, 8191, 8193], 50) == expected, seed
         rows += len(expected[0])
     assert rows > 1000

@@ -9,6 +9,7 @@ from linecache import getline
 
 import pytest
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger

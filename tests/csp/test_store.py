@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import EncodeError, Reason, RuleError

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.above import backend  # noqa: F401  (a fixture)
 from tests.test_words import FOLDER, summed
 from turnwire import csp
 from turnwire.csp.lints import REWRITE_SHARE, Linter, size_of

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import turnwire
+from tests.above import backend  # noqa: F401  (a fixture)
 from tests.test_words import FOLDER, summed
 from turnwire import csp
 from turnwire.csp import diff, laws, lints, paths, template

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from hashlib import sha256
 
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 
 from turnwire.ledger import merkle
 
-LEAVES = [merkle.leaf_hash(bytes([number])) for number in range(70)]
+LEAVES = tuple(merkle.leaf_hash(bytes([number])) for number in range(70))
 
 
-def by_definition(leaves: list[bytes]) -> bytes:
+@cache
+def by_definition(leaves: tuple[bytes, ...]) -> bytes:
     if not leaves:
         return sha256(b"").digest()
     if len(leaves) == 1:
@@ -30,7 +32,7 @@ def node(level: int, index: int) -> bytes:
 
 def test_the_known_roots_of_the_certificate_transparency_test_vectors() -> None:
     leaves = [b"", b"\x00", b"\x10", b"\x20\x21", b"\x30\x31", b"\x40\x41\x42\x43"]
-    hashes = [merkle.leaf_hash(leaf) for leaf in leaves]
+    hashes = tuple(merkle.leaf_hash(leaf) for leaf in leaves)
     assert hashes[0].hex() == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
     assert by_definition(hashes[:2]).hex() == "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"
     frontier = merkle.Frontier()
