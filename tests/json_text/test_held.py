@@ -8,6 +8,7 @@ import json
 import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import pytest
@@ -92,6 +93,7 @@ def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return found
 
 
+@cache
 def good(wire: str) -> list[str]:
     """Texts of good messages, as they are written; of SSTP with the payload in front, too."""
     documents = [TASK, RESULT] if wire == "sap" else [*map(example, Kind), *real()[::4]]
