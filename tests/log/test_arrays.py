@@ -240,20 +240,23 @@ def test_numbers_as_texts(count: int, width: int) -> None:
         assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
 
 
+WIDE = "masks are 2, 4 or 8 bytes wide, one a row, and have so many bits"
+
+
 def test_numbers_that_do_not_fit() -> None:
     low, high = np.zeros(9, "u8"), np.full(9, 10**12, "u8")
     for views in modules("log.views"):
-        for numbers, masks, bit, rows, size, side in (
-            (low, None, 0, 8, 2, 0),
-            (low, None, 0, 9, 1, 0),
-            (high, None, 0, 9, 2, 179),
-            (low, np.zeros(9, "u1"), 0, 9, 2, 0),
-            (low, np.zeros(9, "u2"), 16, 9, 2, 0),
-            (low, np.zeros(9, "u2"), -1, 9, 2, 0),
-            (low, np.zeros(8, "u2"), 1, 9, 2, 0),
+        for numbers, masks, bit, rows, size, side, words in (
+            (low, None, 0, 8, 2, 0, "numbers, out and bitmap do not match"),
+            (low, None, 0, 9, 1, 0, "numbers, out and bitmap do not match"),
+            (high, None, 0, 9, 2, 179, "side is too short for these numbers"),
+            (low, np.zeros(9, "u1"), 0, 9, 2, 0, WIDE),
+            (low, np.zeros(9, "u2"), 16, 9, 2, 0, WIDE),
+            (low, np.zeros(9, "u2"), -1, 9, 2, 0, WIDE),
+            (low, np.zeros(8, "u2"), 1, 9, 2, 0, WIDE),
         ):
             out, bitmap = np.zeros((rows, 16), np.uint8), np.zeros(size, np.uint8)
-            with pytest.raises(ValueError, match=r"match|short|masks"):
+            with pytest.raises(ValueError, match=f"^{words}$"):
                 views.number_views(numbers, masks, bit, out, bitmap, np.zeros(side, np.uint8))
         out, bitmap = np.zeros((9, 16), np.uint8), np.zeros(2, np.uint8)
         assert views.number_views(high - 1, None, 0, out, bitmap, np.zeros(0, np.uint8)) == (0, 0)
@@ -261,35 +264,45 @@ def test_numbers_that_do_not_fit() -> None:
 
 def test_rows_of_texts_that_do_not_fit() -> None:
     for views in modules("log.views"):
-        for shape, place, count, many in ((6, 0, 3, 3), (-1, 0, 3, 3), (0, 5, 3, 3), (0, -2, 3, 3), (0, 0, 2, 3)):
+        outside = "a place lies outside of its row"
+        for shape, place, count, many, words in (
+            (6, 0, 3, 3, outside),
+            (-1, 0, 3, 3, outside),
+            (0, 5, 3, 3, outside),
+            (0, -2, 3, 3, outside),
+            (0, 0, 2, 3, "rows and masks do not match"),
+            (0, 0, 3, 2, "out has 16 bytes for each of the masks"),
+        ):
             rows, places, masks = np.zeros((3, 6), np.int32), np.full(16, place, np.int32), np.zeros(count, "u2")
             good = np.zeros(16, np.int32), 1, np.zeros(48, np.uint8), np.zeros(1, np.uint8)
             column = places, 1, np.zeros(16 * many, np.uint8), np.zeros(1, np.uint8)
-            with pytest.raises(ValueError, match=r"place|masks"):
+            with pytest.raises(ValueError, match=f"^{words}$"):
                 views.packed_views(np.zeros(4, np.uint8), rows, shape, masks, (good, column))
         rows, masks, room = np.zeros((3, 6), np.int32), np.zeros(3, "u2"), np.zeros(48, np.uint8)
-        with pytest.raises(ValueError, match="16 places"):
+        with pytest.raises(ValueError, match=r"^there are 16 places$"):
             views.packed_views(room, rows, 0, masks, ((np.zeros(15, np.int32), 1, room, room[:1]),))
 
 
 def test_a_text_column_that_does_not_fit() -> None:
     buffer, numbers = np.frombuffer(b"x" * 40, np.uint8), np.zeros(9, np.int64)
     for views in modules("log.views"):
-        for masks, valid, escaped, rows, size in (
-            (np.zeros(9, "u2"), 16, -1, 9, 2),
-            (np.zeros(9, "u2"), 1, 16, 9, 2),
-            (np.zeros(9, "u2"), -2, 1, 9, 2),
-            (np.zeros(9, "u1"), 1, 1, 9, 2),
-            (np.zeros(8, "u2"), 1, 1, 9, 2),
-            (np.zeros(9, "u2"), 1, 1, 8, 2),
-            (np.zeros(9, "u2"), 1, 1, 9, 1),
+        wide = "masks are 2, 4 or 8 bytes wide, and have so many bits"
+        for masks, valid, escaped, rows, size, words in (
+            (np.zeros(9, "u2"), 16, -1, 9, 2, wide),
+            (np.zeros(9, "u2"), 1, 16, 9, 2, wide),
+            (np.zeros(9, "u2"), -2, 1, 9, 2, wide),
+            (np.zeros(9, "u2"), 1, -2, 9, 2, wide),
+            (np.zeros(9, "u1"), 1, 1, 9, 2, wide),
+            (np.zeros(8, "u2"), 1, 1, 9, 2, "(?:bitmap has a bit for each row|offsets, lengths and masks .*)"),
+            (np.zeros(9, "u2"), 1, 1, 8, 2, "out has 16 bytes for each of the masks"),
+            (np.zeros(9, "u2"), 1, 1, 9, 1, "bitmap has a bit for each row"),
         ):
             good = numbers, numbers, -1, -1, np.zeros(144, np.uint8), np.zeros(2, np.uint8)
             column = numbers, numbers, valid, escaped, np.zeros(16 * rows, np.uint8), np.zeros(size, np.uint8)
-            with pytest.raises(ValueError, match=r"masks|bitmap"):
+            with pytest.raises(ValueError, match=f"^{words}$"):
                 views.text_views(buffer, buffer[:0], masks, (good, column))
         short = numbers, numbers[:8], 1, 1, np.zeros(144, np.uint8), np.zeros(2, np.uint8)
-        with pytest.raises(ValueError, match="lengths and masks"):
+        with pytest.raises(ValueError, match=r"^offsets, lengths and masks do not match$"):
             views.text_views(buffer, buffer[:0], np.zeros(9, "u2"), (short,))
 
 
@@ -386,10 +399,10 @@ def test_rows_of_lines_that_do_not_fit_are_refused() -> None:
         np.zeros(2, "u1"),
     )
     for views in modules("log.views"):
-        for wrong, words in (
-            (({}, numbers[1:], numbers, masks, codes, 0, 0, kinds, 0, []), "do not match"),
-            (({"place": numbers[1:]}, numbers, numbers, masks, codes, 0, 0, kinds, 0, []), "fewer rows"),
-            (({"kind": codes}, numbers, numbers, masks, codes, 0, 0, kinds[1:], 0, []), "no kind"),
+        for (columns, offsets, known), words in (
+            (({}, numbers[1:], kinds), "offsets, lengths, masks and codes do not match"),
+            (({"place": numbers[1:]}, numbers, kinds), "a column has fewer rows than that"),
+            (({"kind": codes}, numbers, kinds[1:]), "a code has no kind"),
         ):
-            with pytest.raises(ValueError, match=words):
-                views.line_rows(*wrong)
+            with pytest.raises(ValueError, match=f"^{words}$"):
+                views.line_rows(columns, offsets, numbers, masks, codes, 0, 0, known, 0, [])

@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON
 from tests.log.test_mixed import everything
 from turnwire import LIMITS, DecodeError, Scan, scan
+from turnwire._pure.json.rows import Written
+from turnwire._pure.json.unescape import plain
 from turnwire.log.engine.streaming import BlockStream
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -44,12 +48,48 @@ def test_rejects_in_arrow_have_inner() -> None:
     assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
 
 
+@pytest.mark.parametrize("before", ["", "x ", "é"])
+def test_a_string_in_prose_begins_behind_its_quote(before: str) -> None:
+    """Also where the quote is the first byte of the line."""
+    line = f"{before}{json.dumps('say ' + SSTP.decode())} and more\n".encode()
+    columns, rejects, _ = everything(scan(line, wire="sstp"))
+    assert (columns["inner"], columns["offset"], rejects) == ([4], [line.index(b'"')], [])
+
+
 def test_rejects_in_strings_of_strings() -> None:
     """`inner` counts in the outermost string, in which the inner one is written with escapes."""
     inside = json.dumps({"msg": f"a {BAD['nslip']}"})
     data = json.dumps({"log": f"b {inside}"}).encode()
     _, (reject,), _ = everything(scan(data))
     assert reject["inner"] == 2 + inside.index("@a3")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\n\r\n"])
+def test_a_reject_in_a_string_ends_in_front_of_the_end_of_its_line(end: str) -> None:
+    data = json.dumps({"log": f"x {BAD['nslip']}{end}y"}).encode()
+    _, (reject,), _ = everything(scan(data))
+    assert (reject["offset"], reject["inner"], reject["length"]) == (data.index(b"@"), 2, len(BAD["nslip"]))
+
+
+PARTS = [
+    *((each, each.encode(), False) for each in ("a", "é", "\U0001f600")),
+    (r"\n", b"\n", True),
+    (r"\u00e9", "é".encode(), True),
+    (r"\u20ac", "€".encode(), True),
+    (r"\ud83d\ude00", "\U0001f600".encode(), True),
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12))
+def test_a_place_in_a_string_is_that_as_it_is_written(parts: list[tuple[str, bytes, bool]]) -> None:
+    """Inside a character that is an escape it is where that begins."""
+    span, said, expected = b"", b"", []
+    for written, part, escape in parts:
+        expected += [len(span) + (0 if escape else at) for at in range(len(part))]
+        span, said = span + written.encode(), said + part
+    assert plain(span) == said
+    places = Written(span)
+    assert [places.place(at) for at in range(len(said) + 1)] == [*expected, len(span)]
 
 
 def collect(found: Scan, rows: list[int]) -> None:

@@ -66,6 +66,29 @@ def test_full_tables_lose_nothing(wire: str, seed: int) -> None:
     assert parts == whole
 
 
+@pytest.mark.parametrize("room", [1, 2, 3])
+@pytest.mark.parametrize("before", range(4))
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_a_record_behind_damage_that_does_not_fit_is_given_next(wire: str, before: int, room: int) -> None:
+    """In a string: it ends the damage in front of it also where there is no room for it yet."""
+    good = next(text for text in RECORDS[wire] if read(BACKENDS[0], wire, text + b"\n").rows == 1)
+    line = good[:-1] + b' {"log": ' + json.dumps(good.decode()).encode() + b"}\n"
+    data = (good + b"\n") * before + line * 2 + good + b"\n"
+    whole = both(wire, data)
+    assert (whole.rows, whole.bad) == (before + 3, 2)
+    assert both(wire, data, rooms=(room, 8)) == whole
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_damage_over_lines_is_no_longer_than_a_message_may_be(end: bytes) -> None:
+    """Where the line of the fault goes on behind the limit, what follows is no part of it."""
+    data = b'{"header": {"kind": "intent"},\n"payload" ' + b"xyz " * 100 + end
+    for limit in range(60, 90, 7):
+        found = both("sstp", data, limit=limit)
+        assert (found.rows, found.rejects["offset"]) == (0, [0])
+        assert found.rejects["length"] == [limit]
+
+
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_one_line_with_more_than_fits(wire: str) -> None:
     """Of a list of messages in one object, as many as fit are given, then the others."""

@@ -170,3 +170,38 @@ def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
         assert heads.fence_behind(data, start, len(data), fence, found) == expected, (data, start, fence, found)
         opened += expected[0] != fence
     assert opened > 100
+
+
+@pytest.mark.parametrize(
+    ("line", "following", "again"),
+    [
+        (b"at 7 CSP/1\n", b"at 123 CSP/1\n", True),
+        (b"at 7 CSP/1\r\n", b"at 8 CSP/1\n", True),
+        (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of 12 CSP/1\n", True),
+        (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of x CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"in 7 CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"at 7 FROM A\n", False),
+        (b"at 7 CSP/1\n", b"at 7 CSP/1 \n", False),
+        (b"at 7 CSP/1;\n", b"at 7 CSP/1;\n", False),  # a template is one by itself
+        (b"2026-05-04T10 CSP/1\n", b"2026-05-04T11 CSP/1\n", False),  # as CRI writes
+        (b"2026-05-04 T1 CSP/1\n", b"2026-05-04 T2 CSP/1\n", True),
+        (b"202605-04T10 CSP/1\n", b"202605-04T11 CSP/1\n", True),
+        (b"2026-05-04T CSP/1\n", b"2026-05-05T CSP/1\n", False),
+        (b"+ DEF A = CSP/1\n", b"+ DEF A = CSP/1\n", False),
+        (b"- DEF A = CSP/1\n", b"- DEF A = CSP/1\n", False),
+        (b"~ DEF A = CSP/1\n", b"~ DEF A = CSP/1\n", False),
+    ],
+)
+def test_a_line_like_the_one_before_it_begins_no_message(
+    core: Callable[[str], ModuleType], line: bytes, following: bytes, again: bool
+) -> None:
+    """Of two lines that are alike but for their digits the first is no hint; the second is, as nothing follows it."""
+    first_hint = core("log.line_heads").first_hint
+    data = b"x\n" + line + following
+    assert first_hint(data, 2, len(data)) == (2 + len(line) if again else 2)
+    assert first_hint(data, 2, 2 + len(line)) == 2
+    assert first_hint(data, 2, 2 + len(line) - 2) == -1
+    assert first_hint(b"CSP/1\n" * 3, 0, 18) == -1, "it is behind nothing"
+    for start, stop in ((-1, 2), (3, 2), (0, len(data) + 1)):
+        with pytest.raises(ValueError, match=r"^start and stop must lie in the data$"):
+            first_hint(data, start, stop)

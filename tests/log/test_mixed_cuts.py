@@ -173,6 +173,22 @@ def test_a_long_line_behind_a_message_needs_no_memory() -> None:
     assert most < 10_000
 
 
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+
+
+@usesbackend
+@pytest.mark.parametrize("records", [(GOOD, GOOD, GOOD), (SSTP, GOOD, GOOD), (GOOD, SSTP, GOOD)])
+def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(records: tuple[bytes, ...]) -> None:
+    line = b" and ".join([*records, b"x" * 60])
+    offsets = [0, len(records[0]) + 5, len(records[0] + records[1]) + 10]
+    longest = max(map(len, records))
+    for limit in range(longest, longest + 2 * len(GOOD) + 12):
+        for block in (1 << 20, 7):
+            found = scan(io.BytesIO(line), limits=LIMITS._replace(message=limit), batch_bytes=block)
+            columns, rejects, _ = everything(found)
+            assert (columns["offset"], rejects) == (offsets, []), (limit, block)
+
+
 @usesbackend
 def test_a_record_in_a_line_over_the_limit_is_found_as_by_its_wire() -> None:
     """A line may be longer than a message may be: what counts is the record."""

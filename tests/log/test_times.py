@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from datetime import UTC, datetime, timedelta, timezone
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.log.json_engines import JSON_WIRES, RECORDS, both
 
 pytestmark = pytest.mark.once
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAYS = ("2026-05-04", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0001-01-01", "0000-01-01", "9999-12-31")
 DAYS += ("1970-01-01", "1969-12-31", "2026-13-01", "2026-00-10", "2026-04-31", "2026-4-03", "x026-05-04", "2026-05-4x")
 BETWEEN = ("T", "t", " ", "_", "x", "")
@@ -92,6 +94,17 @@ def test_a_number_behind_a_time_is_no_zone(behind: str) -> None:
     for core in twins():
         for time in ("2026-05-04T10:00", "2026-05-04 10:00:00", "2026-05-04T10:00:00.25"):
             assert core.read_time(f"{time}{behind} x".encode()) == core.read_time(time.encode())
+
+
+@pytest.mark.parametrize(("zone", "minutes"), [("+05:30", 330), ("-05:30", -330), ("-00:01", -1), ("Z", 0)])
+def test_each_microsecond_counts_far_from_now(core: Any, zone: str, minutes: int) -> None:
+    """A time is a whole number of them, beyond those that a float can tell apart."""
+    for micros in range(123_456, 123_460):
+        text = f"9999-12-30T12:00:00.{micros}{zone}".encode()
+        time = datetime(9999, 12, 30, 12, 0, 0, micros, timezone(timedelta(minutes=minutes)))
+        found = core("log.times").read_time(text)
+        assert found == ((time - EPOCH) // timedelta(microseconds=1), len(text))
+        assert type(found[0]) is int
 
 
 def fields(value: Any) -> list[tuple[Any, Any]]:

@@ -61,6 +61,14 @@ def test_what_stands_closer_comes_first(wire: str | None) -> None:
     assert times(docker(sap)) == times(sap.encode()) != [DOCKER_MICROS]
 
 
+def test_what_is_in_front_of_the_time_does_not_matter() -> None:
+    """Only a member of the wrapper itself is its time."""
+    for value in ([], [1, [2, {"a": "]"}], "}"], {"a": [{}]}, "x]", [{"time": "2020-01-01T00:00:00Z"}], {"b": {}}):
+        data = json.dumps({"a": value, "log": GOOD.decode(), "b": value, "time": DOCKER, "c": value}).encode()
+        assert times(data) == [DOCKER_MICROS], value
+        assert times(json.dumps({"a": value, "log": GOOD.decode(), "b": value}).encode()) == [None], value
+
+
 def test_what_is_no_time() -> None:
     for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"time": DOCKER}, DOCKER + "x"):
         assert times(docker(GOOD.decode(), time=wrong)) == [None], wrong

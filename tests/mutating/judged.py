@@ -240,4 +240,32 @@ SAME: dict[tuple[str, str], str] = {
         'rows, extras, rejects = tables(raw, _USUAL, "first")',
         "rows, extras, rejects = tables(raw, _USUAL, )",
     ): "it only matters whether there is a reject",
+    (
+        "while 0 <= (quote := raw.find(b'\"', start, region.end)) < place:",
+        "while 0 <= (quote := raw.find(b'\"', start, region.end)) <= place:",
+    ): "at the place is a brace, or the end",
+    (
+        "self.reject(region, other.at, other.end, token.fault, 0, token.reason, wire)",
+        "self.reject(region, other.at, other.end, token.fault, 1, token.reason, wire)",
+    ): "the plan with that number is not looked at where the code of the wire is given",
+    (
+        "for row, (place, length) in enumerate(zip(places.tolist(), sizes.tolist(), strict=True)):",
+        "for row, (place, length) in enumerate(zip(places.tolist(), sizes.tolist(), strict=False)):",
+    ): "their lengths were compared before",
+    (
+        "if self.partial < 0 or (way.rows if self.rows_full else way.rejects):",
+        "if self.partial < 1 or (way.rows if self.rows_full else way.rejects):",
+    ): "what is inside an object does not begin with the first byte of a line",
+    (
+        'whole = lines.data[place] in b"{@" and _whole_line(lines, place, end, behind)',
+        'whole = lines.data[place] in b"XX{@XX" and _whole_line(lines, place, end, behind)',
+    ): "a line that begins with X is looked at closely, and no record fills it",
+    (
+        "way.bad, way.done = -1, other.end",
+        "way.bad, way.done = -2, other.end",
+    ): "any number below 0 says that no damage waits",
+    (
+        'return values, 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0',
+        'return values, 1 << self.plan.valid.get("inner", None) if region.level and "inner" in self.columns else 0',
+    ): "a plan that has the column has its bit",
 }

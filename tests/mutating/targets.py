@@ -110,6 +110,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_further_wires.py",
             "tests/log/test_left_to_right.py",
             "tests/log/test_mixed.py",
+            "tests/log/test_mixed_cuts.py",
             "tests/log/test_times.py",
             "tests/log/test_over_lines.py",
         ),

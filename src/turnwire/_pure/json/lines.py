@@ -299,11 +299,10 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
 
     def opening(self, region: Region, place: int) -> re.Match[bytes] | None:
         """The first ``{`` from ``place`` on that may open something."""
-        while (found := _OPENING.search(region.raw, place, region.end)) is not None:
-            if found[2] is None or self.opens_below(region, found.start()):
-                return found
-            place = found.start() + 1
-        return None
+        found = _OPENING.search(region.raw, place, region.end)
+        if found is not None and found[2] is not None and not self.opens_below(region, found.start()):
+            return None  # nothing is behind it here
+        return found
 
     def _walk(self, region: Region, way: Way, place: int) -> tuple[Region, Way, int] | None:
         within, opening = -1, None
