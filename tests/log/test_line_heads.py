@@ -105,6 +105,13 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
         heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
 
 
+def test_a_gap_of_lines_as_long_as_a_part_of_docker_is_looked_at_closely(core: Callable[[str], ModuleType]) -> None:
+    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    for size, plain in ((16383, True), (16384, False), (16385, False)):
+        assert heads.plain_gaps(b"x" * size, nothing, nothing, 0, 0, 0, size, True, False) is plain
+        assert heads.plain_gaps(b"x" * size, nothing, nothing, 0, 0, 0, size, False, False) is True
+
+
 @pytest.mark.parametrize("more", [-1, 0, 1])
 @pytest.mark.parametrize("front", [b"", b"x\n"])
 def test_lines_and_gaps_as_long_as_a_part_of_docker(core: Callable[[str], ModuleType], more: int, front: bytes) -> None:

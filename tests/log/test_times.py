@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +106,15 @@ def test_each_microsecond_counts_far_from_now(core: Any, zone: str, minutes: int
         found = core("log.times").read_time(text)
         assert found == ((time - EPOCH) // timedelta(microseconds=1), len(text))
         assert type(found[0]) is int
+
+
+def test_the_time_at_the_head_of_the_line_of_each_place(core: Any) -> None:
+    data = b"1970-01-01T00:00:01Z a b\nno time\n[1970-01-01 00:01:00] c\n" + b" " * 300 + b"1970-01-01T00:00:01Z"
+    offsets = np.array([0, 21, 24, 25, 30, 33, 50, len(data) - 1], np.int64)
+    times, there = np.full(8, 77, np.int64), np.full(8, 77, np.uint8)
+    core("log.times").head_times(np.frombuffer(data, np.uint8), offsets, times, there)
+    assert times.tolist() == [1_000_000] * 3 + [0, 0] + [60_000_000] * 2 + [0]
+    assert there.tolist() == [1, 1, 1, 0, 0, 1, 1, 0]
 
 
 def fields(value: Any) -> list[tuple[Any, Any]]:

@@ -92,6 +92,8 @@ def test_a_number_or_a_word_beside_a_string(word: str) -> None:
         f'[2026-05-04 10:00:00] "x" {RECORD}',
         f'[INFO] "{RECORD}"',
         f'"x" "{RECORD}"',
+        f'["x", {RECORD}] X',
+        f'["x {RECORD} y"] X',
         f'["x", y, "{RECORD}"]',
         f'["x", 1x, "{RECORD}"]',
         f'["{RECORD}',

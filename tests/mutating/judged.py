@@ -11,6 +11,10 @@ WHERE = {
     "offset, length = 0, -1": "_pure.csp.bulk.",
     "return -1": "_pure.session.rows.x_record_end",
     "from_here = newline + 1": "_pure.csp.message.",
+    "if way.bad < 0:": "_pure.json.values.",
+    "self.head_known = 0": "_pure.json.lines.",
+    "place += 1": "_pure.json.lines.",
+    "has = lengths > 0": "_pure.log.views.",
     "if newline >= 0:": "_pure.nslip.parser.x_record_",
     "while start < len(raw):": "_pure.nslip.codec.x_decode_many_",
 }
@@ -268,4 +272,24 @@ SAME: dict[tuple[str, str], str] = {
         'return values, 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0',
         'return values, 1 << self.plan.valid.get("inner", None) if region.level and "inner" in self.columns else 0',
     ): "a plan that has the column has its bit",
+    (
+        "if way.bad < 0:",
+        "if way.bad <= 0:",
+    ): "no damage waits in a line of values: with it the line is none",
+    (
+        "self.head_known = 0",
+        "self.head_known = 1",
+    ): "it is set where a line begins, or taken over",
+    (
+        "place += 1",
+        "place += 2",
+    ): "behind a brace that may open something is no other",
+    (
+        "end = self.stop if newline < 0 else newline",
+        "end = self.stop if newline < 1 else newline",
+    ): "a line end behind a brace is not the first byte",
+    (
+        "has = lengths > 0",
+        "has = lengths >= 0",
+    ): "a text of no bytes has the same view wherever it is",
 }
