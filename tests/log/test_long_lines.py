@@ -54,7 +54,7 @@ def read(data: bytes, **options: Any) -> turnwire.Scan:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
     """Sixteen times as much may take sixteen times as long, not 256 times."""
-    size = 4_000 if scan_core == "pure" else 60_000
+    size = 1_500 if scan_core == "pure" else 20_000
 
     def seconds(times: int) -> float:
         data = SHAPES[shape](size * times).encode()
@@ -63,7 +63,7 @@ def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
         return time.process_time() - start
 
     small = min(seconds(1) for _ in range(3))
-    assert any(seconds(16) < 64 * small + 0.3 for _ in range(2))
+    assert any(seconds(16) < 64 * small + 0.1 for _ in range(3))
 
 
 def test_tables_of_rejects_grow_on_a_line_of_damage(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,7 +200,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_is_linear(shape: str, wire: str | None, scan_core: str) -> None:
     """Sixteen times as much may take sixteen times as long, not 256 times; with blocks as well."""
-    size = 2_000 if scan_core == "pure" else 60_000
+    size, batch_bytes = (700, 1500) if scan_core == "pure" else (20_000, 4096)
 
     def seconds(times: int, **options: Any) -> float:
         data = SHAPES[shape].encode() * (size * times // len(SHAPES[shape]))
@@ -210,8 +210,9 @@ def test_time_is_linear(shape: str, wire: str | None, scan_core: str) -> None:
         return time.process_time() - start
 
     small = min(seconds(1) for _ in range(3))
-    assert seconds(16) < 64 * small + 0.3
-    assert seconds(16, batch_bytes=4096) < 128 * small + 0.6
+    # The best of three: a busy machine makes any one of them slow.
+    assert any(seconds(16) < 64 * small + 0.1 for _ in range(3))
+    assert any(seconds(16, batch_bytes=batch_bytes) < 128 * small + 0.2 for _ in range(3))
 
 
 def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:
