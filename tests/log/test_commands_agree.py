@@ -52,7 +52,6 @@ def said(log: Path, *wire: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-@pytest.mark.usefixtures("scan_core")
 def test_the_commands_agree(tmp_path: Path) -> None:
     chance = random.Random(7)
     log = tmp_path / "mixed.log"

@@ -16,8 +16,6 @@ from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import blocks, earlier, following, rotation
 
-pytestmark = pytest.mark.usefixtures("scan_core")
-
 MOST = 300
 """Listings of the folder after which reading is taken not to end."""
 

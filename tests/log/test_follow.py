@@ -22,8 +22,6 @@ from turnwire import Scan
 from turnwire.log.input import following
 from turnwire.log.input.tailing import Tail
 
-pytestmark = pytest.mark.usefixtures("scan_core")
-
 LONG = 30
 """Seconds to wait for what must come; it comes at once, however slow the machine is."""
 ENDLESS = 10**9

@@ -121,7 +121,6 @@ def named(one: Any) -> str:
     return str(one)[:60]
 
 
-@both_cores
 @pytest.mark.parametrize(("predicate", "pushed"), PUSHED, ids=named)
 def test_filters(predicate: Any, pushed: dict[str, Any], asked: list[dict[str, Any]]) -> None:
     wanted = full("nslip").filter(predicate)

@@ -19,7 +19,7 @@ from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, Reason
 
-pytestmark = pytest.mark.usefixtures("scan_core")
+both_cores = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
@@ -76,6 +76,7 @@ def test_of_many_files_each_goes_on(tmp_path: Path) -> None:
     assert conversations(scan_nslip(tmp_path, resume=later.position)) == []
 
 
+@both_cores
 def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
     """However much of a file is there the first time."""
     chance = random.Random(3)
@@ -113,6 +114,7 @@ def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> No
     assert conversations(scan_nslip(path, resume=second.position)) == [9]
 
 
+@both_cores
 def test_a_half_written_record_waits(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     whole = record(0) + record(1) + record(2)
@@ -133,17 +135,17 @@ def test_a_half_written_record_waits(tmp_path: Path) -> None:
 def test_the_position_in_the_middle(tmp_path: Path) -> None:
     """Behind the batch that was given last, whatever was read ahead."""
     for name in "ab":
-        (tmp_path / name).write_bytes(b"".join(record(number) for number in range(10)) + b"@a3|f0|c1")
-    everything_once = [*range(10), *range(10)]
+        (tmp_path / name).write_bytes(b"".join(record(number) for number in range(5)) + b"@a3|f0|c1")
+    everything_once = [*range(5), *range(5)]
     for threads in (1, 2):
-        for stop in range(1, 20):
+        for stop in range(1, 10):
             found = scan_nslip(tmp_path, threads=threads, batch_bytes=1, resume={})
             seen = [batch["conv_id"].tolist() for _, batch in zip(range(stop), found, strict=False)]
             found.close()
             rest = scan_nslip(tmp_path, threads=threads, resume=found.position)
             columns = table(rest)
             assert [*(number for batch in seen for number in batch), *columns["conv_id"]] == everything_once
-            assert columns["record"] == list(range(stop, 20))
+            assert columns["record"] == list(range(stop, 10))
 
 
 def lost(path: Any, token: Any) -> Reason:
@@ -275,6 +277,7 @@ def test_a_count_of_records_that_is_none(record: Any) -> None:
     assert caught.value.reason is Reason.BAD_POSITION
 
 
+@both_cores
 @pytest.mark.parametrize("wire", ["nslip", None])
 @pytest.mark.parametrize("batch_bytes", [26, 25, 13, 1 << 20])
 def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes: int, tmp_path: Path) -> None:
@@ -302,6 +305,7 @@ UNFINISHED = [
 ]
 
 
+@both_cores
 @pytest.mark.parametrize("wire", [None, "csp", "nslip"])
 @pytest.mark.parametrize("data", UNFINISHED)
 def test_a_position_does_not_depend_on_blocks(data: bytes, wire: str | None, tmp_path: Path) -> None:

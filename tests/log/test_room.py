@@ -89,6 +89,7 @@ def test_a_pool_does_not_keep_what_is_too_large() -> None:
     assert sum(len(block) for block in pool._blocks) < 2000
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_memory_is_made_for_the_first_blocks_only(threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     made: list[int] = []

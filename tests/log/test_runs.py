@@ -26,8 +26,6 @@ pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.usefixtures("scan_core")
-
 
 def numbered(count: int) -> bytes:
     """Records whose conversations are numbers from 0 on."""

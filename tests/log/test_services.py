@@ -18,8 +18,6 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import DecodeError, MissingDependency
 
-pytestmark = pytest.mark.usefixtures("scan_core")
-
 LINES = (GOOD + b"\n") * 100
 
 

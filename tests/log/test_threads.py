@@ -24,7 +24,7 @@ from turnwire import LIMITS, DecodeError
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.reading import Stop
 
-pytestmark = pytest.mark.usefixtures("scan_core")
+both_cores = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
@@ -39,6 +39,7 @@ def batches(source: Any, **options: Any) -> list[Any]:
     return [*seen, found.rejects.rows(), found.counts, found.position]
 
 
+@both_cores
 def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
     chance = random.Random(12)
     for round_number in range(rounds(6)):
@@ -53,6 +54,7 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
                 assert batches(source, threads=threads, **options) == once
 
 
+@both_cores
 def test_lines_longer_than_a_block() -> None:
     long = GOOD.replace(b"hello", b"x" * 5000)
     data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b'@a3|t"' + b"z" * 4000, GOOD])
@@ -63,6 +65,7 @@ def test_lines_longer_than_a_block() -> None:
                 assert everything(scan_nslip(source, threads=threads, batch_bytes=batch_bytes)) == once
 
 
+@both_cores
 def test_the_first_error_is_the_one_of_one_thread() -> None:
     data = b"\n".join([GOOD] * 50 + [b"@a3|f0 bad"] + [GOOD] * 50 + [b"@c1|", GOOD])
 
@@ -253,8 +256,8 @@ def test_where_and_threads() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_scan_does_not_go_on_in_a_fork(threads: int, tmp_path: Path) -> None:
     path = tmp_path / "one.log"
-    path.write_bytes((GOOD + b"\n") * 40_000)
-    scan = turnwire.scan(path, wire="nslip", threads=threads, batch_bytes=1 << 16)
+    path.write_bytes((GOOD + b"\n") * 10_000)
+    scan = turnwire.scan(path, wire="nslip", threads=threads, batch_bytes=1 << 14)
     batches = iter(scan)
     count = len(next(batches))
     child = os.fork()
@@ -265,8 +268,8 @@ def test_a_scan_does_not_go_on_in_a_fork(threads: int, tmp_path: Path) -> None:
             code = 1
         except RuntimeError as error:
             code = 2
-            if "another process" in str(error) and sum(map(len, scan)) == 40_000:
+            if "another process" in str(error) and sum(map(len, scan)) == 10_000:
                 code = 0
         os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    assert count + sum(map(len, batches)) == 40_000
+    assert count + sum(map(len, batches)) == 10_000
