@@ -131,16 +131,16 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
     """One more file is there at each listing, behind a rename: what was found is read, and a gap is reported."""
     path, written = tmp_path / "app.log", 1
     path.write_bytes(record(0))
-    real, grows = following.beside, False
+    real, grows = following.look_beside, False
 
-    def beside(*names: str) -> Any:
+    def look_beside(*names: str) -> Any:
         nonlocal written
         if grows and written < MOST:
             (tmp_path / f"app.log.{1000 - written}").write_bytes(record(written))
             written += 1
         return real(*names)
 
-    monkeypatch.setattr(following, "beside", beside)
+    monkeypatch.setattr(following, "look_beside", look_beside)
     with followed(path) as reader:
         assert [number for number, _ in reader.next()] == [0]
         with reader.between_looks():
@@ -157,3 +157,66 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
             seen += [number for number, _ in reader.next()]
     assert max(Counter(seen).values()) == 1
     assert len(seen) > following._MORE
+
+
+class Moving:
+    """The files of a folder, of which each list lacks some for ``looks`` lists: they are renamed meanwhile."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looks = 0.0
+        self._real = rotation._listed
+        monkeypatch.setattr(rotation, "_listed", self._listed)
+
+    def _listed(self, *arguments: Any) -> Any:
+        found, whole = self._real(*arguments)
+        if self.looks <= 0:
+            return found, whole
+        self.looks -= 1
+        return [], False
+
+
+@pytest.mark.parametrize("lists", [1, 25, 1e9])
+def test_following_takes_no_list_that_lacks_files_for_a_whole_one(
+    lists: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    monkeypatch.setattr(rotation, "_SETTLING", 0.05 if lists == 1e9 else 1e9)
+    with followed(path) as reader:
+        assert [number for number, _ in reader.next()] == [0]
+        with reader.between_looks():
+            path.rename(tmp_path / "app.log.2")
+            (tmp_path / "app.log.1").write_bytes(record(1))
+            path.write_bytes(record(2))
+            moving = Moving(monkeypatch)
+            moving.looks = lists
+        if lists == 1e9:
+            assert [number for number, _ in reader.next()] == [2]
+            assert reader.scan.gaps[0].stop is None, "a file may be missing"
+            moving.looks = 0
+        else:
+            assert [number for number, _ in reader.next(2)] == [1, 2]
+            assert not reader.scan.gaps
+
+
+@pytest.mark.parametrize("lists", [1, 25, 1e9])
+def test_going_on_takes_no_list_that_lacks_files_for_a_whole_one(
+    lists: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    path.rename(tmp_path / "app.log.2")
+    (tmp_path / "app.log.1").write_bytes(record(1))
+    path.write_bytes(record(2))
+    monkeypatch.setattr(rotation, "_SETTLING", 0.002 if lists == 1e9 else 1e9)
+    monkeypatch.setattr(rotation, "_PAUSE", 0.0)
+    Moving(monkeypatch).looks = lists
+    second = scan_nslip(path, resume=first.position)
+    if lists == 1e9:
+        assert numbers_of(second) == [2]
+        assert second.gaps[0].stop is None, "a file may be missing"
+    else:
+        assert numbers_of(second) == [1, 2]
+        assert not second.gaps

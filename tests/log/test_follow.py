@@ -40,12 +40,14 @@ class Follower:
         self.scan = found
         self.rows: queue.Queue[tuple[int, int]] = queue.Queue()
         self.error: BaseException | None = None
+        self.looks = 0
         self._looking = threading.Lock()
         self._looking.acquire()
         stop = found._run.stop
         pause = stop.sleep
 
         def sleep(seconds: float) -> None:
+            self.looks += 1
             self._looking.release()
             try:
                 pause(seconds)
@@ -77,13 +79,10 @@ class Follower:
         finally:
             self._looking.release()
 
-    def quiet(self) -> bool:
-        """Whether nothing comes for a few looks at the files."""
-        try:
-            self.rows.get(timeout=following.INTERVAL * 3)
-        except queue.Empty:
-            return True
-        return False
+    def quiet(self, looks: int = 3) -> bool:
+        """Whether nothing comes for so many looks at the files, however long they take. What comes is not taken."""
+        until = self.looks + looks
+        return soon(lambda: self.looks >= until or not self.rows.empty()) and self.rows.empty()
 
 
 @contextmanager

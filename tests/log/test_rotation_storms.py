@@ -59,8 +59,8 @@ def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: 
             return log.written - 1 in seen
 
         assert soon(through), "the last record comes"
-        reader.quiet()
-        through()
+        while not reader.quiet(2 * following.LISTED):
+            through()
     judge(seen, reader.scan.gaps, log.written, kind if keep > rotations and kind in RENAMED else "")
 
 

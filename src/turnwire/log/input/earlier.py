@@ -33,6 +33,7 @@ from turnwire.log.input.rotation import (
     is_dated_backup,
     is_part,
     is_rotated,
+    look_beside,
 )
 from turnwire.log.input.sources import Job
 
@@ -50,7 +51,7 @@ def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> B
     cut = Gap(name, own.offset, None, Reason.FILE_REPLACED) if own is not None and standing.over else None
     if standing.before is None and os.path.basename(name) not in job.bases(os.path.dirname(name)):
         return None if cut is None else Before([], told=cut)
-    seen = _sight(name)
+    seen, settled = _sight(name)
     if standing.before is not None and standing.why is not None:
         start = standing.before.offset
         found = _missed(name, standing.before, standing.why, now, job)
@@ -60,14 +61,17 @@ def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> B
         found = (_unseen if own.reached <= BANNER else _alike)(name, own, now, job)
         if not found.pieces and cut is not None:
             found = Before([], told=cut)
-    later = _sight(name)
-    if {file: path for file, (path, _) in seen.items()} != {file: path for file, (path, _) in later.items()}:
+    later, still = _sight(name)
+    names = {file: path for file, (path, _) in later.items()}
+    if not (settled and still) or {file: path for file, (path, _) in seen.items()} != names:
         return found._replace(again=True, moved=Gap(name, start, None, standing.why or Reason.FILE_GONE))
     return found._replace(again=seen != later)
 
 
-def _sight(name: str) -> dict[tuple[int, int], tuple[str, int]]:
-    return {one.file: (one.path, one.size) for one in beside(name)}
+def _sight(name: str) -> tuple[dict[tuple[int, int], tuple[str, int]], bool]:
+    """The files beside a log, and whether these are all."""
+    found, settled = look_beside(name)
+    return {one.file: (one.path, one.size) for one in found}, settled
 
 
 def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Before:

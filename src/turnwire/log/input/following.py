@@ -16,7 +16,7 @@ from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_part, is_rotated
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_part, is_rotated, look_beside
 from turnwire.log.input.sources import Job, Quiet, Reading, Source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
@@ -312,10 +312,13 @@ class _Follower:
         later: set[tuple[int, int]] = set()
         for _ in range(len(beside(tail.name)) + _MORE):
             met = {other.who[:2] for other in gone} | later
-            found = [one for one in beside(tail.name) if one.path not in listed and one.file not in met]
+            there, settled = look_beside(tail.name)
+            found = [one for one in there if one.path not in listed and one.file not in met]
             found = [one for one in found if self._is_unknown(one, since)]
-            if not found:
+            if not found and settled:
                 return gone
+            if not found:
+                break
             try:
                 other = Tail(Source(found[0].path, mappable=True), self._job)
             except FileNotFoundError:

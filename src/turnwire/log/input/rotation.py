@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
@@ -18,6 +19,10 @@ from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_l
 
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
+_SETTLING = 0.2
+_PAUSE = 0.001
+"""Seconds for which files that are renamed all the time are listed again, and between two lists behind the first
+``_LOOKS``."""
 _STEP = 1 << 16
 _ENDLESS = 1 << 62
 
@@ -77,16 +82,30 @@ def is_rotated(name: str) -> bool:
 def beside(name: str, *folders: str) -> list[Rotated]:
     """Files beside a log, or in ``folders``, that are called as rotated ones of it, in the order in which they were
     written last. A compressed one beside the file that it is made from is not finished, and is not there yet."""
+    return look_beside(name, *folders)[0]
+
+
+def look_beside(name: str, *folders: str) -> tuple[list[Rotated], bool]:
+    """The same as :func:`beside`, and whether these are all: while files are renamed a list may lack some, so it is
+    made until two are alike, but not for ever."""
     home, base = os.path.split(name)
-    before: dict[tuple[int, int], Rotated] = {}
-    for _ in range(_LOOKS):  # files that are renamed meanwhile may be missing in a list
+    until = time.monotonic() + _SETTLING
+    before: dict[tuple[int, int], str] = {}
+    for look in itertools.count(1):
         found: dict[tuple[int, int], Rotated] = {}
+        settled = True
         for folder in dict.fromkeys([home or os.curdir, *folders]):
-            found.update({one.file: one for one in _listed(folder, base, home if folder == os.curdir else folder)})
-        if {file: one.path for file, one in found.items()} == {file: one.path for file, one in before.items()}:
+            listed, whole = _listed(folder, base, home if folder == os.curdir else folder)
+            found.update({one.file: one for one in listed})
+            settled = settled and whole
+        names = {file: one.path for file, one in found.items()}
+        settled = settled and names == before
+        if settled or (look >= _LOOKS and time.monotonic() > until):
             break
-        before = found
-    return sorted(found.values(), key=_age)
+        before = names
+        if look >= _LOOKS:
+            time.sleep(_PAUSE)
+    return sorted(found.values(), key=_age), settled
 
 
 def _age(one: Rotated) -> tuple[int, int, str]:
@@ -95,13 +114,14 @@ def _age(one: Rotated) -> tuple[int, int, str]:
     return one.written, older, one.path
 
 
-def _listed(folder: str, base: str, shown: str) -> list[Rotated]:
-    found = []
+def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
+    """What is in one folder, and False where one of it was renamed meanwhile."""
+    found, whole = [], True
     try:
         with os.scandir(folder) as entries:
             alike = [entry for entry in entries if entry.name != base and is_like(entry.name, base)]
     except FileNotFoundError:
-        return []
+        return [], True
     there = {entry.name for entry in alike}
     for entry in alike:
         if entry.name.endswith(COMPRESSED) and os.path.splitext(entry.name)[0] in there:
@@ -109,11 +129,12 @@ def _listed(folder: str, base: str, shown: str) -> list[Rotated]:
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
-            continue  # renamed just now: the next list has it
+            whole = False  # the next list has it
+            continue
         if stat.S_ISREG(status.st_mode):
             place = os.path.join(shown, entry.name)
             found.append(Rotated(place, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    return found
+    return found, whole
 
 
 def is_beginning(copy: Any, name: str) -> bool:
