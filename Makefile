@@ -83,10 +83,10 @@ else
 # Side by side, since each of them is one process.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
 	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
-	$(MAKE) --no-print-directory test-native MARKED="$(MARKED) and once and not native_half" CACHE=no >build/test-once.log 2>&1 & once=$$!; \
-	$(MAKE) --no-print-directory test-native MARKED="$(MARKED) and (not once or native_half)"; native=$$?; \
-	wait $$once; once=$$?; wait $$pure; pure=$$?; cat build/test-once.log build/test-pure.log; \
-	exit $$((native || once || pure))
+	$(MAKE) --no-print-directory test-native PART=1 >build/test-part.log 2>&1 & part=$$!; \
+	$(MAKE) --no-print-directory test-native PART=0; native=$$?; \
+	wait $$part; part=$$?; wait $$pure; pure=$$?; cat build/test-part.log build/test-pure.log; \
+	exit $$((native || part || pure))
 endif
 
 browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may
@@ -94,7 +94,7 @@ browser: ## see that a Chromium is there for the tests of the report; installs D
 	@sh .ci/axe
 
 test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core, and compare it with its twin
-	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) $(if $(CACHE),-p no:cacheprovider) $(ARGS)
+	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) $(if $(PART),--part $(PART) -p no:cacheprovider) $(ARGS)
 
 test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
 	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) -p no:cacheprovider $(ARGS)

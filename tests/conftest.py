@@ -24,7 +24,7 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.halves import is_once, is_with_native, with_once, without_halves
+from tests.halves import is_in_part, is_once, without_halves
 
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
@@ -90,20 +90,19 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", type=int, choices=(0, 1), help="run one of two parts of all files, see tests/halves.py")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that the expression of ``-m`` leaves out whole are not imported: the halves need no server or cluster."""
+    """Files of another part, and those that the expression of ``-m`` leaves out whole, are not imported: the pure half
+    needs no server or cluster."""
     if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None
-    needed = _NEEDED.get(config.option.markexpr.rpartition("soak and ")[2])
-    return True if needed is not None and not needed(collection_path) else None
-
-
-_NEEDED: dict[str, Callable[[Path], bool]] = {
-    "not once": lambda path: not without_halves(path),
-    "(not once or native_half)": lambda path: is_with_native(path) or not without_halves(path),
-    "once and not native_half": lambda path: with_once(path) and not is_with_native(path),
-}
-"""Which files the processes of `make test` need, by what `-m` asks for in each."""
+    if config.option.part is not None and not is_in_part(collection_path, config.option.part):
+        return True
+    pure_half = config.option.markexpr.rpartition(" and ")[2] == "not once"
+    return True if pure_half and without_halves(collection_path) else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -113,9 +112,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_once(item.path) and not _cores(item):
             item.add_marker(pytest.mark.once)
-        if item.get_closest_marker("once") is not None and is_with_native(item.path):
-            item.add_marker(pytest.mark.native_half)
-    _see_that_no_part_lacks(items)
+    _see_that_no_half_lacks(items)
     if not NATIVE_HALF:
         return
     left_out = [item for item in items if "pure" in _cores(item) and item.get_closest_marker("once") is None]
@@ -124,15 +121,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in gone]
 
 
-def _see_that_no_part_lacks(items: list[pytest.Item]) -> None:
+def _see_that_no_half_lacks(items: list[pytest.Item]) -> None:
     """What `pytest_ignore_collect` reads from the text of a file is so for all its tests."""
-    wrong = [
-        item.nodeid
-        for item in items
-        if (without_halves(item.path) if item.get_closest_marker("once") is None else not with_once(item.path))
-    ]
+    wrong = [item.nodeid for item in items if item.get_closest_marker("once") is None and without_halves(item.path)]
     if wrong:
-        raise pytest.UsageError(f"no process of `make test` would run these (tests/halves.py): {wrong}")
+        raise pytest.UsageError(f"the pure half of `make test` would not run these (tests/halves.py): {wrong}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,7 @@
 """What `make test` runs once, on the native core, beside what is marked ``once`` in its file; and in which process.
 
+Three processes run beside each other: the pure half, and two parts of all that is run on the native core.
+
 The pure half proves the pure twins. A test belongs to it where a twin of a compiled module does work that the test
 looks at: codecs, JSON, the engines of the scan, columns, hashing, sessions. A test of what stands above them, in plain
 Python, and takes their results as they come (files, pipes, servers, pages, the command line) would prove the same
@@ -94,8 +96,6 @@ ONCE = {
     "test_showing.py": "tables of notebooks",
 }
 """Folders and files, and what their tests are about that is the same on each core."""
-WITH_NATIVE = ("log",)
-"""Folders of which what is run once goes with the native half, so that its process takes as long as the two others."""
 BOTH = ("cli/test_all_wires.py", "cli/test_scan.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
@@ -106,9 +106,15 @@ def is_once(path: Path) -> bool:
     return name not in BOTH and (name in ONCE or name.partition("/")[0] in ONCE)
 
 
-def is_with_native(path: Path) -> bool:
-    """Whether what a file runs once is run in the process of the native half."""
-    return path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in WITH_NATIVE
+def is_in_part(path: Path, part: int) -> bool:
+    """Whether a file is in one of the two parts (0 or 1) of what is run on the native core, which take about as long:
+    by its place among all, dealt as 0, 1, 1, 0."""
+    return _places().get(path, 0) % 4 in ((0, 3), (1, 2))[part]
+
+
+@cache
+def _places() -> dict[Path, int]:
+    return {path: place for place, path in enumerate(sorted(TESTS.rglob("test_*.py")))}
 
 
 @cache
@@ -117,13 +123,6 @@ def without_halves(path: Path) -> bool:
     False where it does not show."""
     text = path.read_text("utf-8")
     return bool(_MARKED.search(text)) or (is_once(path) and not _NAMES_A_CORE.search(text))
-
-
-@cache
-def with_once(path: Path) -> bool:
-    """Whether a file may have tests that are marked ``once``. False only where its text names no such mark and the
-    table does not list it."""
-    return is_once(path) or "mark.once" in path.read_text("utf-8")
 
 
 _MARKED = re.compile(r"^pytestmark = (?:\[[^\]]*)?\bpytest\.mark\.once\b", re.MULTILINE)

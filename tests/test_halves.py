@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.halves import ABOVE, BOTH, CODECS, ONCE, TESTS, WITH_NATIVE, is_once
+from tests.halves import ABOVE, BOTH, CODECS, ONCE, TESTS, is_in_part, is_once
 
 pytestmark = pytest.mark.once
 
@@ -22,7 +22,7 @@ def _of_codecs() -> set[str]:
 
 
 def test_what_is_named_is_there() -> None:
-    assert [name for name in (*ONCE, *BOTH, *CODECS, *WITH_NATIVE) if not (TESTS / name).exists()] == []
+    assert [name for name in (*ONCE, *BOTH, *CODECS) if not (TESTS / name).exists()] == []
     assert [name for name in BOTH if name.partition("/")[0] not in ONCE] == []
     assert [name for name in ABOVE if name not in ONCE] == []
 
@@ -33,3 +33,10 @@ def test_codecs_are_tested_on_both_cores() -> None:
     assert len(names) > 30
     assert [name for name in names if is_once(TESTS / name)] == []
     assert [name for name in names if re.search(r"\bmark\.once\b", (TESTS / name).read_text("utf-8"))] == []
+
+
+def test_each_file_is_in_one_part() -> None:
+    parts = [{path for path in _files() if is_in_part(path, part)} for part in (0, 1)]
+    assert parts[0] | parts[1] == set(_files())
+    assert not parts[0] & parts[1]
+    assert abs(len(parts[0]) - len(parts[1])) <= 1
