@@ -12,12 +12,14 @@ from typing import Any
 
 from tests.fuzz.cores import Core
 from tests.fuzz.mutation import mutated
-from tests.fuzz.seeds import dictionary, seeds, words
+from tests.fuzz.seeds import dictionary, is_cheap, seeds, words
 from tests.fuzz.targets import TARGETS, differs
 
 FOLDER = Path("build/fuzz")
 LONGEST = 2048
 """Bytes of an input."""
+SEEDS = 25
+"""Inputs to begin with for each second, where one costs milliseconds: else a short run would try them and no others."""
 
 
 class Difference(Exception):
@@ -63,7 +65,7 @@ def cover(name: str, seconds: int, atheris: Any, check: Callable[[bytes], None])
     """Fuzzes by coverage; does not return."""
     corpus = FOLDER / name
     corpus.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate(seeds(name)):
+    for number, data in enumerate(beginning(name, seconds)):
         (corpus / f"seed-{number}").write_bytes(data)
     known = FOLDER / f"{name}.words"  # one of its own: another target would find a shared one while it is written
     known.write_text(dictionary(), "ascii")
@@ -71,6 +73,12 @@ def cover(name: str, seconds: int, atheris: Any, check: Callable[[bytes], None])
     options += [f"-artifact_prefix={FOLDER / name}-", "-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=4096"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], check)
     atheris.Fuzz()
+
+
+def beginning(name: str, seconds: int) -> list[bytes]:
+    """Seeds for a run of so many seconds: all of them, or as many as leave most of the time for other inputs."""
+    found = seeds(name)
+    return found if is_cheap(name) else random.sample(found, min(len(found), SEEDS * seconds))
 
 
 def mutate(name: str, seconds: int, check: Callable[[bytes], None]) -> None:

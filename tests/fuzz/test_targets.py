@@ -13,6 +13,7 @@ from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.inner import LEVELLED
 from tests.fuzz.mutation import mutated
+from tests.fuzz.running import SEEDS, beginning
 from tests.fuzz.seeds import dictionary, is_cheap, kept, pool, seeds, words
 from tests.fuzz.several import forked, told
 from tests.fuzz.targets import TARGETS, differs
@@ -52,6 +53,14 @@ def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
 def test_cores_agree_on_many(name: str, cores: tuple[Core, Core]) -> None:
     for data in _mutants(name, MANY):
         assert differs(TARGETS[name], data, *cores) is None, data
+
+
+def test_a_short_run_has_time_for_more_than_seeds() -> None:
+    begun = beginning("scan-all", 4)
+    assert len(begun) == 4 * SEEDS < len(seeds("scan-all"))
+    assert set(begun) <= set(seeds("scan-all"))
+    assert beginning("decode-csp", 4) == seeds("decode-csp")
+    assert len(beginning("scan-all", 600)) == len(seeds("scan-all"))
 
 
 def test_a_difference_is_seen(cores: tuple[Core, Core]) -> None:
