@@ -101,3 +101,16 @@ def test_since_while_scanning() -> None:
     seen += found.rejects.since(len(seen))
     assert seen == found.rejects.rows()
     assert len(seen) > 15
+
+
+@pytest.mark.once
+def test_rejects_that_were_never_made_end_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interruption can come before there is a file to close; what a ``__del__`` raises is an error in tests."""
+
+    def interrupted(*_: object, **__: object) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(quarantine, "BytesIO", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        quarantine.Rejects()
+    gc.collect()

@@ -238,7 +238,8 @@ class Rejects(Columns):
         self._raw.close()
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "_raw"):  # not where making it was interrupted
+            self.close()
 
 
 def _wires(columns: dict[str, NDArray[Any]], wire: str, count: int) -> list[str]:
