@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,17 @@ def _quick_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+_SHORT = 1024
+"""Characters of a key in a text that may hold one beyond the limit."""
+
+
+def _quick_short_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs) or (result and max(map(len, result)) > _SHORT):
+        raise _Doubtful
+    return result
+
+
 def _quick_integer(digits: str) -> int:
     if len(digits) > 18 or digits == "-0":
         raise _Doubtful
@@ -47,18 +59,20 @@ def _quick_constant(name: str) -> Any:
     raise _Doubtful(name)
 
 
-_QUICK = json.JSONDecoder(
-    object_pairs_hook=_quick_pairs,
-    parse_int=_quick_integer,
-    parse_float=_quick_float,
-    parse_constant=_quick_constant,
-)
+def _decoder(pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=pairs, parse_int=_quick_integer, parse_float=_quick_float, parse_constant=_quick_constant
+    )
+
+
+_QUICK, _QUICK_LONG = _decoder(_quick_pairs), _decoder(_quick_short_pairs)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _quick(raw: bytes, limits: Limits) -> dict[str, Any] | None:
     """The object, where the standard library's reading of it is beyond doubt; else None."""
-    if len(raw) > min(limits.message, limits.key) or limits.integer_digits < 18:
+    long = len(raw) > limits.key  # then a key may be longer than that; six bytes are an escape of one character
+    if len(raw) > limits.message or limits.integer_digits < 18 or (long and limits.key < 6 * _SHORT):
         return None
     if raw.count(b"{") + raw.count(b"[") > min(limits.nesting, 200):
         return None
@@ -66,7 +80,7 @@ def _quick(raw: bytes, limits: Limits) -> dict[str, Any] | None:
         text = raw.decode()
         if not text.lstrip(" \t\n\r").startswith("{") or _SURROGATE_ESCAPE.search(text):
             return None
-        result: dict[str, Any] = _QUICK.decode(text)
+        result: dict[str, Any] = (_QUICK_LONG if long else _QUICK).decode(text)
     except (ValueError, _Doubtful):
         return None
     return result
