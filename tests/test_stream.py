@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, UnknownName, scan
@@ -284,15 +285,15 @@ def seconds(work: Callable[[], object]) -> float:
 def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
     """Sixteen times as much may take sixteen times as long, and twice that at the most, not 256 times."""
     fed(make(1000), [16])
-    small = min(seconds(lambda: fed(make(6000), [64])) for _ in range(3))
-    # One of three: a garbage collection may hit one.
-    assert any(seconds(lambda: fed(make(96_000), [64])) < 2 * 16 * small + 0.02 for _ in range(3))
+    few, many = make(6000), make(96_000)
+    assert is_bounded(lambda: seconds(lambda: fed(few, [64])), lambda: seconds(lambda: fed(many, [64])), 2 * 16, 0.02)
 
 
 def test_time_is_linear_after_errors_in_one_piece() -> None:
-    small = min(seconds(lambda: fed(b"@a1| " * 150, [1 << 20])) for _ in range(3))
-    # One of five: a busy machine makes any one of them slow.
-    assert any(seconds(lambda: fed(b"@a1| " * 2400, [1 << 20])) < 2 * 16 * small + 0.02 for _ in range(5))
+    few, many = b"@a1| " * 150, b"@a1| " * 2400
+    assert is_bounded(
+        lambda: seconds(lambda: fed(few, [1 << 20])), lambda: seconds(lambda: fed(many, [1 << 20])), 2 * 16, 0.02
+    )
 
 
 def test_an_error_counts_what_waits_in_front_of_it() -> None:

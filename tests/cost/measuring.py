@@ -84,6 +84,18 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
             gc.enable()
 
 
+def is_bounded(few: Callable[[], float], many: Callable[[], float], times: float, more: float) -> bool:
+    """Whether the larger of two measurements, in seconds, is at most ``times`` the smaller one and ``more``. Both are
+    taken in turn, so that a busy machine makes both slow, and the best of each counts, of as many as it takes."""
+    least = min(few(), few())  # the first does what is done once
+    most = float("inf")
+    for _ in range(TRIES):
+        least, most = min(least, few()), min(most, many())
+        if most < times * least + more:
+            return True
+    return False
+
+
 def _times(taken: float, least: float) -> int:
     """By how much the next input is larger, so that it takes at most twice ``least`` where cost is linear."""
     return next(times for times in (8, 4, 2) if times == 2 or taken * times <= 2 * least)

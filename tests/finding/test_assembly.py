@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import turnwire._pure.log.line_heads as pure
 from tests.conftest import BACKENDS, needs_both
+from tests.cost.measuring import is_bounded
 from tests.csp.generate import GOOD_BLOCKS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
@@ -337,6 +338,6 @@ def test_linear_time(name: str, final: bool) -> None:
         return time.process_time() - begin
 
     count = 200 if len(piece) < 1000 else 20
-    bound = 4 * 2 * min(measured(count) for _ in range(3)) + 0.01
-    # One of three: a busy machine makes any one of them slow.
-    assert any(measured(4 * count) < bound for _ in range(3)), "four times as long, and twice that at the most"
+    assert is_bounded(lambda: measured(count), lambda: measured(4 * count), 4 * 2, 0.01), (
+        "four times, twice at the most"
+    )

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import turnwire
+from tests.cost.measuring import is_bounded
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -88,6 +89,6 @@ def test_linear_time(piece: str) -> None:
         found(data, threads=1)
         return time.process_time() - begin
 
-    small = min(measured(35) for _ in range(3))
-    # One of three: a busy machine makes any one of them slow.
-    assert any(measured(140) < 4 * 2 * small + 0.01 for _ in range(3)), "four times as long, and twice that at the most"
+    assert is_bounded(lambda: measured(35), lambda: measured(140), 4 * 2, 0.01), (
+        "four times, and twice that at the most"
+    )

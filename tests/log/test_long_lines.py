@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.cost.measuring import is_bounded
 from turnwire.json import plan as json_plan
 from turnwire.log.engine import block_pass
 
@@ -62,8 +63,7 @@ def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
         read(data)
         return time.process_time() - start
 
-    small = min(seconds(1) for _ in range(3))
-    assert any(seconds(16) < 64 * small + 0.1 for _ in range(3))
+    assert is_bounded(lambda: seconds(1), lambda: seconds(16), 64, 0.1)
 
 
 def test_tables_of_rejects_grow_on_a_line_of_damage(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:

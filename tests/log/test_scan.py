@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
@@ -357,9 +358,7 @@ def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], sca
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text > 0
 
-    small = min(seconds(lambda: work(1)) for _ in range(3))
-    # The best of three: a busy machine makes any one of them slow.
-    assert any(seconds(lambda: work(16)) < 64 * small + 0.08 for _ in range(3))
+    assert is_bounded(lambda: seconds(lambda: work(1)), lambda: seconds(lambda: work(16)), 64, 0.08)
 
 
 def small_blocks(times: int) -> None:
