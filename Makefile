@@ -83,10 +83,12 @@ else
 # Side by side, since each of them is one process.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
 	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
-	$(MAKE) --no-print-directory test-native PART=1 >build/test-part.log 2>&1 & part=$$!; \
+	$(MAKE) --no-print-directory test-native PART=1 >build/test-part-1.log 2>&1 & second=$$!; \
+	$(MAKE) --no-print-directory test-native PART=2 >build/test-part-2.log 2>&1 & third=$$!; \
 	$(MAKE) --no-print-directory test-native PART=0; native=$$?; \
-	wait $$part; part=$$?; wait $$pure; pure=$$?; cat build/test-part.log build/test-pure.log; \
-	exit $$((native || part || pure))
+	wait $$second; second=$$?; wait $$third; third=$$?; wait $$pure; pure=$$?; \
+	cat build/test-part-1.log build/test-part-2.log build/test-pure.log; \
+	exit $$((native || second || third || pure))
 endif
 
 browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may

@@ -1,6 +1,7 @@
 """What `make test` runs once, on the native core, beside what is marked ``once`` in its file; and in which process.
 
-Three processes run beside each other: the pure half, and two parts of all that is run on the native core.
+Four processes run beside each other: the pure half, and three parts of all that is run on the native core. That is one
+or two more than there are cores: tests wait for processes and servers.
 
 The pure half proves the pure twins. A test belongs to it where a twin of a compiled module does work that the test
 looks at: codecs, JSON, the engines of the scan, columns, hashing, sessions. A test of what stands above them, in plain
@@ -107,9 +108,9 @@ def is_once(path: Path) -> bool:
 
 
 def is_in_part(path: Path, part: int) -> bool:
-    """Whether a file is in one of the two parts (0 or 1) of what is run on the native core, which take about as long:
-    by its place among all, dealt as 0, 1, 1, 0."""
-    return _places().get(path, 0) % 4 in ((0, 3), (1, 2))[part]
+    """Whether a file is in one of the three parts (0, 1, 2) of what is run on the native core, which take about as
+    long: by its place among all, dealt as 0, 1, 2, 2, 1, 0."""
+    return _places().get(path, 0) % 6 in (part, 5 - part)
 
 
 @cache
