@@ -91,7 +91,8 @@ def pytest_configure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--part", type=int, choices=(0, 1, 2), help="run one of three parts of all files, see tests/halves.py")
+    help = "run one of three parts of all files, see tests/halves.py"
+    parser.addoption("--part", type=int, choices=(0, 1, 2), help=help)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -282,6 +282,8 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
         "local",
         "--block-bytes",
         "60000",
+        "--threads",
+        "1",
         "--columns",
         "line,wire,subject",
         "--resume",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -47,3 +48,8 @@ def is_watched() -> bool:
     from dask import config
 
     return bool(config.get("distributed.worker.profile.enabled"))
+
+
+def says() -> int:
+    """From which level on this worker says something."""
+    return logging.getLogger("distributed.worker").getEffectiveLevel()

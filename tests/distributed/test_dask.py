@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import threading
@@ -18,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 
 import turnwire  # noqa: E402
-from tests.distributed.blocks import MARKER, counting, is_watched, killed_once, poison  # noqa: E402
+from tests.distributed.blocks import MARKER, counting, is_watched, killed_once, poison, says  # noqa: E402
 from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
 from turnwire.distributed.driver import local_cluster  # noqa: E402
@@ -193,6 +194,7 @@ def test_nobody_to_run_it(logs: Path) -> None:
 def test_workers_of_this_machine_are_not_watched() -> None:
     with local_cluster(1) as cluster, distributed.Client(cluster) as own:
         assert list(own.run(is_watched).values()) == [False]
+        assert list(own.run(says).values()) == [logging.CRITICAL], "a worker that outlives the scheduler says nothing"
 
 
 def test_what_makes_no_sense_is_refused_before_anything_runs(client: Any, logs: Path) -> None:

@@ -110,6 +110,8 @@ def distributed() -> Any:
 _MEMORY = {"MALLOC_TRIM_THRESHOLD_": 128 << 20, "MALLOC_MMAP_THRESHOLD_": 32 << 20}
 """What glibc keeps of the memory that a worker frees, in bytes. Dask sets 64 KiB for the first and leaves the second at
 128 KiB: each batch of columns then comes from the kernel anew, with eleven times the page faults."""
+_QUIET = {"DASK_LOGGING__DISTRIBUTED": "critical"}
+"""A worker that ends later than its scheduler would print a traceback. Why a block failed is told by whoever ran it."""
 
 
 def local_cluster(workers: int | None = None) -> Any:
@@ -118,7 +120,8 @@ def local_cluster(workers: int | None = None) -> Any:
     package = distributed()
     from dask import config
 
-    settings: dict[str, Any] = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in _MEMORY.items()}
+    surroundings: dict[str, Any] = {**_MEMORY, **_QUIET}
+    settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in surroundings.items()}
     # Dask looks 100 times a second what each thread does, for pages that this cluster does not show.
     with config.set({**settings, "distributed.worker.profile.enabled": False}):
         return package.LocalCluster(
