@@ -266,9 +266,9 @@ def plain_conv(line: bytes) -> int:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
+    start = time.thread_time()
     work()
-    return time.process_time() - start
+    return time.thread_time() - start
 
 
 @pytest.mark.parametrize(

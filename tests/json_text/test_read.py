@@ -279,9 +279,9 @@ def test_many_keys_are_no_trap(core):
 
     def seconds(count):
         data = json.dumps({f"k{number}": number for number in range(count)})
-        start = time.process_time()
+        start = time.thread_time()
         assert len(core("json.text").Reader("w").read(data)) == count
-        return time.process_time() - start
+        return time.thread_time() - start
 
     assert is_bounded(lambda: seconds(1000), lambda: seconds(64_000), 16 * 64, 0.0)
 
