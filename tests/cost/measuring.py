@@ -86,8 +86,8 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
 
 def is_bounded(few: Callable[[], float], many: Callable[[], float], times: float, more: float) -> bool:
     """Whether the larger of two measurements, in seconds, is at most ``times`` the smaller one and ``more``. Both are
-    taken in turn, so that a busy machine makes both slow, and the best of each counts, of as many as it takes. Take them
-    by ``thread_time``: that of a process goes in steps of 4 ms where its CPU time is limited."""
+    taken in turn, so that a busy machine makes both slow, and the best of each counts, of as many as it takes. They are
+    of ``thread_time``: the time of a process goes in steps of 4 ms where it is limited."""
     least = min(few(), few())  # the first does what is done once
     most = float("inf")
     for _ in range(TRIES):
