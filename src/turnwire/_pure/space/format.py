@@ -11,7 +11,7 @@ eol is LF or CRLF and nothing else; ws is what ``str.isspace`` says.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
@@ -248,12 +248,14 @@ def parse(
         sections.append(section)
     if source is text:
         return first, starts[0], sections, marks
-    return (
-        len(text[:first].encode()),
-        len(text[: starts[0]].encode()),
-        sections,
-        [(len(text[:place].encode()), bits) for place, bits in marks],
-    )
+    places = _in_bytes(text, [first, starts[0], *(place for place, _ in marks)])
+    return places[0], places[1], sections, [(place, bits) for place, (_, bits) in zip(places[2:], marks, strict=True)]
+
+
+def _in_bytes(text: str, places: list[int]) -> list[int]:
+    """The bytes in front of places that rise: each stretch of the text is written once."""
+    stretches = (len(text[before:place].encode()) for before, place in pairwise([0, *places]))
+    return list(accumulate(stretches))
 
 
 def _text_of(source: str | bytes) -> str:
