@@ -146,6 +146,31 @@ def test_the_twins_read_the_same() -> None:
 
 
 @needs_both
+def test_sections_and_what_is_in_front_written_in_any_way() -> None:
+    """Each sigil and each byte order mark as itself or as an escape, at the start, at a line's start and within."""
+    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    sigils = ("⫻", "\\u2afb", "⫺", "\\u2afa")
+    contents = [
+        f"{front}{first}{header}{newline}{between}{second}{following}"
+        for front in ("", "\ufeff", "\\ufeff", "A", "\\u0041")
+        for first in sigils
+        for header in ("task/x:a/1", "task x")
+        for newline in ("\\n", "\\u000a")
+        for between in ("", "x", "x\\n", "\ufeff", "\\ufeff")
+        for second in ("", *sigils)
+        for following in ("", "task/x:a/1", " a")
+    ]
+    usual = json.dumps({**SEED, "content": "HERE"}, ensure_ascii=False, separators=(",", ":"))
+    judged = [0, 0]
+    for content in contents:
+        text = usual.replace("HERE", content)
+        found = native.check(native.decode(text))
+        assert found == pure.check(pure.decode(text)), text
+        judged[bool(found)] += 1
+    assert min(judged) > 300
+
+
+@needs_both
 def test_what_is_set_is_judged() -> None:
     native = import_module("turnwire._native.space.envelope")
     text = json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))

@@ -115,6 +115,19 @@ def test_common_columns() -> None:
         assert (row["family"], row["sections"]) == (message.family, len(message.space.sections))
 
 
+@pytest.mark.parametrize("sigil", ["⫻", "\\u2afb", "\\u2AFB", "⫺", "\\u2afa"])
+@pytest.mark.parametrize("front", ["", "\ufeff", "\\ufeff", "\\uFEFF", "\ufefe", "\uf03f", "\\ufefe", "\\nfeff", "x"])
+def test_sections_behind_a_byte_order_mark(front: str, sigil: str) -> None:
+    """Counted as the reader counts them: a mark in front of the first sigil is no text, what is like one is."""
+    line = RECORDS["kick"][0].decode()
+    fields = json.loads(line)
+    written = f'"{front}{sigil}content/x:a/1\\nText\\n{sigil}content/y"'
+    fields["content"] = "HERE"
+    text = json.dumps(fields).replace('"HERE"', written)
+    [row], _, _ = rows(text.encode() + b"\n", "kick")
+    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections)
+
+
 def test_all_three_wires_as_messages() -> None:
     for wire in JSON_WIRES:
         data = b"\n".join(RECORDS[wire])
