@@ -40,6 +40,7 @@ def client() -> Iterator[Any]:
         "distributed.scheduler.allowed-failures": 1,
         "distributed.worker.daemon": False,
         "distributed.admin.system-monitor.gil.enabled": False,
+        "distributed.worker.multiprocessing-method": "forkserver",  # a new worker has imported Dask
     }
     with (
         dask.config.set(settings),

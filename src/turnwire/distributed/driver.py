@@ -122,8 +122,10 @@ def local_cluster(workers: int | None = None) -> Any:
 
     surroundings: dict[str, Any] = {**_MEMORY, **_QUIET}
     settings = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in surroundings.items()}
+    settings["distributed.worker.multiprocessing-method"] = "spawn"  # a fork would not read that environment
     # Dask looks 100 times a second what each thread does, for pages that this cluster does not show.
-    with config.set({**settings, "distributed.worker.profile.enabled": False}):
+    settings["distributed.worker.profile.enabled"] = False
+    with config.set(settings):
         return package.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
