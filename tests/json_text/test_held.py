@@ -147,20 +147,57 @@ def test_what_is_taken_while_it_is_read_is_good(wire: str) -> None:
     for _ in range(6000):
         text = bent(numbers.choice(good(wire)), numbers)
         data: Any = numbers.choice([text, text.encode()])
-        try:
-            message = package.decode(data)
-        except ValueError:
-            continue
-        fields = read_by_pure(wire, data)
-        if is_held(message):
-            held += 1
-            assert issues_of(fields) == package.check(message) == []
-            assert package.encode(message) == pure_write.write(fields)
-            assert package.encode(message, strict=False) == pure_write.write(fields)
-        assert message.to_dict() == fields and not is_held(message)
-        assert list(message.fields) == list(fields)
-        taken += 1
+        found = taken_well(package, wire, data)
+        taken += found is not None
+        held += bool(found)
     assert taken > held > 300
+
+
+@needs_native
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_each_value_and_what_may_stand_there_instead(wire: str) -> None:
+    package: Any = sap if wire == "sap" else sstp
+    found = [
+        taken_well(package, wire, f"{text[:start]}{atom}{text[stop:]}")
+        for text, start, stop in values(wire)
+        for atom in (
+            ATOMS if text[start] != '"' else [*ATOMS, *(f'"{front}{text[start + 1 : stop]}' for front in FRONTS)]
+        )
+    ]
+    assert found.count(True) > 100 and found.count(False) > 100 and found.count(None) > 300
+
+
+FRONTS = ["\\u003c", "\\u0041", "\\n", "<", "u", "@", "\\\\u0041"]
+"""What is put in front of each text."""
+
+
+def values(wire: str) -> list[tuple[str, int, int]]:
+    """Each place of a value in good messages, once: the text, start and end."""
+    found = {}
+    for text in good(wire):
+        places = [at + 1 for at, letter in enumerate(text) if letter == ":" and text[at - 1] == '"']
+        for start in places:
+            name = text[text.rfind('"', 0, start - 2) : start], text[:start].count("{")
+            found.setdefault(name, (text, start, value_end(text, start)))
+    return list(found.values())
+
+
+def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
+    """Whether a message was held when it was decoded, and is then what those say who look at objects only; None where
+    it is refused."""
+    try:
+        message = package.decode(data)
+    except ValueError:
+        return None
+    fields = read_by_pure(wire, data)
+    held = is_held(message)
+    if held:
+        assert issues_of(fields) == package.check(message) == []
+        assert package.encode(message) == pure_write.write(fields)
+        assert package.encode(message, strict=False) == pure_write.write(fields)
+    assert message.to_dict() == fields and not is_held(message)
+    assert list(message.fields) == list(fields)
+    return held
 
 
 def is_held(message: Any) -> bool:

@@ -149,7 +149,7 @@ def test_the_twins_read_the_same() -> None:
 def test_sections_and_what_is_in_front_written_in_any_way() -> None:
     """Each sigil and each byte order mark as itself or as an escape, at the start, at a line's start and within."""
     native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
-    sigils = ("⫻", "\\u2afb", "⫺", "\\u2afa")
+    sigils = ("⫻", "\\u2afb", "⫺", "\\u2afa", "\\n2afb")
     contents = [
         f"{front}{first}{header}{newline}{between}{second}{following}"
         for front in ("", "\ufeff", "\\ufeff", "A", "\\u0041")

@@ -136,4 +136,52 @@ SAME = {
         "_native/nslip/rows.h",
         "if (newline == k->size && !k->final && k->size - at < k->limit + TW_MOST_CANDIDATE - [1 -> 0]) return TW_WAIT;",
     ): "one byte more is waited for before the same is said",
+    (
+        "_native/space/letter.h",
+        "for (int turn = 0; turn [< -> <=] TW_FIELDS; turn++) {",
+    ): "the first name is asked for again behind the last",
+    (
+        "_native/space/letter.h",
+        "if (at [< -> <=] 0 || seen >> at & 1) return 0;",
+    ): "every envelope is read the long way: `make gate` shows it",
+    (
+        "_native/space/letter.h",
+        "for (; p [< -> <=] end && *p != '\\\\'; p++)",
+    ): "a content of one header line is left to the rules, which say the same",
+    (
+        "_native/space/letter.h",
+        "for (; p < end [&& -> ||] *p != '\\\\'; p++)",
+    ): "a content is left to the rules, which say the same",
+    (
+        "_native/space/letter.h",
+        "(count == TW_CORRELATION [|| -> &&] tw_part_is_uuid4(&parts[TW_CORRELATION])) && tw_part_is_plain(&parts[TW_CONTENT]);",
+    ): "an envelope is left to the rules, which say the same",
+    (
+        "_native/csp/fast_path.h",
+        "c->place = found [+ -> -] 1;",
+    ): "the line behind a heredoc begins with its end, so that the message is read the long way",
+    (
+        "_native/space/plain.h",
+        "(PyUnicode_KIND(one) == PyUnicode_KIND(other) && PyUnicode_GET_LENGTH(one) [== -> !=] PyUnicode_GET_LENGTH(other) &&",
+    ): "a text that is kept is not found again, and is made anew",
+    (
+        "_native/common/utf8.h",
+        "for (; i + 128 [<= -> <] n; i += 128) {",
+    ): "the last 128 bytes are looked at by the loop for fewer",
+    (
+        "_native/space/letter.h",
+        "p = tw_walk_skip(w, p [+ -> -] 1);",
+    ): "every envelope is read the long way: `make gate` shows it",
+    (
+        "_native/space/letter.h",
+        "if (part->marks != 1 || !p || p [== -> !=] end || *p == '/' || *p == ':') return 0;",
+    ): "every content is left to the rules, which say the same",
+    (
+        "_native/space/letter.h",
+        "return tw_part_size(part) == (size_t)part->count + [2 -> 1] && tw_is_channel(part->from, tw_part_size(part));",
+    ): "a channel is looked at by the other reader, which says the same",
+    (
+        "_native/json/put.h",
+        "if (kind == TW_RULE_FRACTION) return real [>= -> >] 0 && real <= 1 ? json_real(d, real) : JSON_DOUBT;",
+    ): "a message with a zero there is written by the other writer, which writes the same",
 }
