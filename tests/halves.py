@@ -100,6 +100,25 @@ ONCE = {
 BOTH = ("cli/test_all_wires.py", "cli/test_scan.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
+PARTS = (
+    ("log",),
+    (
+        "cli",
+        "convert",
+        "distributed",
+        "fuzz",
+        "ledger",
+        "packaging",
+        "promises",
+        "prompts",
+        "report",
+        "session",
+        "tokens",
+    ),
+)
+"""Folders and files of the first two parts of what is run on the native core, which take about as long as all others,
+the third. What needs the same large packages (tokenizers, Arrow, Dask) is in one part, whose process imports them."""
+
 
 def is_once(path: Path) -> bool:
     """Whether a file of tests runs in the native half alone."""
@@ -108,14 +127,9 @@ def is_once(path: Path) -> bool:
 
 
 def is_in_part(path: Path, part: int) -> bool:
-    """Whether a file is in one of the three parts (0, 1, 2) of what is run on the native core, which take about as
-    long: by its place among all, dealt as 0, 1, 2, 2, 1, 0."""
-    return _places().get(path, 0) % 6 in (part, 5 - part)
-
-
-@cache
-def _places() -> dict[Path, int]:
-    return {path: place for place, path in enumerate(sorted(TESTS.rglob("test_*.py")))}
+    """Whether a file is in one of the three parts (0, 1, 2) of what is run on the native core."""
+    name = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
+    return part == next((number for number, names in enumerate(PARTS) if name in names), len(PARTS))
 
 
 @cache

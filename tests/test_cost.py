@@ -170,7 +170,7 @@ def test_cost(name: str) -> None:
 @_PURE
 @pytest.mark.parametrize("name", FED)
 def test_cost_of_pieces(name: str) -> None:
-    assert _judge(TABLE[name], _units(False), noise=NOISE) == []
+    assert _judge(TABLE[name], _units(False), SOONER, noise=NOISE) == []
 
 
 @_PURE
