@@ -101,8 +101,11 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "tests/log/test_json_differential.py",
             "tests/log/test_json_steps.py",
+            "tests/log/test_json_depth.py",
+            "tests/log/test_json_scan.py",
             "tests/log/test_line_wires.py",
             "tests/log/test_line_heads.py",
+            "tests/log/test_line_signs.py",
             "tests/log/test_wrappers.py",
             "tests/log/test_arrays.py",
             "tests/log/test_inside_strings.py",
