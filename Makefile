@@ -83,9 +83,9 @@ else
 # Side by side, since each of them is one process; the pure half, which takes longest, goes first where cores are scarce.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
 	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
-	nice -n 2 $(MAKE) --no-print-directory test-native PART=1 >build/test-part-1.log 2>&1 & second=$$!; \
-	nice -n 2 $(MAKE) --no-print-directory test-native PART=2 >build/test-part-2.log 2>&1 & third=$$!; \
-	nice -n 2 $(MAKE) --no-print-directory test-native PART=0; native=$$?; \
+	nice -n 1 $(MAKE) --no-print-directory test-native PART=1 >build/test-part-1.log 2>&1 & second=$$!; \
+	nice -n 1 $(MAKE) --no-print-directory test-native PART=2 >build/test-part-2.log 2>&1 & third=$$!; \
+	nice -n 1 $(MAKE) --no-print-directory test-native PART=0; native=$$?; \
 	wait $$second; second=$$?; wait $$third; third=$$?; wait $$pure; pure=$$?; \
 	cat build/test-part-1.log build/test-part-2.log build/test-pure.log; \
 	exit $$((native || second || third || pure))

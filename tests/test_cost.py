@@ -118,7 +118,7 @@ def _judge(
     """What breaks the contract, in words. least, most: CPU seconds and bytes of the smallest input; noise: by how much
     a byte may seem to cost more; told: how many times as much one of a history may; short: a shorter unit counts as so
     many bytes."""
-    good = measured(entry.run, lambda size: text(entry.good, size), lambda cost: False).a_byte
+    good = measured(entry.run, lambda size: text(entry.good, size)).a_byte
     bound = TIMES * noise * max(good, FLOOR)
 
     found = []

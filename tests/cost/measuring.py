@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from time import thread_time
+from time import sleep, thread_time
 from typing import Any, NamedTuple
 
 DOUBLING = 2.4
@@ -24,8 +24,9 @@ SOONER = 0.0004
 rows, as ``-m soak`` has, would meet a figure that is wrong by chance."""
 START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
-TRIES = 5
-"""How often a bound is tried before it counts as broken."""
+PAUSES = (0, 0, 0, 0, 0.1, 0.5, 2.0)
+"""Seconds to wait before each further try of a bound, until it counts as broken: what slows a machine for a moment (a
+neighbour that takes its caches) ends meanwhile."""
 STEPS = 2
 """How often growth that is too steep is looked for again, at twice the size: where the caches of a processor end and
 memory is asked for anew is a step, not growth, and what does grow too fast does so at any size."""
@@ -59,9 +60,11 @@ def seconds(run: Run, data: bytes) -> float:
     return thread_time() - before
 
 
-def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = LEAST, most: int = MOST) -> Cost:
-    """What an entry costs; measured again until it is ``good``, or often enough. The garbage collector is off: what it
-    costs depends on all the objects of all other tests."""
+def measured(
+    run: Run, make: Make, good: Callable[[Cost], bool] | None = None, least: float = LEAST, most: int = MOST
+) -> Cost:
+    """What an entry costs; measured again until it is ``good``, or often enough, which None means. The garbage
+    collector is off: what it costs depends on all the objects of all other tests."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -90,7 +93,8 @@ def is_bounded(few: Callable[[], float], many: Callable[[], float], times: float
     of ``thread_time``: the time of a process goes in steps of 4 ms where it is limited."""
     least = min(few(), few())  # the first does what is done once
     most = float("inf")
-    for _ in range(TRIES):
+    for pause in (0, *PAUSES):
+        sleep(pause)
         least, most = min(least, few()), min(most, many())
         if most < times * least + more:
             return True
@@ -102,14 +106,15 @@ def _times(taken: float, least: float) -> int:
     return next(times for times in (8, 4, 2) if times == 2 or taken * times <= 2 * least)
 
 
-def _tried(run: Run, make: Make, good: Callable[[Cost], bool], size: int) -> Cost:
+def _tried(run: Run, make: Make, good: Callable[[Cost], bool] | None, size: int) -> Cost:
     """The best of several runs of each of the three inputs."""
     inputs = [make(size * times) for times in (1, 2, 4)]
     sizes = [len(data) for data in inputs]
     best = [seconds(run, data) for data in inputs]
-    for _ in range(TRIES):
+    for pause in PAUSES if good else PAUSES[:4]:
         cost = Cost(best, sizes)
-        if cost.grows_straight and good(cost):
+        if good and cost.grows_straight and good(cost):
             break
+        sleep(pause)
         best = [min(before, seconds(run, data)) for before, data in zip(best, inputs, strict=True)]
     return Cost(best, sizes)
