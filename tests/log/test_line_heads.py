@@ -105,6 +105,19 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
         heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
 
 
+@pytest.mark.parametrize("behind", ["", " ", "\t", "\n", "\r", "\v", "x"])
+@pytest.mark.parametrize("front", ["", " ", "\t", "\n", "\r", "\v", "x"])
+def test_the_key_of_a_message_as_bytes(core: Callable[[str], ModuleType], front: str, behind: str) -> None:
+    """MESSAGE is one with any white space of JSON around its colon, in a string of JSON, too."""
+    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    for slashes in ("", "\\", "\\\\\\"):
+        for bracket in "[{":
+            data = f'MESSAGE{slashes}"{front}:{behind}{bracket}65'.encode()
+            asked = (data, nothing, nothing, 0, 0, 0, len(data), True, False)
+            is_one = bracket == "[" and not {front, behind} & {"\v", "x"}
+            assert heads.plain_gaps(*asked) is pure.plain_gaps(*asked) is (not is_one), data
+
+
 def test_a_gap_of_lines_as_long_as_a_part_of_docker_is_looked_at_closely(core: Callable[[str], ModuleType]) -> None:
     heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
     for size, plain in ((16383, True), (16384, False), (16385, False)):

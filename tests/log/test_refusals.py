@@ -195,8 +195,9 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 @pytest.mark.skipif(turnwire.backend == "pure", reason="the pure core asks each time")
+@pytest.mark.parametrize("spaces", [(",", ":"), (", ", ": "), ("\t,\r", " :\t")])
 @pytest.mark.parametrize("name", ITEMS)
-def test_one_wrong_item_stands_for_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_wrong_item_stands_for_all(name: str, spaces: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands around the first wrong item of an array, or the first wrong member of an object, does not matter."""
     asked = _asked(monkeypatch)
     chance = random.Random(5)
@@ -207,7 +208,7 @@ def test_one_wrong_item_stands_for_all(name: str, monkeypatch: pytest.MonkeyPatc
         path, value = ITEMS[name](chance)
         *steps, last = path.split("/")
         reduce(getitem, steps, fields)[last] = value
-        lines.append(line_of(fields))
+        lines.append(json.dumps(fields, separators=spaces).encode())
     found = turnwire.scan(b"\n".join(lines) + b"\n", wire="sap")
     assert (sum(map(len, found)), len(found.rejects)) == (0, 400)
     assert len(asked) < 20

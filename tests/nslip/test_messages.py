@@ -14,7 +14,7 @@ from hypothesis import given
 from tests.conftest import BACKENDS, PURE_ONLY
 from tests.nslip import twins
 from turnwire import DecodeError, EncodeError, Reason
-from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
+from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, decode
 
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|t"ok"#'
 
@@ -310,3 +310,13 @@ def test_unlikely_values_are_kept_until_they_are_written(nslip: Any) -> None:
     assert "act=act frame=77" in repr(message)
     with pytest.raises(EncodeError):
         nslip.encode(message)
+
+
+@pytest.mark.skipif(PURE_ONLY, reason="only the compiled core remembers texts")
+@pytest.mark.parametrize("size", range(1, 17))
+def test_a_short_text_that_comes_again_is_the_same_object(size: int) -> None:
+    letters = "abcdefghijklmnop"[:size]
+    for text in (letters, letters[:-1] + "Z", "Q" + letters[1:], letters[: size // 2] + "Y" + letters[size // 2 + 1 :]):
+        first, again = (decode(f'@a3|f0|c1|S0|d1|T1|t"{text}"#').slots[Slot.TAG] for _ in range(2))
+        assert first is again
+        assert first == text

@@ -184,4 +184,24 @@ SAME = {
         "_native/json/put.h",
         "if (kind == TW_RULE_FRACTION) return real [>= -> >] 0 && real <= 1 ? json_real(d, real) : JSON_DOUBT;",
     ): "a message with a zero there is written by the other writer, which writes the same",
+    (
+        "_native/csp/fast_path.h",
+        "if ((uint8_t)(text[at] - 'A') > 25 [&& -> ||] text[at] != '_') return 0;",
+    ): "an operation is read the long way: `make gate` shows it",
+    (
+        "_native/csp/fast_path.h",
+        "return (sign == '+' || sign == '~') && at < stop && text[at] == '=' && (at + 1 == stop [|| -> &&] text[at + 1] == ' ');",
+    ): "an operation is read the long way: `make gate` shows it",
+    (
+        "_native/json/line_wires.h",
+        "} else if (from [<= -> <] k->markless_until) {",
+    ): "what is known ends there, and is asked for anew from there on",
+    (
+        "_native/json/region.h",
+        "if (*next >= to || k->s[*next] [== -> !=] sign) return *next;",
+    ): "a sign that is known is looked for again, or a line without one is looked at as text",
+    (
+        "_native/json/walk.h",
+        "if (s[p] == '{' [|| -> &&] (s[p] == '@' && k->find)) return 0;",
+    ): "the sign at the start of the line is found by what follows",
 }
