@@ -311,3 +311,23 @@ def test_there_is_no_object_without_a_text() -> None:
             cls.__new__(cls)._fields  # noqa: B018
     with pytest.raises(AttributeError, match="'Intent' object has no attribute 'headr'"):
         sstp.Intent({}, {}).headr  # noqa: B018
+
+
+@needs_native
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_whether_a_message_is_held_is_no_matter_of_letters(wire: str) -> None:
+    """An escape is told by its backslash and its u, not by one of them."""
+    package: Any = sap if wire == "sap" else sstp
+    held = 0
+    for text, start, stop in values(wire):
+        if text[start] != '"':
+            continue
+        found = []
+        for front in ("xy", "xu", "uu"):
+            try:
+                found.append(is_held(package.decode(f'{text[:start]}"{front}{text[start + 1 : stop]}{text[stop:]}')))
+            except DecodeError:
+                found.append(None)
+        assert len(set(found)) == 1, text[start:stop]
+        held += found[0] is True
+    assert held > 10
