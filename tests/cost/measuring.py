@@ -24,7 +24,7 @@ SOONER = 0.0004
 rows, as ``-m soak`` has, would meet a figure that is wrong by chance."""
 START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
-PAUSES = (0, 0, 0, 0, 0.1, 0.5, 2.0)
+PAUSES = (0, 0, 0, 0, 0, 0.1, 0.5, 2.0)
 """Seconds to wait before each further try of a bound, until it counts as broken: what slows a machine for a moment (a
 neighbour that takes its caches) ends meanwhile."""
 STEPS = 2
@@ -93,7 +93,7 @@ def is_bounded(few: Callable[[], float], many: Callable[[], float], times: float
     of ``thread_time``: the time of a process goes in steps of 4 ms where it is limited."""
     least = min(few(), few())  # the first does what is done once
     most = float("inf")
-    for pause in (0, *PAUSES):
+    for pause in PAUSES:
         sleep(pause)
         least, most = min(least, few()), min(most, many())
         if most < times * least + more:
@@ -111,7 +111,7 @@ def _tried(run: Run, make: Make, good: Callable[[Cost], bool] | None, size: int)
     inputs = [make(size * times) for times in (1, 2, 4)]
     sizes = [len(data) for data in inputs]
     best = [seconds(run, data) for data in inputs]
-    for pause in PAUSES if good else PAUSES[:4]:
+    for pause in PAUSES if good else PAUSES[:5]:
         cost = Cost(best, sizes)
         if good and cost.grows_straight and good(cost):
             break
