@@ -1,6 +1,6 @@
 """C functions that other libraries call, at any moment: the twin of ``_pure/log/callbacks.py``."""
 
-from cpython.exc cimport PyErr_WriteUnraisable
+from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject
 
 cdef extern from "Python.h":
@@ -15,6 +15,23 @@ cdef list FUNCTIONS = []
 cdef Py_ssize_t[6] RELEASES
 
 
+cdef void drop(int slot, error) noexcept:
+    PyErr_SetObject(type(error), error)
+    PyErr_WriteUnraisable(FUNCTIONS[slot])
+
+
+cdef void again(int slot, void *argument) noexcept:
+    # A signal may have ended the function, at its first step even; who calls ends the process where it did nothing.
+    cdef void **pointer = <void **>(<char *>argument + RELEASES[slot])
+    if pointer[0] == NULL:
+        return
+    try:
+        FUNCTIONS[slot](<size_t>argument)
+    except BaseException as error:
+        drop(slot, error)
+        pointer[0] = NULL
+
+
 cdef void call(int slot, void *argument) noexcept with gil:
     cdef PyObject *kind
     cdef PyObject *value
@@ -22,8 +39,10 @@ cdef void call(int slot, void *argument) noexcept with gil:
     PyErr_Fetch(&kind, &value, &traceback)
     try:
         FUNCTIONS[slot](<size_t>argument)
-    except BaseException:
-        PyErr_WriteUnraisable(FUNCTIONS[slot])
+    except BaseException as error:
+        if RELEASES[slot] >= 0:
+            again(slot, argument)
+        drop(slot, error)
     PyErr_Restore(kind, value, traceback)
 
 
@@ -67,7 +86,8 @@ def foreign(function, release=None):
 
     It may be called from any thread, with or without the GIL, while the interpreter ends (then it only sets the pointer
     ``release`` bytes into its argument, if any, to NULL), and while an exception is on its way (which goes on
-    afterwards). There is room for six, for good.
+    afterwards). A function that sets such a pointer to NULL is called again if it raised before it did. There is room
+    for six, for good.
     """
     if len(FUNCTIONS) == 6:
         raise ValueError("there is room for six functions")

@@ -240,6 +240,41 @@ def test_hundreds_of_exports_leave_nothing() -> None:
     assert (arrow.held(), len(arrow._structs)) == before
 
 
+class Interrupted:
+    """Something of the module that is interrupted so many times when it is asked, and does its work then."""
+
+    def __init__(self, whole: Any, times: int) -> None:
+        self._whole, self._times = whole, times
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._times:
+            self._times -= 1
+            raise KeyboardInterrupt
+        return self._whole(*arguments)
+
+    def from_address(self, address: int) -> Any:
+        if self._times:
+            self._times -= 1
+            raise KeyboardInterrupt
+        return self._whole.from_address(address)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("place", ["ArrowSchema", "SchemaRelease"])
+def test_a_signal_while_a_consumer_lets_go(monkeypatch: pytest.MonkeyPatch, place: str, times: int) -> None:
+    """A consumer in C++ ends the process where a struct is not released then."""
+    told = list[Any]()
+    schema = arrow._batch_schema(arrow.ArrowSchema(), ())
+    key = schema.private_data
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: told.append(dropped.exc_type))
+    monkeypatch.setattr(arrow, place, Interrupted(getattr(arrow, place), times))
+    schema.release(ctypes.pointer(schema))
+    assert not schema.release
+    assert set(told) == {KeyboardInterrupt}
+    assert (key in arrow._held) == (times == 2), "what was let go of is free, but where nothing could be done"
+    arrow._held.pop(key, None)
+
+
 def test_capsules_that_nobody_takes() -> None:
     (batch,) = scan_nslip(GOOD)
     found = scan_nslip(GOOD)

@@ -45,8 +45,10 @@ def _release(address: int) -> None:
     if array.dictionary and array.dictionary.contents.release:
         array.dictionary.contents.release(array.dictionary)
     key = array.private_data
+    owner = _held.get(key)  # the memory of the struct itself may be its own
     array.release = ArrayRelease()
     _held.pop(key, None)
+    del owner
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.

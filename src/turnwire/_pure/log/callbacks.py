@@ -16,8 +16,9 @@ def foreign(function: Callable[[int], object], release: int | None = None) -> in
     """The address of a C function ``void (*)(void *)`` that calls ``function`` with its argument as an integer.
 
     It may be called from any thread, with or without the GIL, and while the interpreter ends: then it only sets the
-    pointer ``release`` bytes into its argument, if any, to NULL. An exception that is on its way at that moment is lost
-    in ctypes, and the interpreter may not survive that; the native twin lets it go on.
+    pointer ``release`` bytes into its argument, if any, to NULL. A function that sets such a pointer to NULL is called
+    again if it raised before it did. An exception that is on its way at that moment is lost in ctypes, and the
+    interpreter may not survive that; the native twin lets it go on.
     """
 
     # While the interpreter goes down there is nobody left to give memory back to, and globals are gone; but who calls
@@ -29,7 +30,16 @@ def foreign(function: Callable[[int], object], release: int | None = None) -> in
         pointer: Any = ctypes.c_void_p.from_address,
     ) -> None:
         if not ends():
-            function(argument)
+            try:
+                function(argument)
+            except BaseException:
+                if release is not None and pointer(argument + release).value:  # a signal came within it
+                    try:
+                        function(argument)
+                    except BaseException:
+                        pointer(argument + release).value = None
+                        raise
+                raise
         elif release is not None:
             pointer(argument + release).value = None
 

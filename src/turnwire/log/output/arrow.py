@@ -76,8 +76,10 @@ def _release(address: int) -> None:
     if struct.dictionary and struct.dictionary.contents.release:
         struct.dictionary.contents.release(struct.dictionary)
     key = struct.private_data
+    owner = _held.get(key)  # the memory of the struct itself may be its own
     struct.release = SchemaRelease()
     _held.pop(key, None)
+    del owner
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.
