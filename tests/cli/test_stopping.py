@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.cli.running import needs_posix
+from tests.cli.running import environment, needs_posix
 from turnwire.cli import main, program
 from turnwire.cli.stopping import Terminated, terminating
 
@@ -76,3 +80,27 @@ def test_a_signal_while_an_error_is_told_has_its_own_exit_code(name: str, monkey
 
     monkeypatch.setattr(program, "_usage", usage)
     assert main(["scan", "--no-such-option"]) == 128 + number
+
+
+PROGRAM = """
+import signal, sys
+from turnwire.cli import main, program
+
+def executed(*_):
+    exec("signal.raise_signal(int(sys.argv[1]))", globals())
+
+program._invoke = executed
+sys.exit(main(["info"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_a_text_that_is_executed(tmp_path: Path, number: signal.Signals) -> None:
+    """As namedtuple does, in an import: of a module that it runs Python would send SIGINT to itself at its end, whatever
+    the exit code."""
+    (tmp_path / "interrupted.py").write_text(PROGRAM, "utf-8")
+    path = os.pathsep.join((str(tmp_path), environment()["PYTHONPATH"]))
+    command = [sys.executable, "-m", "interrupted", str(int(number))]
+    done = subprocess.run(command, env=environment(PYTHONPATH=path), capture_output=True, check=False)
+    said = b"interrupted" if number == signal.SIGINT else b"ended by SIGTERM"
+    assert (done.returncode, done.stderr) == (128 + number, b"turnwire: " + said + b"\n")

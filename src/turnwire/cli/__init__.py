@@ -5,7 +5,9 @@ Exit codes: see ``turnwire.cli.outcome``, and the table of docs/cli.md.
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from turnwire.cli.program import run
 
-        return run(sys.argv[1:] if arguments is None else list(arguments))
+        code = run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt as ended:  # while another end was being told; SIGTERM and SIGHUP have codes of their own
-        return int(getattr(ended, "code", 130))
+        code = int(getattr(ended, "code", 128 + signal.SIGINT))
+    if code == 128 + signal.SIGINT and hasattr(signal, "pthread_sigmask"):
+        # Where SIGINT came in the middle of a text that is executed (of an import, say), Python sends it to itself at
+        # its very end, whatever became of it. It has been heard.
+        atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
+    return code
