@@ -380,9 +380,10 @@ class _MessageReader:
                 found[-1] = (found[-1][0], f"{found[-1][1]}\n{line.text.decode()}")
                 self.place = line.next
                 continue
-            if keys is not None and any(name == key for name, _ in found):
-                self.blame(Reason.DUP_FIELD, line.start)
-            if len(key) > self.reader.limits.key or len(found) >= self.reader.limits.fields:
+            if keys is not None:  # which bounds them by itself
+                if any(name == key for name, _ in found):
+                    self.blame(Reason.DUP_FIELD, line.start)
+            elif len(key) > self.reader.limits.key or len(found) >= self.reader.limits.fields:
                 too_long = len(key) > self.reader.limits.key
                 self.blame(Reason.KEY_TOO_LONG if too_long else Reason.TOO_MANY_FIELDS, line.start)
             value, heredoc = self.value(line, key)
