@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
-from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
+from tests.log.json_engines import JSON_WIRES, RECORDS, both, quoted
 from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.json import scanner as json_scanner
@@ -301,6 +301,20 @@ def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> No
         import_module(f"turnwire._{backend}.log.times").head_times(line, np.array([0, 2]), times, there)
         results.append((times.tolist(), there.tolist()))
     assert results.count(results[0]) == len(results)
+
+
+PRINCIPLES: tuple[list[str], ...] = ([], ["a"], ["a, b"], ["]"], [",", "a", "],"], ['"', "\\", "["], ["\u00e9,"] * 9)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("space", [(",", ":"), (", ", ": "), (" ,\t", ":\r")])
+def test_principles_are_counted_whatever_they_say(space: tuple[str, str]) -> None:
+    message = next(json.loads(record) for record in RECORDS["sap"] if b'"constitutionalContext"' in record)
+    for texts in PRINCIPLES:
+        for inner in (texts, [*texts, "x"], ["x", *texts]):
+            message["constitutionalContext"]["principles"] = inner
+            found = both("sap", json.dumps(message, separators=space, ensure_ascii=False).encode())
+            assert (found.columns["principles"], found.bad) == ([len(inner)], 0), inner
 
 
 def test_reasons_have_codes() -> None:

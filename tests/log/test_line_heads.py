@@ -200,6 +200,7 @@ def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of 12 CSP/1\n", True),
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of x CSP/1\n", False),
         (b"at 7 CSP/1\n", b"in 7 CSP/1\n", False),
+        (b"xCSP/1\n", b"1CSP/1\n", False),
         (b"at 7 CSP/1\n", b"at 7 FROM A\n", False),
         (b"at 7 CSP/1\n", b"at 7 CSP/1 \n", False),
         (b"at 7 CSP/1;\n", b"at 7 CSP/1;\n", False),  # a template is one by itself
@@ -225,3 +226,14 @@ def test_a_line_like_the_one_before_it_begins_no_message(
     for start, stop in ((-1, 2), (3, 2), (0, len(data) + 1)):
         with pytest.raises(ValueError, match=r"^start and stop must lie in the data$"):
             first_hint(data, start, stop)
+
+
+def test_the_first_long_line(core: Callable[[str], ModuleType]) -> None:
+    first_long = core("log.line_heads").first_long
+    for sizes in ((3,), (1, 3), (1, 2, 3, 1), (0, 0, 5, 4), (2, 2, 2, 2, 9)):
+        data = b"\n".join(b"x" * size for size in sizes)
+        starts = [sum(sizes[:number]) + number for number in range(len(sizes))]
+        for least in range(1, 10):
+            for first, start in enumerate(starts):
+                long = [at for at, size in zip(starts[first:], sizes[first:], strict=True) if size >= least]
+                assert first_long(data, start, len(data), least) == (long[0] if long else -1), (data, start, least)

@@ -73,10 +73,11 @@ def claimed(data: bytes, chance: random.Random) -> dict[str, Any]:
     ends = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
     cuts = sorted(chance.sample(ends, 2 * chance.randrange(len(ends) // 2 + 1)))
     parts = empty_parts(len(cuts) + 1, 1)
-    parts["start"][1:], parts["stop"][:-1], parts["stop"][-1] = cuts, cuts, len(data)
+    end = chance.choice((len(data), cuts[-1] if cuts else 0))
+    parts["start"][1:], parts["stop"][:-1], parts["stop"][-1] = cuts, cuts, end
     for number in range(1, len(cuts), 2):
         parts["what"][number] = chance.choice((CLAIMED, DAMAGED))
-    parts["line"][1::2] = [1 + data[:place].count(b"\n") for place in [*cuts[::2], len(data)]]
+    parts["line"][1::2] = [1 + data[:place].count(b"\n") for place in [*cuts[::2], end]]
     return parts
 
 
@@ -101,9 +102,15 @@ def test_between_claims_too(name: str) -> None:
             parts = claimed(data, chance)
             good = parts["what"] == CLAIMED
             since = chance.choice((0, 0, data.find(b"\n") + 1))
-            wanted = pure.signs_between(data, parts["start"][good], parts["stop"][good], since, len(data)) != 0
+            stop = int(parts["stop"][-1])
+            asked = data, parts["start"][good], parts["stop"][good], since, stop
+            wanted = since < stop and pure.signs_between(*asked) != 0
             assert shows(core, data, parts, since) == wanted, (data, parts, since)
             seen.add(wanted)
+        for stop in (2, 4, 8):
+            parts = empty_parts(1, 1)
+            parts["stop"][0] = stop
+            assert shows(core, b"a\nb\n```\n", parts) == (stop == 8), "what is behind the last part is not looked at"
     assert seen == {True, False}
 
 

@@ -68,6 +68,43 @@ def test_wrappers_over_several_lines() -> None:
     assert columns["line"][1:] == [1 + said.count("\n", 0, at - 2) for at in columns["offset"][1:]]
 
 
+WORDS = ("true", "-1.5e+3", '"\\u00e9\\ud83d\\ude00"', '"é😀"', "[[]]", '"\\\\"')
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("front", [b"", b"a line in front of it\n"])
+def test_an_object_is_read_on_wherever_the_first_look_ends(word: str, front: bytes) -> None:
+    """At first 4096 bytes are looked at: what is cut there is no fault, wherever the object begins."""
+    before, after = SSTP.split(b'"payload": {')
+    for size in range(4096 - 12 - len(word), 4097):
+        start = before + b'"payload": {\n"pad": "'
+        record = start + b"x" * (size - len(start) - 7) + b'", "b":' + word.encode() + b", " + after
+        data = front + record + SSTP + b"{\n"
+        found = both("sstp", data)
+        assert found.columns["length"] == [len(record), len(SSTP)], size
+
+
+FRONTS = (b'{"a": "x\n', b'{"a": 1, "x"\n', b'{"a": [\n"', b'{"a": [\n"x\n', b'x "\n', b'"', b"", b'{"a": "b", "\n\n')
+MIDDLES = (b"", b"y ", b'"', b'"y ', b"\n", b'y\\" ', b'"\r\n')
+ENDS = (b"", b'"', b'"\n}', b"\n}", b'"}')
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("levels", [0, 1, 2])
+@pytest.mark.parametrize("front", FRONTS)
+def test_the_quote_of_a_string_that_nothing_else_shows(levels: int, front: bytes) -> None:
+    """A string with a record in damage begins behind the last quote in its line, or where its object does."""
+    said, seen = quoted(SSTP)[1:-1], set()
+    for middle in MIDDLES:
+        for end in ENDS:
+            data = front + middle + said + end
+            for _ in range(levels):
+                data = b'{"log": %b}\n' % quoted(data)
+            seen.update(both("sstp", data).columns["inner"])
+    assert seen
+
+
 @usesbackend
 @pytest.mark.parametrize("escaped", [False, True])
 def test_strings_in_arrays_over_several_lines(escaped: bool) -> None:

@@ -115,6 +115,9 @@ def test_the_time_at_the_head_of_the_line_of_each_place(core: Any) -> None:
     core("log.times").head_times(np.frombuffer(data, np.uint8), offsets, times, there)
     assert times.tolist() == [1_000_000] * 3 + [0, 0] + [60_000_000] * 2 + [0]
     assert there.tolist() == [1, 1, 1, 0, 0, 1, 1, 0]
+    line = np.frombuffer(b"1970-01-01T00:00:01.5", np.uint8)
+    core("log.times").head_times(line, offsets[:1], times, there)
+    assert (times[0], there[0]) == (1_500_000, 1), "the last line has no end"
 
 
 def fields(value: Any) -> list[tuple[Any, Any]]:

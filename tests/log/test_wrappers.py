@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.log.engines import GOOD
-from tests.log.mixed_logs import GOOD_JSON
+from tests.log.mixed_logs import GOOD_JSON, csp_message
 from tests.log.test_mixed import everything
 from turnwire import scan
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+CSP = csp_message(random.Random(3)).decode().rstrip("\n")
 DOCKER = "2026-05-04T10:00:00.123456789Z"
 JOURNAL = 1_700_000_000_123_456
 
@@ -61,6 +63,13 @@ def test_what_stands_closer_comes_first(wire: str | None) -> None:
     assert times(docker(sap)) == times(sap.encode()) != [DOCKER_MICROS]
 
 
+def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
+    text = f"```\n{CSP}\n```\n2020-01-01 00:00:00 x\n"
+    assert times(docker(text)) == times(docker("2021-01-01 00:00:00 y\n" + text)) == [DOCKER_MICROS]
+    assert times(json.dumps({"log": text[:-1], "time": DOCKER}).encode()) == [DOCKER_MICROS]
+    assert times(docker(text + f"2019-01-01 00:00:00 {GOOD.decode()}")) == [DOCKER_MICROS, micros(2019, 1, 1)]
+
+
 def test_what_is_in_front_of_the_time_does_not_matter() -> None:
     """Only a member of the wrapper itself is its time."""
     for value in ([], [1, [2, {"a": "]"}], "}"], {"a": [{}]}, "x]", [{"time": "2020-01-01T00:00:00Z"}], {"b": {}}):
@@ -100,6 +109,13 @@ def test_other_arrays_are_no_text(value: str) -> None:
     data = f'{{"MESSAGE":{value},"log":{json.dumps(GOOD.decode())}}}'.encode()
     columns, rejects, _ = everything(scan(data))
     assert (columns["raw"], rejects) == ([GOOD], [])
+
+
+@pytest.mark.parametrize("key", ["message", "MESSAG", "MESSAGES", "_MESSAGE", "", "log"])
+def test_only_the_message_is_read_as_an_array_of_bytes(key: str) -> None:
+    data = json.dumps({key: list(GOOD), "MESSAGE": list(GOOD), "b": {key: list(GOOD)}}).encode()
+    columns, rejects, _ = everything(scan(data))
+    assert (columns["offset"], rejects) == ([data.index(b"[", data.index(b'"MESSAGE"'))], [])
 
 
 def test_rejects_in_an_array_of_bytes() -> None:

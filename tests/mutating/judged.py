@@ -6,6 +6,7 @@ Only who has read the code around a change adds it; where a test could tell, the
 from __future__ import annotations
 
 WHERE = {
+    "for row in range(rows + 1):": "_pure.log.line_heads.x_plain_gaps",
     "fresh = False": "_pure.session.drafts.",
     "if size <= 0:": "_pure.json.text.",
     "offset, length = 0, -1": "_pure.csp.bulk.",
@@ -292,4 +293,28 @@ SAME: dict[tuple[str, str], str] = {
         "has = lengths > 0",
         "has = lengths >= 0",
     ): "a text of no bytes has the same view wherever it is",
+    (
+        "self.around = -1  # where the good object starts that is looked into",
+        "self.around = -2  # where the good object starts that is looked into",
+    ): "none is any number below zero",
+    (
+        "what, wire, reason, fault = OTHER, 0, 0, 0",
+        "what, wire, reason, fault = OTHER, 1, 0, 0",
+    ): "what is no message has no wire that anybody asks for",
+    (
+        "self.stopped, self.partial = region.start + self.partial, -1",
+        "self.stopped, self.partial = region.start + self.partial, +1",
+    ): "there is no room left: the call ends, and asks no more",
+    (
+        "if newline < 0 and not self.final and self.stop - start <= self.limit + 1:",
+        "if newline < 1 and not self.final and self.stop - start <= self.limit + 1:",
+    ): "a line end behind a brace is not the first byte",
+    (
+        "if signs is not None and _shows_sign(data, start, size, parts, first, signs):",
+        "if signs is not None and _shows_sign(data, start, size, parts, None, signs):",
+    ): "parts that were read lie in front of the start: they are passed over",
+    (
+        "for row in range(rows + 1):",
+        "for row in range(rows + 2):",
+    ): "the last gap is looked at twice",
 }

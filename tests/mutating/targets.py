@@ -116,6 +116,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_mixed_cuts.py",
             "tests/log/test_times.py",
             "tests/log/test_over_lines.py",
+            "tests/test_kinds_of_more_wires.py",
         ),
     ),
     "session": (
