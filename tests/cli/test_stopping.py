@@ -96,8 +96,8 @@ sys.exit(main(["info"]))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle_of_a_text_that_is_executed(tmp_path: Path, number: signal.Signals) -> None:
-    """As namedtuple does, in an import: at the end of a module that it runs Python would send SIGINT to itself, whatever
-    the exit code."""
+    """As namedtuple does, in an import: at the end of a module that it runs Python would send SIGINT to itself,
+    whatever the exit code."""
     (tmp_path / "interrupted.py").write_text(PROGRAM, "utf-8")
     path = os.pathsep.join((str(tmp_path), environment()["PYTHONPATH"]))
     command = [sys.executable, "-m", "interrupted", str(int(number))]
