@@ -85,9 +85,19 @@ def test_an_object_is_read_on_wherever_the_first_look_ends(word: str, front: byt
         assert found.columns["length"] == [len(record), len(SSTP)], size
 
 
-FRONTS = (b'{"a": "x\n', b'{"a": 1, "x"\n', b'{"a": [\n"', b'{"a": [\n"x\n', b'x "\n', b'"', b"", b'{"a": "b", "\n\n')
+FRONTS = (
+    b'{"header": {"actor_id" 1} ',
+    b'{"a": "x\n',
+    b'{"a": 1, "x"\n',
+    b'{"a": [\n"',
+    b'{"a": [\n"x\n',
+    b'x "\n',
+    b'"',
+    b"",
+    b'{"a": "b", "\n\n',
+)
 MIDDLES = (b"", b"y ", b'"', b'"y ', b"\n", b'y\\" ', b'"\r\n')
-ENDS = (b"", b'"', b'"\n}', b"\n}", b'"}')
+ENDS = (b"", b'"', b'"\n}', b"\n}", b'"}', b'" {"a" ' + SSTP)
 
 
 @pytest.mark.once
@@ -103,6 +113,17 @@ def test_the_quote_of_a_string_that_nothing_else_shows(levels: int, front: bytes
                 data = b'{"log": %b}\n' % quoted(data)
             seen.update(both("sstp", data).columns["inner"])
     assert seen
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_string_in_damage_where_there_is_room_for_a_part_of_it(front: bytes) -> None:
+    """The next call goes on where the damage begins."""
+    said = quoted(SSTP)[1:-1]
+    for text in (b'"x %b y %b"', b'"%b" "%b"', b"%b %b"):
+        for end in ENDS:
+            data = SSTP + b"\n" + front + text % (said, said) + end
+            assert both("sstp", data, rooms=(2, 2)) == both("sstp", data)
 
 
 @usesbackend
