@@ -146,6 +146,13 @@ def test_templates(csp_core: Any, text: str) -> None:
     assert isinstance(csp.parse(text.split("\n\n")[0] + "\n").records[0], csp.Template)
 
 
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 300])
+def test_a_template_has_256_bytes_of_flags_at_most(csp_core: Any, size: int) -> None:
+    text = f"CSP/1;{'x' * size}\n".encode()
+    found = fill(csp_core, text)
+    assert (found.columns["intent"], len(found.rejects["offset"])) == (([8], 0) if size <= 256 else ([], 0))
+
+
 @pytest.mark.parametrize(
     ("flags", "good"),
     [

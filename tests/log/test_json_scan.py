@@ -303,6 +303,25 @@ def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> No
     assert results.count(results[0]) == len(results)
 
 
+def test_only_a_sigil_begins_a_section() -> None:
+    """Whatever else begins a line, escapes among it, is text."""
+    fields = json.loads(RECORDS["kick"][0])
+    fields["content"] = "HERE"
+    starts = [
+        *(f"\\{escape}" for escape in '"\\/bfrt'),
+        *"u2AFB",
+        "\\u2afa",
+        "\\u0009",
+        "\\ud83d\\ude00",
+        "\u2afa",
+        "u2afb",
+    ]
+    content = "⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in starts) + "\\n\\u2AFBb\\nx"
+    text = json.dumps(fields).replace("HERE", content)
+    [row], _, _ = rows(text.encode() + b"\n", "kick")
+    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2
+
+
 PRINCIPLES: tuple[list[str], ...] = ([], ["a"], ["a, b"], ["]"], [",", "a", "],"], ['"', "\\", "["], ["\u00e9,"] * 9)
 
 

@@ -67,7 +67,14 @@ def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, si
 def test_a_string_alone(text: str) -> None:
     line = json.dumps(text)
     expected = found(f'{{"all":{line}}}'.encode(), len('{"all":'))
-    for front, behind in (("", ""), (" \t", "\r\n"), ("\ufeff", "\n"), ("[\n  ", ",\n"), (f"{RECORD}\n", "\n")):
+    for front, behind in (
+        ("", ""),
+        (" \t", "\r\n"),
+        ("\t ", "\n"),
+        ("\ufeff", "\n"),
+        ("[\n  ", ",\n"),
+        (f"{RECORD}\n", "\n"),
+    ):
         data = f"{front}{line}{behind}".encode()
         before = found(front.encode())
         assert found(data) == before + [(one[0] + len(front.encode()), *one[1:]) for one in expected]
