@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import turnwire
+from tests.log.mixed_logs import NSLIP
+from tests.log.test_mixed import everything
 from tests.vectors import load
 from turnwire.log import plan, read_block, stats, write
 from turnwire.registry import WIRES
@@ -126,3 +128,24 @@ def test_files_are_parted(wire: str, by: str, tmp_path: Path) -> None:
         assert all(folder.startswith("day=") for folder in folders)
         # SAP and KickLang have times of their own.
         assert wire in ("csp", "sap", "kick") or "day=2026-05-04" in folders
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_whatever_columns_are_asked_for_are_the_same(wire: str | None) -> None:
+    """All but one, all but those of text, and a few in any order."""
+    chance = random.Random(str(wire))
+    data = b"".join(log(wire or chance.choice(WIRES), chance) for _ in range(2 if wire == "csp" else 4)) + b"\n".join(
+        NSLIP[::40]
+    )
+    columns = turnwire.scan(b"", wire=wire).columns
+    names = [column.name for column in columns]
+    texts = {column.name for column in columns if column.kind == "text"}
+    whole = everything(turnwire.scan(data, wire=wire))
+    assert whole[0]["raw"]
+    asked = [[other for other in names if other != name] for name in names]
+    asked += [[name for name in names if name not in texts - {one}] for one in (*texts, "")]
+    asked += [chance.sample(names, chance.randrange(len(names))) for _ in range(5)]
+    for some in asked:
+        found = everything(turnwire.scan(data, wire=wire, columns=some))
+        assert found == ({name: whole[0][name] for name in (*some, "raw")}, *whole[1:]), some
