@@ -56,8 +56,8 @@ def emulated(header: str) -> str:
     return QUOTED.sub(lambda found: re.sub(r"avx512\w*", "avx2", found[0]), header)
 
 
-def build(folder: Path) -> list[str]:
-    """Builds the tree ``folder/site``; the modules that were compiled."""
+def build(folder: Path, *, compiled: bool = True) -> list[str]:
+    """Builds the tree ``folder/site``; the modules that have code for AVX-512, which are compiled."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(
         ROOT / "src" / "turnwire", folder / "site" / "turnwire", ignore=shutil.ignore_patterns("__pycache__")
@@ -68,8 +68,9 @@ def build(folder: Path) -> list[str]:
         place.write_text(emulated(header.read_text("utf-8")), "utf-8")
     shutil.copy(Path(__file__).parent / HERE, folder / HERE)
     names = modules()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda name: compile_one(name, folder), names))
+    if compiled:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda name: compile_one(name, folder), names))
     return names
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import vectors
-from tests.fuzz.mutation import alike, fields, other_value
+from tests.fuzz.mutation import alike, fields, mutated, other_value
 from tests.fuzz.targets import TARGETS, WIRES
 from tests.log.json_engines import RECORDS
 from tests.log.mixed_logs import NSLIP, damaged_log, good_log
@@ -21,6 +21,8 @@ CORPUS = Path(__file__).parent / "corpus"
 CHOOSING = ("scan", "stream", "cuts", "session", "arrow", "tables", "sections", "records")
 """Targets whose first four bytes choose among options."""
 LONGEST = 4096
+FEW = 25
+"""Mutants that the suite tries of a target of which one costs much; of others it tries ten times as many."""
 CHEAP = ("decode", "space", "csp-", "write", "lines", "many", "heads", "tables", "records", "sections")
 """What is in the names of targets of which an input costs a tenth of a millisecond; of others it costs one to ten."""
 OF_LOGS = ("stream", "salvage", "lines", "arrow", "cuts", "conform", "heads", "ledger", "tables-csp", "views")
@@ -134,6 +136,15 @@ def kept(target: str) -> list[bytes]:
     return [base64.b64decode(line) for line in path.read_text("ascii").split()] if path.exists() else []
 
 
+def tried(target: str) -> Iterator[bytes]:
+    """What the suite tries of a target: what is kept, seeds (some, where one costs much), and a few mutants."""
+    chance, texts, known = random.Random(target), pool(target), words()
+    step, number = (1, 10 * FEW) if is_cheap(target) else (9, FEW)
+    yield from kept(target)
+    yield from seeds(target)[::step]
+    yield from (mutated(texts, known, chance)[:2048] for _ in range(number))
+
+
 def keep(target: str, inputs: list[bytes]) -> None:
     """Keeps inputs of a target, in the order of their size."""
     CORPUS.mkdir(exist_ok=True)
@@ -169,4 +180,4 @@ def dictionary() -> str:
     return "".join('"{}"\n'.format("".join(f"\\x{byte:02x}" for byte in word)) for word in words())
 
 
-__all__ = ["TARGETS", "dictionary", "is_cheap", "keep", "kept", "pool", "seeds", "words"]
+__all__ = ["TARGETS", "dictionary", "is_cheap", "keep", "kept", "pool", "seeds", "tried", "words"]

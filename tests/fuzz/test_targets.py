@@ -14,12 +14,12 @@ from tests.fuzz.cores import Core
 from tests.fuzz.inner import LEVELLED
 from tests.fuzz.mutation import mutated
 from tests.fuzz.running import SEEDS, beginning
-from tests.fuzz.seeds import dictionary, is_cheap, kept, pool, seeds, words
+from tests.fuzz.seeds import dictionary, pool, seeds, tried, words
 from tests.fuzz.several import forked, told
 from tests.fuzz.targets import TARGETS, differs
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
-FEW, MANY = 25, 20_000
+MANY = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,7 @@ def _mutants(name: str, number: int) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
-    step, number = (1, 10 * FEW) if is_cheap(name) else (9, FEW)
-    for data in (*kept(name), *seeds(name)[::step], *_mutants(name, number)):
+    for data in tried(name):
         assert differs(TARGETS[name], data, *cores) is None, data
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.faults import NATIVE, ROOT, drawn, possible
 from tests.planting.judged import SAME
+from tests.planting.switches import VARIABLE, located, numbered, written
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not NATIVE.is_dir(), reason="needs the source tree")]
 
@@ -85,3 +88,55 @@ def test_a_hunt_that_fails_finds_nothing_and_says_so(tmp_path: Path, monkeypatch
     (tmp_path / "inputs").write_bytes(b"no pickle")
     with pytest.raises(RuntimeError, match="the hunt itself failed"):
         planting.hunted("nslip")
+
+
+HEADER = """
+static int asked(const unsigned char *p, const unsigned char *end, long size)
+{
+    int found = 0;
+    for (const unsigned char *at = p; at < end; at++) {
+        if (*at == ' ' && (at + 1 >= end || at[1] != ' ')) continue;
+        found += (int)size > 3 ? *at <= 'b' : (*at & 0x20) != 0 || size - 1 == found;
+        if (p != end && *at >= 'a' || found > 100) found += size < 9 ? 5 + 7 : 1;
+    }
+    return found + 2;
+}
+"""
+ASKED = """
+int main(int count, char **arguments)
+{
+    if (count > 1) turnwire_planted = atoi(arguments[1]);
+    for (long size = -1; size < 12; size++)
+        for (const char *text = "a b  c~"; *text; text++)
+            printf("%d ", asked((const unsigned char *)text, (const unsigned char *)text + strlen(text), size));
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_switch_is_the_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One program with all faults says, of each, what the program says in which only that is planted."""
+    for module in ("faults", "switches"):
+        monkeypatch.setattr(f"tests.planting.{module}.ROOT", tmp_path)
+    (tmp_path / "a.h").write_text(HEADER)
+    faults = numbered([tmp_path / "a.h"])["a.h"]
+
+    def compiled(name: str, text: str) -> Path:
+        head = f"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nstatic int {VARIABLE};\n"
+        (tmp_path / f"{name}.c").write_text(f"{head}{text}\n{ASKED}")
+        subprocess.run(["cc", "-w", f"{name}.c", "-o", name], cwd=tmp_path, check=True)
+        return tmp_path / name
+
+    def said(program: Path, *arguments: str) -> str:
+        return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
+
+    sound, told = said(compiled("sound", HEADER)), 0
+    switched = compiled("switched", written(HEADER, located("a.h", faults)))
+    assert said(switched) == sound
+    assert len(faults) == len(located("a.h", faults)) > 18
+    for number, fault in faults:
+        planted = said(compiled("planted", fault.planted()))
+        assert said(switched, str(number)) == planted, fault
+        told += planted != sound
+    assert told > 15

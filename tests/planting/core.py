@@ -1,0 +1,72 @@
+"""Builds one core that has all faults, each behind a switch (``switches.py``), with the code for AVX-512 emulated."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.emulated import build
+from tests.planting.faults import LEFT_OUT, NATIVE, ROOT, Fault
+from tests.planting.switches import VARIABLE, located, numbered, written
+
+FOLDER = ROOT / "build" / "switched"
+LIBRARY = "planted.so"
+ATTEMPTS = 30
+"""How often what the compiler refuses is left out, a few faults at a time."""
+
+
+def faults() -> dict[str, list[tuple[int, Fault]]]:
+    """All faults, with their numbers, by header."""
+    return numbered([path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT])
+
+
+def made(folder: Path) -> set[int]:
+    """Builds the tree; the numbers of the faults that are in it."""
+    build.build(folder, compiled=False)
+    every = faults()
+    (folder / "planted.c").write_text(f"int {VARIABLE};\n", "ascii")
+    subprocess.run(["cc", "-shared", "-fPIC", "planted.c", "-o", LIBRARY], cwd=folder, check=True)
+    (folder / "planted.h").write_text(f'#include "{build.HERE}"\nextern int {VARIABLE};\n', "ascii")
+    for attempt in range(ATTEMPTS):
+        for header, known in every.items():
+            text = written((ROOT / header).read_text("utf-8"), located(header, known))
+            (folder / header).write_text(build.emulated(text), "utf-8")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            told = set().union(*pool.map(lambda name: refused(name, folder), modules()))
+        if not told:
+            return {number for known in every.values() for number, _ in known}
+        print(f"attempt {attempt + 1}: the compiler refuses something in {len(told)} lines", flush=True)
+        for header, known in every.items():
+            every[header] = [one for one in known if (header, one[1].line) not in told]
+    raise RuntimeError("the compiler refuses the core with switches, whatever is left out")
+
+
+def modules() -> list[str]:
+    """All modules: folder/stem."""
+    return sorted(str(path.relative_to(NATIVE).with_suffix("")) for path in NATIVE.glob("*/*.pyx"))
+
+
+def refused(name: str, folder: Path) -> set[tuple[str, int]]:
+    """Compiles a module; the lines of headers with which that failed."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    target = folder / "site" / "turnwire" / "_native" / f"{name}{suffix}"
+    options = ["-shared", "-fPIC", "-O1", "-w", "-Wno-psabi", "-include", "planted.h", "-I."]
+    command = ["cc", *options, f"-I{sysconfig.get_path('include')}", str(ROOT / "build" / "_native" / f"{name}.c")]
+    command += [str(folder.resolve() / LIBRARY), f"-Wl,-rpath,{folder.resolve()}", "-o", str(target.resolve())]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return set()
+    found = re.findall(r"(_native/[\w/]+\.h):(\d+):\d+: (?:error|note)", done.stderr)
+    if not found:
+        raise RuntimeError(f"{name} cannot be compiled: {done.stderr[-3000:]}")
+    return {(header, int(line)) for header, line in found}
+
+
+def planted(number: int) -> None:
+    """From now on the core of this process has the fault of this number; 0: none."""
+    ctypes.c_int.in_dll(ctypes.CDLL(str(FOLDER / LIBRARY)), VARIABLE).value = number
