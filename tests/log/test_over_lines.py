@@ -209,6 +209,18 @@ def test_both_cores_however_it_is_cut(wire: str, seed: int) -> None:
     assert both(wire, data, limit=limit, rooms=(chance.randrange(6, 12), chance.randrange(8, 12))) == whole
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" more\n"])
+def test_damage_over_lines_that_comes_in_two_pieces_about_as_long_as_the_limit(end: bytes) -> None:
+    data, bad = b'x\n{"header": {"kind":\n"actor_id" 1, "schema_id": "s"' + end, 0
+    for limit in range(20, len(data) + 1):
+        whole = both("sstp", data, limit=limit)
+        bad += whole.bad
+        for cut in range(limit - 2, min(limit + 6, len(data))):
+            assert both("sstp", data, limit=limit, cuts=(cut,)) == whole, (limit, cut)
+    assert bad > 2
+
+
 @usesbackend
 def test_no_size_of_blocks_and_no_thread_shows() -> None:
     chance = random.Random(41)
