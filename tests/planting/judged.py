@@ -204,4 +204,32 @@ SAME = {
         "_native/json/walk.h",
         "if (s[p] == '{' [|| -> &&] (s[p] == '@' && k->find)) return 0;",
     ): "the sign at the start of the line is found by what follows",
+    (
+        "_native/json/line_wires.h",
+        "if (r->mark_end == r->end && from [>= -> >] r->mark_since[i] && from <= p) return p;",
+    ): "a place that is known is looked for once more",
+    (
+        "_native/json/wrapper.h",
+        "if ((uint8_t)(*p - '0') [< -> <=] 10 || *p == ' ' || *p == '\\t' || *p == '\\n' || *p == '\\r') continue;",
+    ): "no colon stands in an array of good JSON, behind a number",
+    (
+        "_native/json/values.h",
+        "for (p++; p [< -> <=] stop && *p != '\"'; p++)",
+    ): "the byte behind the line is looked at, and then nothing is made of it",
+    (
+        "_native/json/put.h",
+        "if (overflow || number [< -> <=] least || number > most) return JSON_DOUBT;",
+    ): "the least number goes the long way, which writes the same",
+    (
+        "_native/json/line_wires.h",
+        "while (sign < bytes->size [&& -> ||] (uint8_t)((bytes->text[sign] | 32) - 'a') < 26) sign++;",
+    ): "another byte of a mark is looked for first",
+    (
+        "_native/json/region.h",
+        "size_t step = size [< -> <=] 255 ? size : 255;",
+    ): "255 is 255 on both ways",
+    (
+        "_native/json/runs.h",
+        "if (end - p [>= -> >] 8 && (memcpy(&word, p, 8), !(word & JSON_ONES * 0x80))) {",
+    ): "the last eight bytes are looked at one by one",
 }
