@@ -3,7 +3,7 @@
     python -m tests.planting.switched [--number 500] [--seed 1] [--only csp/] [--seconds 6] [--tests 60] [--processes 2]
 
 Builds ``build/switched`` (a few faults that the compiler refuses are left out). Of each fault it asks first the inputs
-of fuzzing that the suite tries (``tests/fuzz/test_targets.py``), then what it has kept meanwhile, then mutants, for so
+of fuzzing that the suite tries (``tests/fuzz``), then what it has kept meanwhile, then mutants, for so
 many CPU seconds; then the tests that are nearest to its header, the cheapest of them for so many CPU seconds. An input
 that tells a fault of which nothing before it knew is made small and kept in ``tests/fuzz/corpus``, where the suite
 tries it from then on. Prints what told each fault; one that nothing told is to be judged as for `make plant`, which
@@ -22,9 +22,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.fuzz.edits import MESSAGES, edits, log
 from tests.fuzz.mutation import mutated
 from tests.fuzz.seeds import is_cheap, keep, kept, pool, tried, words
 from tests.fuzz.targets import TARGETS
@@ -86,7 +88,7 @@ class Asking:
 
     def __init__(self, seed: int, number: int, seconds: float) -> None:
         self.seconds = seconds
-        self.suite = {name: self.asked(name, tried(name)) for name in TARGETS}
+        self.suite = {name: self.asked(name, chain(tried(name), edited(name))) for name in TARGETS}
         self.more = {name: self.asked(name, _mutants(name, seed, number)) for name in TARGETS}
         self.new: list[Asked] = []
 
@@ -152,6 +154,15 @@ class Asking:
                     place += size
             size = size // 2 if size > len(asked.data) // 16 else 0
         return asked
+
+
+def edited(name: str) -> Iterator[bytes]:
+    """What ``tests/fuzz/test_edits.py`` tries of a target: single edits of messages, alone or in one log."""
+    for text in MESSAGES.get(name.partition("-")[2], ()):
+        if name.startswith("decode"):
+            yield from edits(text.encode(), 3)
+        elif name.startswith("scan"):
+            yield from (b"\xff%c\0\0" % level + log(edits(text.encode(), 3), name[5:]) for level in range(3))
 
 
 def _mutants(name: str, seed: int, number: int) -> Iterator[bytes]:
