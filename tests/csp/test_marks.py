@@ -163,13 +163,18 @@ def test_a_template_has_256_bytes_of_flags_at_most(csp_core: Any, size: int) -> 
         ("a ", False),
         ("a; b", False),
         ("a;b c", True),
+        (" Az", False),
+        (" zA", False),
+        (" aA", False),
+        (" A{[`@", True),
         ("\ta", False),
         ("  A", False),
         ("x" * 257, False),
     ],
 )
-def test_flags(flags: str, good: bool) -> None:
+def test_flags(csp_core: Any, flags: str, good: bool) -> None:
     assert are_flags(flags.encode()) is good
+    assert (fill(csp_core, f"CSP/1;{flags}\n".encode()).columns["intent"] == [8]) is good
 
 
 LINES = [
@@ -246,3 +251,21 @@ def test_a_line_that_differs_in_one_letter_is_none_that_nearly_says_it(front: st
     with pytest.raises(DecodeError) as near:
         csp.decode(f"CSP/1\n{rest}{front}csp/1\n")
     assert near.value.reason == "bad_magic"
+
+
+@needs_both
+@pytest.mark.parametrize("tail", ["", "FROM A\n", "STATUS x\nSCOPE y\n", "TASK T1\nDEBATE\nPOSITION\n"])
+@pytest.mark.parametrize("first", ["CSP/1", "csp/1", "CSP/1;A B", "CSP/1\rTO"])
+def test_twins_agree_where_the_look_at_lines_ends(first: str, tail: str) -> None:
+    """Behind 64 lines or 4096 bytes."""
+    native = pytest.importorskip("turnwire._native.csp.codec")
+    texts = [f"{first}\n" + line * count + tail for count in range(62, 66) for line in ("x\n", "\n")]
+    for size in range(4091, 4098):
+        texts.append(f"{first}\n{'y' * (size - len(first) - 2)}\n{tail}")
+        texts.append(f"{first}{chr(13) * (first[-1] == 'O')}{'y' * (size - len(first))}\n{tail}")
+    for text in (*texts, *(text[:-1] for text in texts)):
+        data = text.encode()
+        once = fill(pure, data)
+        assert fill(native, data) == once, (first, len(data))
+        for cut in (len(data) - 1, len(data) - len(tail), len(data) - len(tail) - 1):
+            assert fill(native, data, cuts=[cut]) == fill(pure, data, cuts=[cut]) == once, (len(data), cut)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """What is written in each place, beside the neighbours of what stands there."""
 ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"
-_CSP = "CSP/1\nFROM MAIN\nTO B_1\nCTX C0\nINTENT "
+_CSP = "CSP/1\nFROM AZ_09\nTO Z9\nCTX C90\nINTENT "
 _SSTP = (
-    '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":12},"payload":{%s}}'
+    '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":90},"payload":{%s}}'
 )
 _SAP = f'{{"protocolVersion":"2.0","taskId":"{ID}","correlationId":"{LATER}","%s":"2025-09-28T10:15:23Z",'
 _LETTER = (
@@ -18,14 +18,17 @@ _LETTER = (
 )
 MESSAGES: dict[str, tuple[str, ...]] = {
     "nslip": (
-        '@a3|f0|c1x|S0|d1|TZ9|gH|k7|t"he\\"l\u00e9o"#',
-        '@a5|f2|cLygHa16AHYF|S3|dZz|T10|t"twelve bytes of text and more than thirty-two of them"#',
+        '@a3|f0|c0z|S0|d1|TZ9|gAa|k90|t"he\\"l\u00e9o"#',
+        '@a5|f2|cLygHa16AHYF|S3|dZz|TA0|t"twelve bytes of text and more than thirty-two of them"#',
     ),
     "csp": (
-        f"{_CSP}PATCH\n\nPATCH P1\nBASE C0\n+ DEF T_1 = x/\n~ DEF SRC := y z\n- DEF LIB\nAPPLY -> C1\n",
-        f"{_CSP}FILE\n\nFILEOP F001 PATCH\nPATH a b.ts\nBASE h1\nCONTENT\n<<<\n>>> x\nCSP/1\n>>>\n",
-        f"{_CSP}TASK\n\nTASK T001\nREQ find it\nIN SRC,LIB\nOUT FILE_REFS\nOWNER B_1\nPRIORITY P1\n",
-        f"{_CSP}RESULT\n\nRESULT T001\nSTATUS OK\nPRODUCED F_1\nDATA a:1-2;b:3\n",
+        f"{_CSP}PATCH\n\nPATCH P90\nBASE C90\n+ DEF Z_09A = x/\n~ DEF A0 := y z\n- DEF Z9\nAPPLY -> C91\n",
+        f"{_CSP}FILE\n\nFILEOP F090 PATCH\nPATH a b.ts\nBASE h1\nCONTENT\n<<<\n>>> x\nCSP/1\n>>>\n",
+        f"{_CSP}TASK\n\nTASK T090\nREQ find it\nIN SRC,LIB\nOUT FILE_REFS\nOWNER A_9\nPRIORITY P3\n",
+        f"{_CSP}RESULT\n\nRESULT T090\nSTATUS OK\nPRODUCED Z_9\nDATA a:1-2;b:3\n",
+        f"{_CSP}RESULT\n\nRESULT T090\nSTATUS PARTIAL\n",
+        f"{_CSP}RESULT\n\nRESULT T090\nSTATUS FAIL\nDATA\n<<<-\n>>\n>>>\n",
+        f"{_CSP}MEM\n\nMEM Z_09\nAZ_09 x y\nZ9 z\n",
     ),
     "sstp": (
         _SSTP % ("query", "query", '"question":"q\\n","required_fields":["a","b"],"uncertainty":0.5,"directed_to":"b"'),
@@ -38,7 +41,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     ),
     "sap": (
         _SAP % "issuedAt" + '"issuer":{"agentId":"A","agentKind":"agent"},"target":{"agentId":"B","capability":"c.d"},'
-        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":41}},"payload":{"t":-1.5e3},"parentTaskId":null}',
+        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":90}},"payload":{"t":-9.05e90},"parentTaskId":null}',
         _SAP
         % "reportedAt"
         + '"producer":{"agentId":"B","agentKind":"agent"},"status":"FAILED","output":{"x":"\u00e9"},'
@@ -47,10 +50,11 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     "kick": (
         _LETTER % r"\u2afbgoal\nwin",
         _LETTER % "\u2afbgoal\\nwin\\n",
-        _LETTER % "\u2afbtask/a:WePlan/001\\nx\\n\u2afbdata\\n1",
+        _LETTER % "\u2afbtask/azAZ_09:WePlan/090\\nx\\n\u2afbdata\\n1",
     ),
 }
-"""Messages of the usual form, which the quickest code reads."""
+"""Messages of the usual form, which the quickest code reads. Words and numbers begin and end with the first and the
+last of their letters and digits: what is beside each of them in the table of characters is none any more."""
 
 
 def edits(text: bytes, step: int = 1) -> Iterator[bytes]:

@@ -232,4 +232,96 @@ SAME = {
         "_native/json/runs.h",
         "if (end - p [>= -> >] 8 && (memcpy(&word, p, 8), !(word & JSON_ONES * 0x80))) {",
     ): "the last eight bytes are looked at one by one",
+    (
+        "_native/csp/marks.h",
+        "int64_t most = end [< -> <=] bound ? end : bound, start = place, stop;",
+    ): "both are the same number then",
+    (
+        "_native/csp/marks.h",
+        "if (place [>= -> >] most) {",
+    ): "nothing is there: a blank line more, and nothing behind it",
+    (
+        "_native/csp/marks.h",
+        "if (end [< -> <=] bound && !final) return CSP_UNDECIDED;",
+    ): "more is waited for, and then the same is said",
+    (
+        "_native/csp/marks.h",
+        "if (end [> -> >=] start) {",
+    ): "an empty part is a semicolon between two others, which is no space",
+    (
+        "_native/csp/marks.h",
+        "if (at == start + size || at == stop) [continue; -> break;]",
+    ): "no two of the words begin alike",
+    (
+        "_native/csp/fast_path.h",
+        "if (at [+ -> -] 1 >= stop || text[at] != ' ') return 0;",
+    ): "a name with a space behind it that ends the line has no sign behind that",
+    (
+        "_native/csp/fast_path.h",
+        "if (at + 1 [>= -> >] stop || text[at] != ' ') return 0;",
+    ): "a name with a space behind it that ends the line has no sign behind that",
+    (
+        "_native/csp/fast_path.h",
+        "return (sign == '+' || sign == '~') && at [< -> <=] stop && text[at] == '=' && (at + 1 == stop || text[at + 1] == ' ');",
+    ): "the end of the line is no sign",
+    (
+        "_native/csp/window.h",
+        "int blocks = whole [< -> <=] CSP_BLOCKS ? (int)whole : CSP_BLOCKS;",
+    ): "both are the same number then",
+    (
+        "_native/csp/fast_path.h",
+        "if (k->hash_key[slot] != word || intent < 0 || intent [> -> >=] 7) return CSP_SLOW;",
+    ): "one intent goes the long way",
+    (
+        "_native/csp/fast_path.h",
+        "return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value + 1] >= '1' && text[value + 1] [<= -> <] '3';",
+    ): "one priority goes the long way",
+    (
+        "_native/csp/fast_path.h",
+        "return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value [+ -> -] 1] >= '1' && text[value + 1] <= '3';",
+    ): "priorities go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (key->way != CSP_ANY [&& -> ||] key->way != CSP_HEREDOC) return CSP_SLOW;",
+    ): "heredocs go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (text[line] != '>') [continue; -> break;]",
+    ): "heredocs go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (size == 0 || size > c->most_key || line + size == found || ++fields [> -> >=] c->most_fields) return CSP_SLOW;",
+    ): "the last field goes the long way",
+    (
+        "_native/csp/fast_path.h",
+        "return (length == 2 && (word & 0xffff) == 0x4b4f) [|| -> &&] (length == 4 && (uint32_t)word == 0x4c494146) ||",
+    ): "OK and FAIL go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (csp_may_be_high(w, w->base + start, w->base + c.place) [&& -> ||] csp_bad_utf8(c.text, start, c.place) >= 0) break;",
+    ): "what has a byte above 127 goes the long way",
+    (
+        "_native/csp/fast_path.h",
+        "c.place = found [+ -> -] 1;",
+    ): "all messages go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "for (int at = stop + 1; at [< -> <=] found; at++)",
+    ): "operations on files go the long way",
+    (
+        "_native/csp/fast_path.h",
+        '(csp_prefix((word) ^ csp_load((const uint8_t *)literal "\\0\\0\\0\\0\\0\\0\\0"), (int)sizeof(literal) - [1 -> 0]) == 0)',
+    ): "all messages go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (run [< -> <=] 3 || c->place + run != found) return CSP_SLOW;",
+    ): "heredocs of three signs go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (at != run || !(line + at == found || (line + at [+ -> -] 1 == found && text[found - 1] == '\\r'))) continue;",
+    ): "heredocs of lines that end with CR LF go the long way",
+    (
+        "_native/csp/fast_path.h",
+        "if (key->way [&& -> ||] !csp_fast_value(text, value, found, key->way)) return CSP_SLOW;",
+    ): "values in one line go the long way",
 }
