@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """What is written in each place, beside the neighbours of what stands there."""
-ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"
+ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1B9F0AFd-90fa-4A0F-bF0a-AF90af096b9A"
 _CSP = "CSP/1\nFROM AZ_09\nTO Z9\nCTX C90\nINTENT "
 _SSTP = (
     '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":90},"payload":{%s}}'
 )
-_SAP = f'{{"protocolVersion":"2.0","taskId":"{ID}","correlationId":"{LATER}","%s":"2025-09-28T10:15:23Z",'
+_SAP = f'{{"protocolVersion":"2.0","taskId":"{ID}","correlationId":"{LATER}","%s":"2024-02-29T23:59:59Z",'
 _LETTER = (
-    f'{{"id":"{ID}","timestamp":"2026-01-15T10:00:00Z","sender":"Orchestrator","receiver":"WePlan","type":"Command",'
+    f'{{"id":"{ID}","timestamp":"2026-12-31T23:59:59Z","sender":"Orchestrator","receiver":"WePlan","type":"Command",'
     '"channel":"\u2afbcommand/dispatch","content":"%s"}'
 )
 MESSAGES: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,12 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         f"{_CSP}MEM\n\nMEM Z_09\nAZ_09 x y\nZ9 z\n",
     ),
     "sstp": (
-        _SSTP % ("query", "query", '"question":"q\\n","required_fields":["a","b"],"uncertainty":0.5,"directed_to":"b"'),
+        _SSTP
+        % (
+            "query",
+            "query",
+            '"question":"q\\u0AF9\\u90fa","required_fields":["a","b"],"uncertainty":0.5,"directed_to":"b"',
+        ),
         _SSTP
         % (
             "evidence_bundle",
@@ -41,7 +46,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     ),
     "sap": (
         _SAP % "issuedAt" + '"issuer":{"agentId":"A","agentKind":"agent"},"target":{"agentId":"B","capability":"c.d"},'
-        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":90}},"payload":{"t":-9.05e90},"parentTaskId":null}',
+        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":90}},"payload":{"t":-9.05e90,"\\u0AF9":"\\u90fa"},"parentTaskId":null}',
         _SAP
         % "reportedAt"
         + '"producer":{"agentId":"B","agentKind":"agent"},"status":"FAILED","output":{"x":"\u00e9"},'
