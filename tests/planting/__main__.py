@@ -94,7 +94,14 @@ TESTS = {
     ),
 }
 """The part of the suite that is asked first, by the folder of the header, what compares the cores in front."""
-LAST = ("tests/fuzz", "tests/log/test_json_scan.py", "tests/log/test_mixed.py", "tests/log/test_metamorphic.py")
+LAST = (
+    "tests/fuzz",
+    "tests/test_utf8.py",
+    "tests/log/test_every_wire.py",
+    "tests/log/test_json_scan.py",
+    "tests/log/test_mixed.py",
+    "tests/log/test_metamorphic.py",
+)
 """What is asked where none of these has failed."""
 WHOLE = {
     "nslip": ("tests/nslip", "tests/log"),

@@ -1,0 +1,88 @@
+"""Every wire takes the UTF-8 that Python takes, and nothing else (RFC 3629): no byte that begins nothing, nothing
+overlong, no surrogate, nothing beyond U+10FFFF, nothing cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import turnwire
+from tests.fuzz.edits import MESSAGES
+from turnwire import DecodeError, Reason
+from turnwire.registry import WIRES
+
+FIRST = (
+    0x80,
+    0x8F,
+    0xBF,
+    0xC0,
+    0xC1,
+    0xC2,
+    0xDF,
+    0xE0,
+    0xE1,
+    0xEC,
+    0xED,
+    0xEE,
+    0xEF,
+    0xF0,
+    0xF1,
+    0xF3,
+    0xF4,
+    0xF5,
+    0xF7,
+    0xF8,
+)
+"""First bytes at the edges of what begins a character of two, three or four, or none."""
+SECOND = (0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
+"""What is at the edge of what may follow the first byte of a character."""
+WORDS = {"nslip": "twelve bytes", "csp": "find it", "sstp": '"claim":"c', "sap": '"message":"m', "kick": "task/a"}
+"""A text in one of the messages that are edited, behind which characters are put."""
+
+
+def sequences() -> Iterator[bytes]:
+    """Bytes about a character: first bytes, with what may follow it and what may not."""
+    for first in (*FIRST, 0xFF):
+        yield bytes([first])
+        for second in SECOND:
+            for rest in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf"):
+                yield bytes([first, second]) + rest
+    for begin in (b"\xe0\xa0", b"\xe1\x80", b"\xed\x9f", b"\xef\xbf", b"\xf0\x90", b"\xf1\x80", b"\xf4\x8f"):
+        for last in (b"\x7f", b"\xc0", b"\x80\x7f", b"\x80\xc0", b"\x7f\x80", b"\xc0\x80"):
+            yield begin + last
+
+
+def is_good(data: bytes) -> bool:
+    """Whether Python takes it."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("size", [0, 50])
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
+    """Behind each other and in front of more text, one by one and in one log."""
+    text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
+    place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
+    good, bad = [], []
+    for sequence in sequences():
+        data = text[:place] + sequence + b"x" * size + text[place:]
+        if is_good(data):
+            good.append(data)
+            assert turnwire.decode(data, wire=wire), sequence
+        else:
+            bad.append(data)
+            with pytest.raises(DecodeError) as caught:
+                turnwire.decode(data, wire=wire)
+            half = sequence[0] == 0xED and sequence[1:] >= b"\xa0\x80" and wire not in ("nslip", "csp")
+            assert caught.value.reason in {Reason.BAD_UTF8} | ({Reason.LONE_SURROGATE} if half else set()), sequence
+    assert len(good) > 30 and len(bad) > 600
+    between = b"\n```\n" if wire == "csp" else b"\n"
+    scan = turnwire.scan(between.join([*good, *bad, *good]) + b"\n", wire=wire)
+    assert sum(len(batch) for batch in scan) == 2 * len(good)
+    assert {reject["reason"] for reject in scan.rejects.rows()} <= {"bad_utf8", "lone_surrogate"}
+    assert len(scan.rejects) == len(bad)
