@@ -259,7 +259,7 @@ def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuf
     assert (first.qualifier, last.name) == ("c/1", "end")
 
 
-@pytest.mark.parametrize("filler", ["x", "é", "😀"], ids=["1 byte", "2 bytes", "4 bytes"])
+@pytest.mark.parametrize("filler", ["x", "é", "😀", "\n€"], ids=["1 byte", "2 bytes", "4 bytes", "as a sigil begins"])
 def test_every_place_in_a_block(twin: str, filler: str) -> None:
     """A header right at, before and after the edges of the vectors and windows of the native search."""
     edges = [*range(20, 70), *range(120, 140), *range(250, 262), *range(16370, 16400)]

@@ -72,12 +72,14 @@ TESTS = {
         "tests/csp/test_bulk.py",
         "tests/csp/test_cuts.py",
         "tests/csp/test_objects.py",
+        "tests/csp",
     ),
     "space": (
         "tests/kick/test_space.py",
         "tests/kick/test_reading.py",
         "tests/kick/test_envelope.py",
         "tests/kick/test_documents.py",
+        "tests/kick",
     ),
     "log": (
         "tests/log/test_line_heads.py",

@@ -324,4 +324,68 @@ SAME = {
         "_native/csp/fast_path.h",
         "if (key->way [&& -> ||] !csp_fast_value(text, value, found, key->way)) return CSP_SLOW;",
     ): "values in one line go the long way",
+    (
+        "_native/space/letter.h",
+        "return seen == (1u << TW_FIELDS) - [1 -> 0] ? TW_FIELDS : seen == (1u << TW_CORRELATION) - 1 ? TW_CORRELATION : 0;",
+    ): "envelopes with all fields go the long way",
+    (
+        "_native/space/letter.h",
+        "if (p >= w->end || *p [!= -> ==] '\"' || !(p = tw_part_at(w, p + 1, &parts[at]))) return 0;",
+    ): "all envelopes go the long way",
+    (
+        "_native/space/letter.h",
+        "return p [+ -> -] 1;",
+    ): "all envelopes go the long way",
+    (
+        "_native/space/letter.h",
+        "(p[19] == '8' || p[19] == '9' [|| -> &&] (p[19] | 32) == 'a' || (p[19] | 32) == 'b');",
+    ): "identifiers of two variants go the long way",
+    (
+        "_native/space/letter.h",
+        "behind = p < w->end && *p [>= -> >] 0x80 ? p : turnwire_plain(p, w->end);",
+    ): "a byte that begins no character is not plain, either",
+    (
+        "_native/space/letter.h",
+        "for (; p < end && *p [!= -> ==] '\\\\'; p++)",
+    ): "all channels go the long way",
+    (
+        "_native/space/letter.h",
+        "if (at [< -> <=] last) w->own = 0; /* writing has them in their usual order */",
+    ): "envelopes are written anew, as they were",
+    (
+        "_native/space/plain.h",
+        "for (; i < n && d[i] [!= -> ==] '\\n'; i++)",
+    ): "all documents go the long way",
+    (
+        "_native/space/format.h",
+        "if (!(hit[0] | hit[1] | hit[2] | hit[3])) [continue; -> break;]",
+    ): "the rest is searched in shorter steps",
+    (
+        "_native/space/format.h",
+        "if (kind != 1 || b >= n) return b [< -> <=] n ? b : n;",
+    ): "both are the same number then",
+    (
+        "_native/space/format.h",
+        "if (kind != 1 || b [>= -> >] n) return b < n ? b : n;",
+    ): "the NUL behind a text continues no character",
+    (
+        "_native/space/format.h",
+        "if (kind != 1 [|| -> &&] b >= n) return b < n ? b : n;",
+    ): "a window of wide text ends up to three units before: any unit will do",
+    (
+        "_native/space/units.h",
+        "for (size_t k = run; k [< -> <=] b; k++)",
+    ): "the end of the line is no backtick",
+    (
+        "_native/space/units.h",
+        "while (i < b && i - a [< -> <=] 4 && d[i] == ' ') i++;",
+    ): "five spaces are more than three, too",
+    (
+        "_native/space/format.h",
+        "for (size_t i = from; i [< -> <=] n; i++)",
+    ): "the NUL behind a text is no surrogate",
+    (
+        "_native/nslip/rows.h",
+        "size_t end = k->size - p [> -> >=] k->limit ? p + k->limit : k->size;",
+    ): "both are the same number then",
 }
