@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
-from tests.log.json_engines import JSON_WIRES, RECORDS, both, quoted
+from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
 from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.json import scanner as json_scanner
@@ -321,33 +320,6 @@ def test_only_a_sigil_begins_a_section() -> None:
     text = json.dumps(fields).replace("HERE", content)
     [row], _, _ = rows(text.encode() + b"\n", "kick")
     assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2
-
-
-@pytest.mark.once
-def test_many_objects_have_the_same_many_keys() -> None:
-    """Only within one object a key may stand once; the order of all is another, so that none is met again."""
-    keys, chance = [f"k{number}" for number in range(60)], random.Random(6)
-    message = json.loads(next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"')))
-    message["payload"]["rows"] = [dict.fromkeys(chance.sample(keys, 60), number) for number in range(200)]
-    good = json.dumps(message).encode()
-    message["payload"]["rows"][-1] = {}
-    bad = json.dumps(message).encode().replace(b"{}", json.dumps(dict.fromkeys(keys)).encode()[:-1] + b', "k7": 1}')
-    found = both("sstp", good + b"\n" + bad + b"\n" + good)
-    assert (found.columns["length"], found.bad) == ([len(good)] * 2, 1)
-
-
-PRINCIPLES: tuple[list[str], ...] = ([], ["a"], ["a, b"], ["]"], [",", "a", "],"], ['"', "\\", "["], ["\u00e9,"] * 9)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("space", [(",", ":"), (", ", ": "), (" ,\t", ":\r")])
-def test_principles_are_counted_whatever_they_say(space: tuple[str, str]) -> None:
-    message = next(json.loads(record) for record in RECORDS["sap"] if b'"constitutionalContext"' in record)
-    for texts in PRINCIPLES:
-        for inner in (texts, [*texts, "x"], ["x", *texts]):
-            message["constitutionalContext"]["principles"] = inner
-            found = both("sap", json.dumps(message, separators=space, ensure_ascii=False).encode())
-            assert (found.columns["principles"], found.bad) == ([len(inner)], 0), inner
 
 
 def test_reasons_have_codes() -> None:

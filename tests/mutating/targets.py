@@ -102,6 +102,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_json_differential.py",
             "tests/log/test_json_steps.py",
             "tests/log/test_json_depth.py",
+            "tests/log/test_json_edges.py",
             "tests/log/test_json_scan.py",
             "tests/log/test_line_wires.py",
             "tests/log/test_line_heads.py",

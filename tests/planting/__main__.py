@@ -53,6 +53,7 @@ TESTS = {
         "tests/log/test_json_differential.py",
         "tests/log/test_json_templates.py",
         "tests/log/test_json_depth.py",
+        "tests/log/test_json_edges.py",
         "tests/log/test_line_wires.py",
         "tests/log/test_wrappers.py",
         "tests/log/test_values.py",
