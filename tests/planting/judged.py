@@ -388,4 +388,20 @@ SAME = {
         "_native/nslip/rows.h",
         "size_t end = k->size - p [> -> >=] k->limit ? p + k->limit : k->size;",
     ): "both are the same number then",
+    (
+        "_native/nslip/lanes.h",
+        "p += size - p [< -> <=] 64 ? size - p : 64;",
+    ): "both are the same number then",
+    (
+        "_native/nslip/parse.h",
+        "return tw_candidate(s, p, end - p [> -> >=] limit ? p + limit : end) == TW_CANDIDATE;",
+    ): "both are the same place then",
+    (
+        "_native/csp/fast_path.h",
+        "while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 [|| -> &&] text[at] == '_')) at++;",
+    ): "names with digits or underscores go the long way",
+    (
+        "_native/csp/window.h",
+        'if (level [>= -> >] 2 && TW_PROCESSOR_HAS("avx512bw") && TW_PROCESSOR_HAS("avx512vbmi2")) return csp_list_avx512;',
+    ): "the code for AVX2 is taken, which lists the same",
 }
