@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,27 @@ def test_a_signal_that_was_dropped_comes_again(
         assert isinstance(raised.value, Terminated) and raised.value.code == 128 + number
     assert signal.getsignal(number) == before
     assert capsys.readouterr().err == ""
+
+
+def read_on(number: int, reading: int) -> None:
+    in_a_destructor(number)
+    os.read(reading, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_what_waits_for_input(number: signal.Signals) -> None:
+    reading, writing = os.pipe()
+    rescue = threading.Timer(10, os.write, [writing, b"x"])
+    rescue.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), terminating():
+            read_on(number, reading)
+        assert rescue.is_alive(), "it waited for more input"
+    finally:
+        rescue.cancel()
+        rescue.join()
+        os.close(reading)
+        os.close(writing)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

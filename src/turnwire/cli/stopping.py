@@ -55,6 +55,14 @@ _AGAIN = 0.02
 """Seconds after which a signal comes again that was not heard."""
 
 
+def _again(number: int) -> None:
+    """Sends a signal to the main thread, so that what it waits for in the system is interrupted, too."""
+    if hasattr(signal, "pthread_kill") and (main := threading.main_thread().ident) is not None:
+        signal.pthread_kill(main, number)
+    else:
+        _thread.interrupt_main(signal.Signals(number))
+
+
 @contextmanager
 def _heard() -> Iterator[None]:
     """What a signal raises in the block is raised again where Python drops it: it comes between any two steps, also
@@ -70,7 +78,7 @@ def _heard() -> Iterator[None]:
             number = dropped.exc_value.code - 128
             for other in TERMINATING:  # which are ignored since it came
                 signal.signal(other, _terminate)
-        timer = threading.Timer(_AGAIN, _thread.interrupt_main, [number])
+        timer = threading.Timer(_AGAIN, _again, [number])
         timer.daemon = True
         timer.start()
         coming.append(timer)
