@@ -76,6 +76,11 @@ def build(folder: Path, *, compiled: bool = True) -> list[str]:
 
 def compile_one(name: str, folder: Path) -> None:
     """Compiles one module from the C that Cython wrote."""
+    subprocess.run(command(name, folder), cwd=folder, check=True)
+
+
+def command(name: str, folder: Path, *more: str, first: str = HERE) -> list[str]:
+    """What compiles a module in ``folder``: with further options, and with the header that comes before all others."""
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     source = ROOT / "build" / "_native" / f"{name}.c"
     target = folder / "site" / "turnwire" / "_native" / f"{name}{suffix}"
@@ -86,11 +91,11 @@ def compile_one(name: str, folder: Path) -> None:
         "-w",
         "-Wno-psabi",
         "-include",
-        HERE,
+        first,
         "-I.",
         f"-I{sysconfig.get_path('include')}",
     ]
-    subprocess.run(["cc", *options, str(source), "-o", str(target.resolve())], cwd=folder, check=True)
+    return ["cc", *options, str(source), *more, "-o", str(target.resolve())]
 
 
 def levels(site: Path) -> str:

@@ -138,11 +138,16 @@ def kept(target: str) -> list[bytes]:
 
 def tried(target: str) -> Iterator[bytes]:
     """What the suite tries of a target: what is kept, seeds (some, where one costs much), and a few mutants."""
-    chance, texts, known = random.Random(target), pool(target), words()
     step, number = (1, 10 * FEW) if is_cheap(target) else (9, FEW)
     yield from kept(target)
     yield from seeds(target)[::step]
-    yield from (mutated(texts, known, chance)[:2048] for _ in range(number))
+    yield from mutants(target, number)
+
+
+def mutants(target: str, number: int, seed: str = "", longest: int = 2048) -> Iterator[bytes]:
+    """So many mutants of a target, the same for a seed."""
+    chance, texts, known = random.Random(f"{target} {seed}".strip()), pool(target), words()
+    return (mutated(texts, known, chance)[:longest] for _ in range(number))
 
 
 def keep(target: str, inputs: list[bytes]) -> None:
@@ -180,4 +185,4 @@ def dictionary() -> str:
     return "".join('"{}"\n'.format("".join(f"\\x{byte:02x}" for byte in word)) for word in words())
 
 
-__all__ = ["TARGETS", "dictionary", "is_cheap", "keep", "kept", "pool", "seeds", "tried", "words"]
+__all__ = ["TARGETS", "dictionary", "is_cheap", "keep", "kept", "mutants", "pool", "seeds", "tried", "words"]

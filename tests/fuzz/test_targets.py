@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import pytest
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.inner import LEVELLED
-from tests.fuzz.mutation import mutated
 from tests.fuzz.running import SEEDS, beginning
-from tests.fuzz.seeds import dictionary, pool, seeds, tried, words
+from tests.fuzz.seeds import dictionary, mutants, seeds, tried, words
 from tests.fuzz.several import forked, told
 from tests.fuzz.targets import TARGETS, differs
 
@@ -36,11 +34,6 @@ def simd(cores: tuple[Core, Core]) -> Iterator[None]:
         core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
-def _mutants(name: str, number: int) -> Iterator[bytes]:
-    chance, texts, known = random.Random(name), pool(name), words()
-    return (mutated(texts, known, chance)[:2048] for _ in range(number))
-
-
 @pytest.mark.parametrize("name", TARGETS)
 def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
     for data in tried(name):
@@ -50,7 +43,7 @@ def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", TARGETS)
 def test_cores_agree_on_many(name: str, cores: tuple[Core, Core]) -> None:
-    for data in _mutants(name, MANY):
+    for data in mutants(name, MANY):
         assert differs(TARGETS[name], data, *cores) is None, data
 
 

@@ -6,12 +6,12 @@ import ctypes
 import os
 import re
 import subprocess
-import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.emulated import build
-from tests.planting.faults import LEFT_OUT, NATIVE, ROOT, Fault
+from tests.planting.__main__ import made_of
+from tests.planting.faults import ROOT, Fault, headers
 from tests.planting.switches import VARIABLE, located, numbered, written
 
 FOLDER = ROOT / "build" / "switched"
@@ -22,7 +22,7 @@ ATTEMPTS = 30
 
 def faults() -> dict[str, list[tuple[int, Fault]]]:
     """All faults, with their numbers, by header."""
-    return numbered([path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT])
+    return numbered(headers())
 
 
 def made(folder: Path) -> set[int]:
@@ -37,7 +37,7 @@ def made(folder: Path) -> set[int]:
             text = written((ROOT / header).read_text("utf-8"), located(header, known))
             (folder / header).write_text(build.emulated(text), "utf-8")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            told = set().union(*pool.map(lambda name: refused(name, folder), modules()))
+            told = set().union(*pool.map(lambda name: refused(name, folder), made_of()))
         if not told:
             return {number for known in every.values() for number, _ in known}
         print(f"attempt {attempt + 1}: the compiler refuses something in {len(told)} lines", flush=True)
@@ -46,18 +46,10 @@ def made(folder: Path) -> set[int]:
     raise RuntimeError("the compiler refuses the core with switches, whatever is left out")
 
 
-def modules() -> list[str]:
-    """All modules: folder/stem."""
-    return sorted(str(path.relative_to(NATIVE).with_suffix("")) for path in NATIVE.glob("*/*.pyx"))
-
-
 def refused(name: str, folder: Path) -> set[tuple[str, int]]:
     """Compiles a module; the lines of headers with which that failed."""
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    target = folder / "site" / "turnwire" / "_native" / f"{name}{suffix}"
-    options = ["-shared", "-fPIC", "-O1", "-w", "-Wno-psabi", "-include", "planted.h", "-I."]
-    command = ["cc", *options, f"-I{sysconfig.get_path('include')}", str(ROOT / "build" / "_native" / f"{name}.c")]
-    command += [str(folder.resolve() / LIBRARY), f"-Wl,-rpath,{folder.resolve()}", "-o", str(target.resolve())]
+    library = (str(folder.resolve() / LIBRARY), f"-Wl,-rpath,{folder.resolve()}")
+    command = build.command(name, folder, *library, first="planted.h")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return set()

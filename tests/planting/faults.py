@@ -30,8 +30,10 @@ CHANGES = (
     (r"\bcontinue;", "break;"),
 )
 HIDDEN = re.compile(
-    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE
+    r"/\*.*?\*/|//[^\n]*|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')|(?P<line>^[ \t]*#[^\n]*)",
+    re.DOTALL | re.MULTILINE,
 )
+"""What no fault is planted in: comments, texts, lines of the preprocessor."""
 
 
 class Fault(NamedTuple):
@@ -72,10 +74,14 @@ def possible(header: Path) -> list[Fault]:
     ]
 
 
+def headers() -> list[Path]:
+    """The headers of the native code that do something."""
+    return [path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT]
+
+
 def drawn(number: int, seed: int) -> list[Fault]:
     """So many faults, spread over the headers by how much there is to change in each; in no order, so that the first of
     them are a draw, too."""
     chance = random.Random(seed)
-    headers = [path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT]
-    every = [fault for header in headers for fault in possible(header)]
+    every = [fault for header in headers() for fault in possible(header)]
     return chance.sample(every, min(number, len(every)))

@@ -15,7 +15,6 @@ import base64
 import hashlib
 import mmap
 import pickle
-import random
 import sys
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -24,8 +23,7 @@ from typing import Any
 
 import turnwire
 from tests.fuzz.edits import MESSAGES, edits, log
-from tests.fuzz.mutation import mutated
-from tests.fuzz.seeds import is_cheap, pool, seeds, words
+from tests.fuzz.seeds import is_cheap, mutants, seeds
 from tests.fuzz.targets import TARGETS
 
 DEAR = ("stream", "conform", "arrow")
@@ -47,7 +45,6 @@ def said(name: str, data: bytes) -> bytes:
 
 def inputs(name: str, number: int, seed: int) -> Iterator[bytes]:
     """Of a target: what is kept, its seeds, and mutants of them."""
-    texts, known, chance = pool(name), words(), random.Random(f"{name} {seed}")
     yield from seeds(name)
     for text in MESSAGES.get(name.partition("-")[2], ()):
         yield from (
@@ -55,8 +52,8 @@ def inputs(name: str, number: int, seed: int) -> Iterator[bytes]:
             if is_cheap(name)
             else (b"\xff%c\0\0" % level + log(edits(text.encode()), name[5:]) for level in range(3))
         )
-    for _ in range(10 * number if is_cheap(name) else number // 5 if name in DEAR else number):
-        yield mutated(texts, known, chance)[:16_384]
+    number = 10 * number if is_cheap(name) else number // 5 if name in DEAR else number
+    yield from mutants(name, number, str(seed), 16_384)
 
 
 def make(place: Path, seed: int, number: int) -> None:

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.fuzz.edits import MESSAGES, edits
-from tests.fuzz.mutation import mutated
-from tests.fuzz.seeds import is_cheap, keep, kept, pool, tried, words
+from tests.fuzz.seeds import is_cheap, keep, kept, mutants, tried
 from tests.fuzz.targets import TARGETS
 from tests.planting.__main__ import FIRST, nearest
 from tests.planting.core import FOLDER, faults, made, planted
@@ -161,9 +160,8 @@ def edited(name: str) -> Iterator[bytes]:
 
 
 def _mutants(name: str, seed: int, number: int) -> Iterator[bytes]:
-    texts, known, chance = pool(name), words(), random.Random(f"{name} {seed}")
     number = 8 * number if is_cheap(name) else number // 5 if name in DEAR else number
-    return (mutated(texts, known, chance)[:LONGEST] for _ in range(number))
+    return mutants(name, number, str(seed), LONGEST)
 
 
 def drawn(built: set[int], number: int, seed: int, only: str) -> list[tuple[int, Fault]]:

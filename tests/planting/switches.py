@@ -12,13 +12,9 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.planting.faults import ROOT, Fault, possible
+from tests.planting.faults import HIDDEN, ROOT, Fault, possible
 
 VARIABLE = "turnwire_planted"
-MASKED = re.compile(
-    r"(?P<comment>/\*.*?\*/|//[^\n]*)|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')|^[ \t]*(?P<line>#[^\n]*)",
-    re.DOTALL | re.MULTILINE,
-)
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|<<=|>>=|->|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[^\s\\\w]")
 BINDING = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7}
 """How strongly operators bind; what is not here binds stronger still."""
@@ -41,12 +37,12 @@ def tokens(source: str) -> list[Token]:
     """What a header is made of: no comments, each text one word, ``;`` for each line of the preprocessor."""
 
     def masked(found: re.Match[str]) -> str:
-        if found["comment"] or found["line"]:
-            blank = re.sub(r"[^\n]", " ", found[0])
-            return ";" + blank[1:] if found["line"] else blank
-        return "S" * len(found[0])
+        if found["text"]:
+            return "S" * len(found[0])
+        blank = re.sub(r"[^\n]", " ", found[0])
+        return ";" + blank[1:] if found["line"] else blank
 
-    return [Token(one[0], one.start(), one.end()) for one in TOKEN.finditer(MASKED.sub(masked, source))]
+    return [Token(one[0], one.start(), one.end()) for one in TOKEN.finditer(HIDDEN.sub(masked, source))]
 
 
 def _is_operand_end(token: Token) -> bool:
