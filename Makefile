@@ -37,7 +37,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-bare test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
-        fuzz fuzz-native test-emulated test-aarch64 cross plant plant-all mutate test-references soak site pictures dist wheels release clean
+        fuzz fuzz-native test-emulated test-aarch64 cross plant plant-all plant-watched mutate test-references soak site pictures dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -208,6 +208,9 @@ plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native
 
 plant-all: $(VENV)/.extra-test build/.native-$(TAG) ## ask one core with all faults behind switches, and keep inputs that tell one: ARGS='--number 100'
 	$(PY) -m tests.planting.switched $(ARGS)
+
+plant-watched: $(VENV)/.extra-test build/.native-$(TAG) ## list the faults that make no difference in any test, by one run of the suite
+	$(PY) -m tests.planting.watched $(ARGS)
 
 mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change twins and rules with mutmut; the tests must find 95 %: make mutate ARGS='--only nslip'
 	$(PY) -m tests.mutating $(ARGS)

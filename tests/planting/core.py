@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.emulated import build
 from tests.planting.__main__ import made_of
 from tests.planting.faults import ROOT, Fault, headers
-from tests.planting.switches import VARIABLE, located, numbered, written
+from tests.planting.switches import CHOSEN, NOTES, VARIABLE, Writing, located, numbered, written
 
 FOLDER = ROOT / "build" / "switched"
 LIBRARY = "planted.so"
@@ -25,16 +25,37 @@ def faults() -> dict[str, list[tuple[int, Fault]]]:
     return numbered(headers())
 
 
-def made(folder: Path) -> set[int]:
+SHARED = f"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int {VARIABLE};
+static unsigned char none[1 << 16];
+unsigned char *{NOTES} = none;
+__attribute__((constructor)) static void begin(void)
+{{
+    const char *name = getenv("TURNWIRE_NOTES");
+    int file = name ? open(name, O_RDWR) : -1;
+    void *memory = file < 0 ? MAP_FAILED : mmap(NULL, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory != MAP_FAILED) {NOTES} = memory;
+    if (file >= 0) close(file);
+}}
+"""
+"""The library that all modules share. The file TURNWIRE_NOTES (65536 bytes) has what all processes note."""
+
+
+def made(folder: Path, how: Writing = CHOSEN) -> set[int]:
     """Builds the tree; the numbers of the faults that are in it."""
     build.build(folder, compiled=False)
     every = faults()
-    (folder / "planted.c").write_text(f"int {VARIABLE};\n", "ascii")
+    (folder / "planted.c").write_text(SHARED, "ascii")
     subprocess.run(["cc", "-shared", "-fPIC", "planted.c", "-o", LIBRARY], cwd=folder, check=True)
-    (folder / "planted.h").write_text(f'#include "{build.HERE}"\nextern int {VARIABLE};\n', "ascii")
+    shared = f"extern int {VARIABLE};\nextern unsigned char *{NOTES};\n"
+    (folder / "planted.h").write_text(f'#include "{build.HERE}"\n{shared}', "ascii")
     for attempt in range(ATTEMPTS):
         for header, known in every.items():
-            text = written((ROOT / header).read_text("utf-8"), located(header, known))
+            text = written((ROOT / header).read_text("utf-8"), located(header, known), how)
             (folder / header).write_text(build.emulated(text), "utf-8")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             told = set().union(*pool.map(lambda name: refused(name, folder), made_of()))

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from tests.fuzz.edits import MESSAGES, edits
 from tests.fuzz.seeds import is_cheap, keep, kept, mutants, tried
 from tests.fuzz.targets import TARGETS
-from tests.planting.__main__ import FIRST, nearest
+from tests.planting.__main__ import FIRST, LAST, nearest
 from tests.planting.core import FOLDER, faults, made, planted
 from tests.planting.faults import ROOT, Fault
 from tests.planting.hunting import DEAR, ordered, said
@@ -206,7 +206,7 @@ def by_tests(asked: list[tuple[int, Fault]], seconds: float, processes: int) -> 
     """Asks the nearest tests about each fault, see ``nearest.py``; those that none told."""
     groups: dict[tuple[str, ...], list[tuple[int, Fault]]] = {}
     for one in asked:
-        groups.setdefault(nearest(one[1].header), []).append(one)
+        groups.setdefault((*nearest(one[1].header), *LAST), []).append(one)
     parts = [(tests, group[at::processes]) for tests, group in groups.items() for at in range(processes)]
     left, running = [], list[Running]()
     for place, (tests, part) in enumerate(sorted((one for one in parts if one[1]), key=lambda one: -len(one[1]))):

@@ -3,18 +3,27 @@
 A header is written with each fault as a choice: ``size < 20`` becomes, in effect, ``planted == 17 ? size <= 20 :
 size < 20``. The number of the one that is planted is a variable of a library of its own, which all modules share. What
 the compiler refuses (a size of an array, say) is left out.
+
+Or each fault is only watched: the code does what it does without faults, and notes for each whether its place was
+reached with values of which the fault would have made something else (``size`` was 20).
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.planting.faults import HIDDEN, ROOT, Fault, possible
 
 VARIABLE = "turnwire_planted"
+"""The number of the fault that is planted."""
+NOTES = "turnwire_notes"
+"""A byte for each fault, where they are watched."""
+TOLD, UNTOLD = 1, 2
+"""Bits of it: the fault would have made something else; that cannot be told, since it would have asked more."""
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|<<=|>>=|->|\+\+|--|&&|\|\||<<|>>|[-+*/%&|^<>=!]=|[^\s\\\w]")
 BINDING = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7}
 """How strongly operators bind; what is not here binds stronger still."""
@@ -112,40 +121,85 @@ def located(header: str, faults: list[tuple[int, Fault]]) -> list[Switch]:
     return switches
 
 
-def written(source: str, switches: list[Switch]) -> str:
-    """A header with these faults, each behind its switch."""
+class Writing(NamedTuple):
+    """How a fault is written into a header: one where it stands alone; "and" or "or", and other operators, with their
+    operands."""
+
+    alone: Callable[[str, str, int], str]
+    logical: Callable[[str, str, str, int], str]
+    compared: Callable[[str, str, str, str, int], str]
+
+
+def _chosen_alone(before: str, text: str, number: int) -> str:
+    planted = f"({VARIABLE} == {number})"
+    if before == "continue;":
+        return f"{{ if {planted} break; continue; }}"
+    return f"+ ({planted} ? -1 : 1) *" if before == "+" else f"({planted} ? {text} : {before})"
+
+
+def _chosen_logical(left: str, before: str, right: str, number: int) -> str:
+    both, one = ("!!(" + right + ")", f"l_{number}") if before == "&&" else (f"l_{number}", "!!(" + right + ")")
+    return f"({{ int l_{number} = !!({left}); (l_{number} ^ ({VARIABLE} == {number})) ? {both} : {one}; }})"
+
+
+def _chosen_compared(left: str, before: str, text: str, right: str, number: int) -> str:
+    a, b = f"l_{number}", f"r_{number}"
+    operands = f"__auto_type {a} = ({left}); __auto_type {b} = ({right});"
+    return f"({{ {operands} ({VARIABLE} == {number}) ? {a} {text} {b} : {a} {before} {b}; }})"
+
+
+def _watched_alone(before: str, _text: str, number: int) -> str:
+    told = f"({NOTES}[{number}] = {TOLD})"
+    if before == "continue;":
+        return f"{{ {told}; continue; }}"
+    return f"+ {told} *" if before == "+" else f"({told}, {before})"
+
+
+def _watched_logical(left: str, before: str, right: str, number: int) -> str:
+    a, b, decided = f"l_{number}", f"r_{number}", int(before == "||")
+    told, untold = (f"({NOTES}[{number}] |= {bit})" for bit in (TOLD, UNTOLD))
+    asked = f"({{ int {b} = !!({right}); if ({b} == {decided}) {told}; {b}; }})"
+    return f"({{ int {a} = !!({left}); {a} == {decided} ? ((void){untold}, {decided}) : {asked}; }})"
+
+
+def _watched_compared(left: str, before: str, text: str, right: str, number: int) -> str:
+    a, b, c = f"l_{number}", f"r_{number}", f"c_{number}"
+    operands = f"__auto_type {a} = ({left}); __auto_type {b} = ({right}); int {c} = {a} {before} {b};"
+    return f"({{ {operands} if ({c} != ({a} {text} {b})) {NOTES}[{number}] |= {TOLD}; {c}; }})"
+
+
+CHOSEN = Writing(_chosen_alone, _chosen_logical, _chosen_compared)
+WATCHED = Writing(_watched_alone, _watched_logical, _watched_compared)
+
+
+def written(source: str, switches: list[Switch], how: Writing = CHOSEN) -> str:
+    """A header with these faults, each behind its switch or watched."""
     ordered = sorted(switches, key=lambda one: (one.start, -one.stop, one.fault.start))
-    return _written(source, ordered, 0, len(source))
+    return _written(source, ordered, 0, len(source), how)
 
 
-def _written(source: str, switches: list[Switch], start: int, stop: int) -> str:
+def _written(source: str, switches: list[Switch], start: int, stop: int, how: Writing) -> str:
     """The text from ``start`` to ``stop`` with the switches that lie in it."""
     text, place = [], start
     for number, switch in enumerate(switches):
         if switch.start < place:
             continue
         inside = [one for one in switches[number + 1 :] if one.stop <= switch.stop]
-        text += [source[place : switch.start], _chosen(source, switch, inside)]
+        text += [source[place : switch.start], _one(source, switch, inside, how)]
         place = switch.stop
     return "".join([*text, source[place:stop]])
 
 
-def _chosen(source: str, switch: Switch, inside: list[Switch]) -> str:
+def _one(source: str, switch: Switch, inside: list[Switch], how: Writing) -> str:
     fault, number = switch.fault, switch.number
-    before, planted = source[fault.start : fault.stop], f"({VARIABLE} == {number})"
+    before = source[fault.start : fault.stop]
     if (switch.start, switch.stop) == (fault.start, fault.stop):
-        return {
-            "continue;": f"{{ if {planted} break; continue; }}",
-            "+": f"+ ({planted} ? -1 : 1) *",
-        }.get(before, f"({planted} ? {fault.text} : {before})")
-    left = _written(source, [one for one in inside if one.stop <= fault.start], switch.start, fault.start)
-    right = _written(source, [one for one in inside if one.start >= fault.stop], fault.stop, switch.stop)
-    a, b = f"l_{number}", f"r_{number}"
+        return how.alone(before, fault.text, number)
+    left = _written(source, [one for one in inside if one.stop <= fault.start], switch.start, fault.start, how)
+    right = _written(source, [one for one in inside if one.start >= fault.stop], fault.stop, switch.stop, how)
     if before in ("&&", "||"):
-        yes, no = ("!!(" + right + ")", a) if before == "&&" else (a, "!!(" + right + ")")
-        return f"({{ int {a} = !!({left}); ({a} ^ {planted}) ? {yes} : {no}; }})"
-    operands = f"__auto_type {a} = ({left}); __auto_type {b} = ({right});"
-    return f"({{ {operands} {planted} ? {a} {fault.text} {b} : {a} {before} {b}; }})"
+        return how.logical(left, before, right, number)
+    return how.compared(left, before, fault.text, right, number)
 
 
 def numbered(headers: list[Path]) -> dict[str, list[tuple[int, Fault]]]:

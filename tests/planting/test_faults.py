@@ -15,7 +15,7 @@ from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.faults import NATIVE, ROOT, drawn, possible
 from tests.planting.judged import SAME
-from tests.planting.switches import VARIABLE, located, numbered, written
+from tests.planting.switches import NOTES, TOLD, VARIABLE, WATCHED, located, numbered, written
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not NATIVE.is_dir(), reason="needs the source tree")]
 
@@ -109,6 +109,7 @@ int main(int count, char **arguments)
     for (long size = -1; size < 12; size++)
         for (const char *text = "a b  c~"; *text; text++)
             printf("%d ", asked((const unsigned char *)text, (const unsigned char *)text + strlen(text), size));
+    fwrite(turnwire_notes, 1, sizeof turnwire_notes, stderr);
     return 0;
 }
 """
@@ -116,27 +117,37 @@ int main(int count, char **arguments)
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_switch_is_the_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One program with all faults says, of each, what the program says in which only that is planted."""
+    """One program with all faults says, of each, what the program says in which only that is planted. One that watches
+    says what a sound one says, and has noted all faults that tell."""
     for module in ("faults", "switches"):
         monkeypatch.setattr(f"tests.planting.{module}.ROOT", tmp_path)
     (tmp_path / "a.h").write_text(HEADER)
     faults = numbered([tmp_path / "a.h"])["a.h"]
 
     def compiled(name: str, text: str) -> Path:
-        head = f"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nstatic int {VARIABLE};\n"
+        head = "".join(f"#include <{one}.h>\n" for one in ("stdio", "stdlib", "string"))
+        head += f"static int {VARIABLE};\nstatic unsigned char {NOTES}[99];\n"
         (tmp_path / f"{name}.c").write_text(f"{head}{text}\n{ASKED}")
         subprocess.run(["cc", "-w", f"{name}.c", "-o", name], cwd=tmp_path, check=True)
         return tmp_path / name
 
-    def said(program: Path, *arguments: str) -> str:
-        return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
+    def ran(program: Path, *arguments: str) -> tuple[bytes, bytes]:
+        done = subprocess.run([program, *arguments], check=True, capture_output=True)
+        return done.stdout, done.stderr
+
+    def said(program: Path, *arguments: str) -> bytes:
+        return ran(program, *arguments)[0]
 
     sound, told = said(compiled("sound", HEADER)), 0
     switched = compiled("switched", written(HEADER, located("a.h", faults)))
     assert said(switched) == sound
+    shown, notes = ran(compiled("watched", written(HEADER, located("a.h", faults), WATCHED)))
+    assert shown == sound
     assert len(faults) == len(located("a.h", faults)) > 18
     for number, fault in faults:
         planted = said(compiled("planted", fault.planted()))
         assert said(switched, str(number)) == planted, fault
+        assert planted == sound or notes[number], fault
         told += planted != sound
+    assert sum(note & TOLD for note in notes) < len(faults)
     assert told > 15
