@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -461,3 +462,15 @@ def test_an_unknown_attribute_is_refused_with_the_one_that_was_meant(given: str,
     assert task.to_dict() == TASK
     task.task_id = TASK["correlationId"]
     assert (task.taskId, task.fields["taskId"]) == (TASK["correlationId"],) * 2
+
+
+def test_a_digest_has_64_hexadecimal_digits() -> None:
+    good = "sha256:" + "09af0f9a" * 8
+    texts = [good, good + "0", good[:-1], good.replace("256", "255"), good.upper(), f" {good}"[:71]]
+    texts += [
+        good[:place] + letter + good[place + 1 :] for place in (7, 8, 38, 70) for letter in "0/9:a`fgAF@GZz-\u00e9"
+    ]
+    for text in texts:
+        task = changed(TASK, "/attachments", [{"uri": "https://a.example/b", "kind": "k", "digest": text}])
+        found = [issue.where for issue in sap.check(sap.decode(json.dumps(task))) if issue.reason is Reason.BAD_DIGEST]
+        assert found == ([] if re.fullmatch(r"sha256:[0-9A-Fa-f]{64}", text) else ["/attachments/0/digest"]), text
