@@ -225,6 +225,24 @@ def test_twins_agree_on_any_lines() -> None:
     assert sum(met.values()) > 200
 
 
+WORDS = ["FROM", "TO", "CTX", "INTENT", "STATUS", "SCOPE", "DEBATE", "POSITION", "RESOLUTION", "QUERY", "PLAN", "MEM"]
+WORDS += ["MODE", "TASK T1", "RESULT T09", "PATCH P1", "FILEOP F1", "FILEOP F1 A", "FILEOP F1 AZ", "FROM A", "to b"]
+WORDS += ["from", "to", "ctx", "abcdefghijklmno", "abcdefghijklmnop", "abcdefghijklmnopqr", "Compact Symbol Protocol"]
+
+
+@needs_both
+@pytest.mark.parametrize("first", ["CSP/1", "csp/1", "CSP/1;"])
+def test_twins_agree_on_what_stands_behind_a_word(first: str) -> None:
+    """Also on the characters beside letters and digits in the table of them."""
+    native = pytest.importorskip("turnwire._native.csp.codec")
+    for word in WORDS:
+        for behind in "Z@[z`{_/09: \t":
+            for more in ("", "x"):
+                data = f"{first}\n{word}{behind}{more}\nSTATUS x\n".encode()
+                assert native.tables(data) == pure.tables(data), data
+                assert fill(native, data) == fill(pure, data), data
+
+
 def test_the_verdict_does_not_depend_on_how_much_has_come() -> None:
     chance = random.Random(6)
     for _ in range(300):

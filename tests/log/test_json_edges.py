@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
@@ -145,6 +146,8 @@ def test_members_that_are_true_or_false_in_messages_that_repeat(wire: str) -> No
     lines = [record[:place] + member + record[place:] for member in members]
     found = both(wire, b"\n".join(lines * 3))
     assert 10 < found.bad < 30
+    for values in (["true", "false"] * 3, ["true"] * 4 + ["1", "null", "false"], ["false", "true", "truf", "true"]):
+        both(wire, b"\n".join(record[:place] + f'"on":{value},'.encode() + record[place:] for value in values))
 
 
 @pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
@@ -156,3 +159,38 @@ def test_a_key_and_a_number_as_long_as_they_may_be(wire: str) -> None:
     for size in (LIMITS.integer_digits - 1, LIMITS.integer_digits, LIMITS.integer_digits + 1):
         for sign in ("", "-"):
             both(wire, f'{{"n":{sign}{"7" * size},'.encode() + record[1:] + b"\n" + record)
+
+
+@pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
+def test_texts_that_are_escaped_up_to_any_place(wire: str) -> None:
+    """The more of a text is escaped, the longer it is: up to what there is room for, and beyond."""
+    record = next(record for record in RECORDS[wire] if record.startswith(b"{"))
+    for name, value in re.findall(rb'"(\w+)": ?"([ -!#-\[\]-~]{3,40})"', record):
+        for size in range(len(value) + 1):
+            text = b"".join(b"\\u%04x" % byte for byte in value[:size]) + value[size:]
+            other = record.replace(b'"' + value + b'"', b'"' + text + b'"', 1)
+            both(wire, other)
+            both(wire, other.replace(b'Z"', b'.123Z"', 1) if name in (b"issuedAt", b"timestamp") else record + other)
+
+
+def test_more_wrong_items_than_are_remembered() -> None:
+    """Refusals that are alike are judged once: not where there is more to say than there is room for."""
+    message = json.loads(next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"')))
+    lines = []
+    for number in (1, 2, 15, 16, 17, 18, 40):
+        for good in (0, 1, number - 1):
+            message["header"]["policy_labels"] = ["a"] * good + [1] * number + ["b"] * good
+            lines += [json.dumps(message).encode()] * 2
+    found = both("sstp", b"\n".join(lines))
+    assert found.bad == len(lines)
+
+
+def test_a_channel_with_an_escape_anywhere() -> None:
+    record = next(record for record in RECORDS["kick"] if b"command/dispatch" in record)
+    for place in range(len("command/dispatch")):
+        text = "command/dispatch"
+        for size in (1, 2, 16):
+            escaped = "".join(f"\\u{ord(letter):04x}" for letter in text[place : place + size])
+            channel = (text[:place] + escaped + text[place + size :]).encode()
+            for written in (channel, channel.replace(b"/", b"\\/")):
+                both("kick", record.replace(b"command/dispatch", written))
