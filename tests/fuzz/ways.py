@@ -4,6 +4,7 @@ code leaves it to the pure rules."""
 from __future__ import annotations
 
 import base64
+import gc
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +20,8 @@ Kept = tuple[bytes, tuple[str, ...]]
 
 
 def called(call: Callable[[], Any], package: ModuleType) -> frozenset[str]:
-    """The functions of the package that a call passes through, as folder, file and name."""
+    """The functions of the package that a call passes through, as folder, file and name: not those of objects that the
+    garbage collector ends meanwhile."""
     found = set()
     root = str(Path(str(package.__file__)).parent)
 
@@ -27,12 +29,15 @@ def called(call: Callable[[], Any], package: ModuleType) -> frozenset[str]:
         if event == "call" and frame.f_code.co_filename.startswith(root):
             found.add(f"{frame.f_code.co_filename[len(root) + 1 :]}:{frame.f_code.co_qualname}")
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()
     sys.setprofile(seen)
     try:
         call()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return frozenset(found)
 
 

@@ -15,6 +15,7 @@ from tests.planting.faults import ROOT, Fault, headers
 from tests.planting.switches import CHOSEN, NOTES, VARIABLE, Writing, located, numbered, written
 
 FOLDER = ROOT / "build" / "switched"
+WATCHED_FOLDER = ROOT / "build" / "watched"
 LIBRARY = "planted.so"
 ATTEMPTS = 30
 """How often what the compiler refuses is left out, a few faults at a time."""
@@ -46,7 +47,7 @@ __attribute__((constructor)) static void begin(void)
 
 
 def made(folder: Path, how: Writing = CHOSEN) -> set[int]:
-    """Builds the tree; the numbers of the faults that are in it."""
+    """Builds the tree; the numbers of the faults that are in it, which its file ``built`` has, too."""
     build.build(folder, compiled=False)
     every = faults()
     (folder / "planted.c").write_text(SHARED, "ascii")
@@ -60,11 +61,18 @@ def made(folder: Path, how: Writing = CHOSEN) -> set[int]:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             told = set().union(*pool.map(lambda name: refused(name, folder), made_of()))
         if not told:
-            return compiled(folder)
+            found = compiled(folder)
+            (folder / "built").write_text(",".join(map(str, sorted(found))), "ascii")
+            return found
         print(f"attempt {attempt + 1}: the compiler refuses something in {len(told)} lines", flush=True)
         for header, known in every.items():
             every[header] = [one for one in known if (header, one[1].line) not in told]
     raise RuntimeError("the compiler refuses the core with switches, whatever is left out")
+
+
+def built(folder: Path) -> set[int]:
+    """The numbers of the faults in a tree."""
+    return set(map(int, (folder / "built").read_text("ascii").split(",")))
 
 
 def compiled(folder: Path) -> set[int]:

@@ -1,13 +1,13 @@
 """Asks one core that has all faults, each behind a switch, what tells them: `make plant-all`.
 
-    python -m tests.planting.switched [--number 500] [--seed 1] [--only csp/] [--seconds 6] [--tests 60] [--processes 2]
+    python -m tests.planting.switched [--number 500] [--seed 1] [--only csp/] [--seconds 120] [--tests 60]
 
-Builds ``build/switched`` (a few faults that the compiler refuses are left out). Of each fault it asks first the inputs
-of fuzzing that the suite tries (``tests/fuzz``), then what it has kept meanwhile, then mutants, for so
-many CPU seconds; then the tests that are nearest to its header, the cheapest of them for so many CPU seconds. An input
-that tells a fault of which nothing before it knew is made small and kept in ``tests/fuzz/corpus``, where the suite
-tries it from then on. Prints what told each fault; one that nothing told is to be judged as for `make plant`, which
-takes a few faults, and minutes for each, but asks all tests.
+Builds ``build/switched``, and ``build/watched``, which guides fuzzing for so many seconds to inputs that reach the
+places of faults with values that tell them (``guiding.py``). Each fault is asked the inputs that reach it, those that
+the suite tries in front; then the tests that are nearest to its header, the cheapest of them for so many CPU seconds.
+An input that tells a fault of which nothing before it knew is made small and kept in ``tests/fuzz/corpus``, where the
+suite tries it from then on. Prints what told each fault; one that nothing told is to be judged as for `make plant`,
+which takes a few faults, and minutes for each, but asks all tests.
 """
 
 from __future__ import annotations
@@ -21,32 +21,31 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.fuzz.edits import MESSAGES, edits
-from tests.fuzz.seeds import is_cheap, keep, kept, mutants, tried
-from tests.fuzz.targets import TARGETS
-from tests.planting.__main__ import FIRST, LAST, nearest
-from tests.planting.core import FOLDER, faults, made, planted
+from tests.fuzz.seeds import keep, kept
+from tests.planting.__main__ import LAST, nearest
+from tests.planting.core import FOLDER, WATCHED_FOLDER, built, faults, made, planted
 from tests.planting.faults import ROOT, Fault
-from tests.planting.hunting import DEAR, ordered, said
+from tests.planting.guiding import Reaching
+from tests.planting.hunting import said
 from tests.planting.judged import SAME
+from tests.planting.switches import WATCHED
 
-LONGEST = 1024
+FEW, MANY = 12, 30
+"""So many inputs that reach a fault are asked: the smallest of the suite, and any."""
 MEMORY = 8 << 30
 ENDED = "ends"
 """What is said of an input with which the process ends, or goes on and on."""
 
 
 class Asked(NamedTuple):
-    """An input of a target, and what a sound core says of it."""
+    """An input of a target."""
 
     target: str
     data: bytes
-    said: bytes
 
 
 class Found(NamedTuple):
@@ -83,90 +82,91 @@ def apart(work: Callable[[], bytes], seconds: float) -> bytes | None:
 
 
 class Asking:
-    """All inputs, with what a sound core says; and what was kept meanwhile."""
+    """The inputs that reach each fault; and what was kept meanwhile."""
 
-    def __init__(self, seed: int, number: int, seconds: float) -> None:
-        self.seconds = seconds
-        self.suite = {name: self.asked(name, chain(tried(name), edited(name))) for name in TARGETS}
-        self.more = {name: self.asked(name, _mutants(name, seed, number)) for name in TARGETS}
+    def __init__(self, collected: Iterable[Reaching]) -> None:
+        self.suite: dict[int, list[Asked]] = {}
+        self.more: dict[int, list[Asked]] = {}
+        for one in sorted(collected, key=lambda one: len(one.data)):
+            inputs = self.suite if one.of_suite else self.more
+            for number in one.faults:
+                inputs.setdefault(number, []).append(Asked(one.target, one.data))
         self.new: list[Asked] = []
 
-    @staticmethod
-    def asked(name: str, inputs: Iterator[bytes]) -> list[Asked]:
-        """The inputs of a target with what a sound core says."""
-        data = list(dict.fromkeys(inputs))
-        given = apart(lambda: b"".join(said(name, one) for one in data), 3600)
-        if given is None:
-            raise RuntimeError(f"{name} ends the process without a fault")
-        size = len(given) // max(1, len(data))
-        return [Asked(name, one, given[size * at : size * (at + 1)]) for at, one in enumerate(data)]
-
-    def found(self, number: int, fault: Fault) -> Found:
-        """What tells a fault, made small where it is new. Only targets that are near to its header are asked."""
-        first = FIRST[Path(fault.header).parts[1]].split(",")
-        near = [name for name in TARGETS if any(word in name for word in first)]
-        chance = random.Random(number)  # for each fault other mutants come first
+    def found(self, number: int) -> Found:
+        """What tells a fault, made small where it is new."""
+        near = {asked.target for asked in self.more.get(number, ())}
         ways = {
-            "kept": iter(self.new),
-            "suite": ordered({name: self.suite[name] for name in near}, ()),
-            "new": ordered({name: chance.sample(self.more[name], len(self.more[name])) for name in near}, ()),
+            "suite": some(self.suite.get(number, []), number),
+            "kept": [asked for asked in self.new if asked.target in near],
+            "new": some(self.more.get(number, []), number),
         }
         for how, inputs in ways.items():
-            asked, ended = self.first(number, inputs, self.seconds if how == "new" else 60)
-            if asked is not None:
-                return Found(how, self.smaller(number, asked) if how == "new" else asked, ended)
+            asked, ended = first(number, inputs)
+            if asked is not None and first(number, [asked])[0] is not None:  # and not by what was asked before it
+                return Found(how, smaller(number, asked, ended) if how == "new" else asked, ended)
         return Found("")
 
-    def first(self, number: int, inputs: Iterable[Asked], seconds: float) -> tuple[Asked | None, bool]:
-        """The first input that tells a fault, and whether the process ends with it."""
-        inputs = list(inputs)
-        with mmap.mmap(-1, 8) as memory:
 
-            def work() -> bytes:
-                planted(number)
-                for place, asked in enumerate(inputs):
-                    memory[:] = place.to_bytes(8, "little")
-                    if said(asked.target, asked.data) != asked.said:
-                        return b"other"
-                    if time.process_time() > seconds:
-                        break
-                return b"same"
+def some(inputs: list[Asked], number: int) -> list[Asked]:
+    """A few of the inputs: the smallest and, for each fault others, any."""
+    inputs, chance = list(dict.fromkeys(inputs)), random.Random(number)
+    return inputs[:FEW] + chance.sample(inputs[FEW:], min(MANY, max(0, len(inputs) - FEW)))
 
-            given = apart(work, seconds + 10)
-            if given == b"same":
-                return None, False
-            return inputs[int.from_bytes(memory[:], "little")], given is None
 
-    def smaller(self, number: int, asked: Asked) -> Asked:
-        """An input, without the pieces that the fault does not need."""
-        size = len(asked.data) // 2
-        while size >= 1:
+def tells(number: int, asked: Asked) -> bool:
+    """Whether the core says something else of an input with a fault."""
+    planted(0)
+    sound = said(*asked)
+    planted(number)
+    return said(*asked) != sound
+
+
+def first(number: int, inputs: Sequence[Asked], seconds: float = 3) -> tuple[Asked | None, bool]:
+    """The first input that tells a fault, and whether the process ends with it."""
+    if not inputs:
+        return None, False
+    with mmap.mmap(-1, 8) as memory:
+
+        def work() -> bytes:
+            for place, asked in enumerate(inputs):
+                memory[:] = place.to_bytes(8, "little")
+                if tells(number, asked):
+                    return b"other"
+                if time.process_time() > seconds:
+                    break
+            return b"same"
+
+        given = apart(work, seconds)
+        if given == b"same":
+            return None, False
+        return inputs[int.from_bytes(memory[:], "little")], given is None
+
+
+def smaller(number: int, asked: Asked, ended: bool) -> Asked:
+    """An input, without the pieces that the fault does not need: large ones where each try takes a process."""
+    least = len(asked.data) // (8 if ended else 64)
+
+    def less() -> bytes:
+        data, size = asked.data, len(asked.data) // 2
+        while size > least:
             place = 0
-            while place < len(asked.data):
-                data = asked.data[:place] + asked.data[place + size :]
-                (less,) = self.asked(asked.target, iter([data]))
-                if self.first(number, [less], 5)[0] is not None:
-                    asked = less
+            while place < len(data):
+                shorter = Asked(asked.target, data[:place] + data[place + size :])
+                if first(number, [shorter], 1)[0] if ended else tells(number, shorter):
+                    data = shorter.data
                 else:
                     place += size
-            size = size // 2 if size > len(asked.data) // 16 else 0
-        return asked
+            size //= 2
+        return data
+
+    data = less() if ended else apart(less, 20)
+    return asked if data is None else Asked(asked.target, data)
 
 
-def edited(name: str) -> Iterator[bytes]:
-    """What ``tests/fuzz/test_edits.py`` tries of a target: single edits of messages, each alone."""
-    for text in MESSAGES.get(name.partition("-")[2], ()) if name.startswith("decode") else ():
-        yield from edits(text.encode(), 3)
-
-
-def _mutants(name: str, seed: int, number: int) -> Iterator[bytes]:
-    number = 8 * number if is_cheap(name) else number // 5 if name in DEAR else number
-    return mutants(name, number, str(seed), LONGEST)
-
-
-def drawn(built: set[int], number: int, seed: int, only: str) -> list[tuple[int, Fault]]:
+def drawn(numbers: set[int], number: int, seed: int, only: str) -> list[tuple[int, Fault]]:
     """So many of the faults that are in the core and were not judged."""
-    every = [one for known in faults().values() for one in known if one[0] in built and only in str(one[1])]
+    every = [one for known in faults().values() for one in known if one[0] in numbers and only in str(one[1])]
     every = [one for one in every if (one[1].header, one[1].row) not in SAME]
     return random.Random(seed).sample(every, min(number, len(every)))
 
@@ -182,7 +182,7 @@ def by_inputs(asked: list[tuple[int, Fault]], asking: Asking, processes: int) ->
             if process == 0:
                 os.close(reading)
                 with open(writing, "wb") as file:
-                    file.write(pickle.dumps(asking.found(*one)))
+                    file.write(pickle.dumps(asking.found(one[0])))
                 os._exit(0)
             os.close(writing)
             running[process] = one, reading
@@ -250,30 +250,41 @@ def _told(running: Running) -> list[tuple[int, Fault]]:
     return left
 
 
+def collected(folder: Path, processes: int, seconds: float, seed: int) -> list[Reaching]:
+    """What guided fuzzing finds in so many processes."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(WATCHED_FOLDER / "site"), str(ROOT)])}
+    files = [folder / f"collected-{number}" for number in range(processes)]
+    running = []
+    for number, file in enumerate(files):
+        options = ["--seconds", str(seconds), "--seed", str(seed * processes + number)]
+        command = [sys.executable, "-m", "tests.planting.guiding", str(file), *options]
+        running.append(subprocess.Popen(command, cwd=ROOT, env={**environment, "TURNWIRE_PURE": "0"}))
+    codes = [process.wait() for process in running]
+    if any(codes):
+        raise RuntimeError("guided fuzzing failed")
+    return [one for file in files for one in pickle.loads(file.read_bytes())]
+
+
 def main() -> int:
     """Builds and asks; the exit code."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--number", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="faults whose file, line and text have this in them")
-    parser.add_argument("--seconds", type=float, default=6)
+    parser.add_argument("--seconds", type=float, default=120, help="CPU seconds of guided fuzzing, in each process")
     parser.add_argument("--tests", type=float, default=60, help="CPU seconds of the nearest tests; 0: none are asked")
-    parser.add_argument(
-        "--inputs", type=int, default=300, help="mutants of each target, of cheap ones eight times as many"
-    )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--built", help=argparse.SUPPRESS)
+    parser.add_argument("--built", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.built is None:  # what asks imports the core that was built
-        built = ",".join(map(str, sorted(made(FOLDER))))
-        (FOLDER / "built").write_text(built, "ascii")
+    if not options.built:  # what asks imports the core that was built
+        made(FOLDER)
+        made(WATCHED_FOLDER, WATCHED)
         path = os.pathsep.join([str(FOLDER / "site"), str(ROOT)])
-        command = [sys.executable, "-m", "tests.planting.switched", *sys.argv[1:], "--built", str(FOLDER / "built")]
+        command = [sys.executable, "-m", "tests.planting.switched", *sys.argv[1:], "--built"]
         environment = {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0"}
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    numbers = set(map(int, Path(options.built).read_text("ascii").split(",")))
-    asked = drawn(numbers, options.number, options.seed, options.only)
-    asking = Asking(options.seed, options.inputs, options.seconds)
+    asked = drawn(built(FOLDER), options.number, options.seed, options.only)
+    asking = Asking(collected(FOLDER, options.processes, options.seconds, options.seed))
     left = by_inputs(asked, asking, options.processes)
     print(f"{len(asked) - len(left)} of {len(asked)} told by inputs, of which {len(asking.new)} are new", flush=True)
     left = by_tests(left, options.tests, options.processes) if options.tests else left

@@ -15,12 +15,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from tests.planting.core import faults, made
+from tests.planting.core import WATCHED_FOLDER, faults, made
 from tests.planting.faults import ROOT, Fault
 from tests.planting.judged import SAME
 from tests.planting.switches import TOLD, UNTOLD, WATCHED
 
-FOLDER = ROOT / "build" / "watched"
 SIZE = 1 << 16
 """Bytes of notes, one for each fault."""
 TESTS = ("tests", "-q", "-m", "not packaging and not soak", "-p", "no:cacheprovider")
@@ -36,10 +35,10 @@ def unseen(notes: bytes, built: set[int]) -> Iterator[tuple[Fault, bool]]:
 
 def main() -> int:
     """Builds, runs and lists; the exit code of the tests."""
-    built = made(FOLDER, WATCHED)
-    place = FOLDER / "notes"
+    built = made(WATCHED_FOLDER, WATCHED)
+    place = WATCHED_FOLDER / "notes"
     place.write_bytes(bytes(SIZE))
-    path = os.pathsep.join([str(FOLDER / "site"), str(ROOT)])
+    path = os.pathsep.join([str(WATCHED_FOLDER / "site"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0", "TURNWIRE_NOTES": str(place)}
     command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or TESTS)]
     code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
