@@ -15,6 +15,8 @@ from typing import Any
 from tests.fuzz.edits import MESSAGES
 
 ENTRIES = ("decode", "encode", "check", "scan")
+TRIES = 4
+"""So often an entry is called at most until it calls no more than it does for a usual message."""
 QUICK = Path(__file__).parent / "quick"
 Kept = tuple[bytes, tuple[str, ...]]
 
@@ -65,8 +67,8 @@ def usual(entry: str, wire: str, package: ModuleType) -> frozenset[str]:
 
 
 def quick(wire: str, text: bytes, package: ModuleType) -> list[str]:
-    """The entries that call nothing more for a text than for a message of the usual form, the second time at the latest
-    (the first one may import modules and make tables). None where it is no message."""
+    """The entries that call nothing more for a text than for a message of the usual form, once it is not the first
+    (modules may have to be imported, and tables to be made). None where it is no message."""
     for entry in ENTRIES:
         usual(entry, wire, package)
     try:
@@ -76,7 +78,7 @@ def quick(wire: str, text: bytes, package: ModuleType) -> list[str]:
     found = []
     for entry in ENTRIES:
         try:
-            if any(way(entry, wire, text, package) <= usual(entry, wire, package) for _ in range(2)):
+            if any(way(entry, wire, text, package) <= usual(entry, wire, package) for _ in range(TRIES)):
                 found.append(entry)
         except package.WireError:
             continue

@@ -54,13 +54,23 @@ def _cheapest(items: list[pytest.Item], seconds: float) -> tuple[list[pytest.Ite
     return chosen, total
 
 
+def _sound(items: list[pytest.Item], seconds: float) -> list[pytest.Item]:
+    """The tests that pass without a fault in this order: one may ask for others before it."""
+    while True:
+        given = apart(lambda items=items: _failed(items, 0), seconds)  # type: ignore[misc]
+        if given is None:
+            raise RuntimeError("without a fault the tests do not end in the order of cost")
+        if not given:
+            return items
+        print(f"left out: {given.decode()} fails without a fault in the order of cost")
+        items = [item for item in items if item.nodeid != given.decode()]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
     """In place of running the tests once."""
     items, total = _cheapest(session.items, float(os.environ["TURNWIRE_SECONDS"]))
-    found = apart(lambda: _failed(items, 0), 3 * total + 20)
-    if found != b"":
-        raise RuntimeError(f"without a fault {(found or b'a test').decode()} fails in the order of cost")
+    items = _sound(items, 3 * total + 20)
     with Path(os.environ["TURNWIRE_VERDICTS"]).open("w", encoding="utf-8") as file:
         for number in map(int, os.environ["TURNWIRE_FAULTS"].split(",")):
             given = apart(lambda number=number: _failed(items, number), 3 * total + 20)  # type: ignore[misc]
