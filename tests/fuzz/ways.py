@@ -89,10 +89,3 @@ def kept(wire: str) -> list[Kept]:
     """Texts of a wire with the entries that are quick for each: one a line, the text in base64."""
     rows = (line.split() for line in (QUICK / f"{wire}.txt").read_text("ascii").splitlines())
     return [(base64.b64decode(text), tuple(entries.split(","))) for entries, text in rows]
-
-
-def keep(wire: str, rows: list[Kept]) -> None:
-    """Keeps texts of a wire with the entries that are quick for each."""
-    QUICK.mkdir(exist_ok=True)
-    lines = [f"{','.join(entries)} {base64.b64encode(text).decode()}\n" for text, entries in sorted(set(rows))]
-    (QUICK / f"{wire}.txt").write_text("".join(lines), "ascii")

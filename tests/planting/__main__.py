@@ -10,7 +10,7 @@ Prints a line for each fault with its CPU time, and lists the survivors; fails w
 with which the compiler makes the same code as without (it is in what this processor does not compile) does not count. A
 survivor is hunted with inputs of `make fuzz` (``hunting.py``): where one tells it from the code without a fault, a test
 is missing. The others are to be judged: a test is missing, or nothing that can be seen has changed (a shortcut taken
-less often), and then it is kept with the reason in ``judged.py``, is not planted again and does not count.
+less often), and then it is kept with the reason in ``judged.txt``, is not planted again and does not count.
 ``--number 9999 --only log_time.h:61`` plants all that can be changed in a line; ``--whole`` asks what else of the suite
 runs the code, too.
 """

@@ -15,6 +15,8 @@ from tests.planting.faults import ROOT, Fault, headers
 from tests.planting.switches import CHOSEN, NOTES, VARIABLE, Writing, located, numbered, written
 
 FOLDER = ROOT / "build" / "switched"
+NOTED = 1 << 16
+"""Bytes of notes, one for each fault."""
 WATCHED_FOLDER = ROOT / "build" / "watched"
 LIBRARY = "planted.so"
 ATTEMPTS = 30
@@ -32,7 +34,7 @@ SHARED = f"""
 #include <sys/mman.h>
 #include <unistd.h>
 int {VARIABLE};
-static unsigned char none[1 << 16];
+static unsigned char none[{NOTED}];
 unsigned char *{NOTES} = none;
 __attribute__((constructor)) static void begin(void)
 {{
@@ -43,7 +45,7 @@ __attribute__((constructor)) static void begin(void)
     if (file >= 0) close(file);
 }}
 """
-"""The library that all modules share. The file TURNWIRE_NOTES (65536 bytes) has what all processes note."""
+"""The library that all modules share. The file TURNWIRE_NOTES (NOTED bytes) has what all processes note."""
 
 
 def made(folder: Path, how: Writing = CHOSEN) -> set[int]:

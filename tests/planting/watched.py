@@ -5,7 +5,7 @@ make something else: `make plant-watched`.
 
 Builds ``build/watched``, a core without faults in which each place of one notes that (``switches.py``), and runs the
 native half of the suite on it once, whatever number of faults there is. A fault that is not listed may still survive:
-what it makes of a value may be as good. One that is listed needs a test first, or is to be judged (``judged.py``).
+what it makes of a value may be as good. One that is listed needs a test first, or is to be judged (``judged.txt``).
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from tests.planting.core import WATCHED_FOLDER, faults, made
+from tests.planting.core import NOTED, WATCHED_FOLDER, faults, made
 from tests.planting.faults import ROOT, Fault
 from tests.planting.judged import SAME
 from tests.planting.switches import TOLD, UNTOLD, WATCHED
 
-SIZE = 1 << 16
-"""Bytes of notes, one for each fault."""
 TESTS = ("tests", "-q", "-m", "not packaging and not soak", "-p", "no:cacheprovider")
 
 
@@ -37,7 +35,7 @@ def main() -> int:
     """Builds, runs and lists; the exit code of the tests."""
     built = made(WATCHED_FOLDER, WATCHED)
     place = WATCHED_FOLDER / "notes"
-    place.write_bytes(bytes(SIZE))
+    place.write_bytes(bytes(NOTED))
     path = os.pathsep.join([str(WATCHED_FOLDER / "site"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0", "TURNWIRE_NOTES": str(place)}
     command = [sys.executable, "-m", "pytest", *(sys.argv[1:] or TESTS)]
