@@ -64,6 +64,7 @@ $(VENV)/.extra-%: $(VENV)/.base
 
 build/.native-$(TAG): $(SOURCES) $(VENV)/.base
 	@$(PY) _build/turnwire_build.py
+	@$(PY) -c 'import Cython' 2>/dev/null || $(PIP) 'Cython>=3.2' # set up before with TURNWIRE_PURE=1
 	@echo "compiling the native core"
 	@TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --inplace
 	@touch $@
