@@ -106,6 +106,7 @@ PARTS = (
         "cli",
         "convert",
         "distributed",
+        "entries",
         "fuzz",
         "ledger",
         "packaging",

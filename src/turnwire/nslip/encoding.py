@@ -9,12 +9,12 @@ from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import (
     HEADER,
     HEADER_PREFIXES,
+    MAX_ACT,
+    MAX_FRAME,
     MAX_INTEGER,
     PREFIX_SLOT,
     SLOT_PREFIX,
     STRING_SLOTS,
-    Act,
-    FrameType,
 )
 
 TYPE_CHECKING = False
@@ -41,9 +41,9 @@ def written_parts(message: SlipMessage) -> list[str]:
             parts.append(extra["f"][0])
             continue
         number = _integer(value, f"/{name}")
-        if prefix == "a" and number > max(Act):
+        if prefix == "a" and number > MAX_ACT:
             raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is not an act", "/act")
-        if prefix == "f" and number > max(FrameType):
+        if prefix == "f" and number > MAX_FRAME:
             raise encode_fault(Reason.UNKNOWN_FRAME, f"{number} is not a frame", "/frame")
         parts.append(prefix + encode_base62(number))
     unknown = [(before, part) for prefix, (part, before) in extra.items() if prefix != "f"]
@@ -121,4 +121,4 @@ def _kept_code(digits: str, path: str = "/extra/f") -> int | None:
 
 
 def _is_code(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > max(FrameType)
+    return isinstance(value, int) and not isinstance(value, bool) and value > MAX_FRAME

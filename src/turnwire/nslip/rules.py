@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.errors import EncodeError, Issue, Reason, expect
 from turnwire.nslip import base62
-from turnwire.nslip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
+from turnwire.nslip.spec import HEADER, MAX_FRAME, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def _remarks(message: SlipMessage) -> Iterator[Issue]:
             yield _long(value, f"/slots/{_slot_name(slot)}")
     for prefix, value in extra.items() if isinstance(extra, dict) else ():
         if prefix == "f":
-            if isinstance(message.frame, int) and message.frame > max(FrameType):
+            if isinstance(message.frame, int) and message.frame > MAX_FRAME:
                 yield Issue(Reason.UNKNOWN_FRAME, "/frame", "info", f"the unknown frame {value} is kept")
             continue
         where = f"/extra/{prefix}"

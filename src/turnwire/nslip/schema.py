@@ -24,6 +24,8 @@ from turnwire.nslip import base62
 from turnwire.nslip.encoding import is_raw_value
 from turnwire.nslip.spec import (
     HEADER_PREFIXES,
+    MAX_ACT,
+    MAX_FRAME,
     MAX_INTEGER,
     PREFIX_SLOT,
     SCHEMA_VERSION,
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 _core: Any = _backend.load("nslip.codec")
 
 NUMBERS = ("conv_id", "turn", "src", "dst")
-MAX_FRAME = max(FrameType)
 _PROBE = "@a0|f0|c0|S0|d0|T0|{prefix}{value}#"
 
 
@@ -114,7 +115,7 @@ def message(values: dict[str, Any], entries: Iterable[Entry], offsets: dict[str,
             raise fault(Reason.MISSING_FIELD, f"{name} is required", None, f"/{name}")
     numbers = [integer(values[name], f"/{name}", offsets.get(name)) for name in NUMBERS]
     act = integer(values["act"], "/act", offsets.get("act"))
-    if act > max(Act):
+    if act > MAX_ACT:
         raise fault(Reason.UNKNOWN_ACT, f"{act} is not an act", offsets.get("act"), "/act")
     frame, kept = _frame(values["frame"], offsets.get("frame"))
     extra = Extra()

@@ -108,6 +108,8 @@ REASONS: tuple[Reason | None, ...] = (
 
 BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 MAX_INTEGER = (1 << 64) - 1
+MAX_ACT, MAX_FRAME = max(Act), max(FrameType)
+"""The last codes of section 2; asking the classes anew takes a walk through them."""
 SHORT_STRING = 64
 """Characters beyond which ``check`` warns: large artifacts live in stores and are referenced by id (section 2)."""
 

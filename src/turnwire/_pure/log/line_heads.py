@@ -15,18 +15,26 @@ the sigil of the Space Format; one that begins as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
-    (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE)),
-    (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
+    (
+        CRI,
+        b" std",
+        re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE),
+    ),
+    (DOCKER, b'"log"', re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
     (
         MAGIC_BEHIND,
+        b"CSP/1",
         re.compile(
             rb'.CSP/1\r?$|^(?!\{[ \t]*["}]|@[A-Za-z][0-9A-Za-z]*\|).+CSP/1(?: MODE)?;',
             re.MULTILINE,
         ),
     ),
-    (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
-    (FENCE, re.compile(b"^" + BEGINNING.encode(), re.MULTILINE)),
+    (SIGIL, b"\xe2\xab\xbb", re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
+    (FENCE, b"```", re.compile(b"^" + BEGINNING.encode(), re.MULTILINE)),
+    (FENCE, b"~~~", re.compile(b"^" + BEGINNING.encode(), re.MULTILINE)),
 )
+"""Each sign, what a text must have to show it, which is looked for first since that takes a fraction of the time, and
+its pattern."""
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
 _MORE = (b"+", b"~", b"-")
 _RUN = re.compile(rb"[0-9]+|[^0-9]+")
@@ -52,7 +60,7 @@ def _checked(data: Any, start: int, stop: int) -> bytes:
 def signs(data: Any, start: int, stop: int) -> tuple[int, int]:
     """Where the first magic is, and the signs of the lines in front of it: see the native twin."""
     text = _checked(data, start, stop)[start:]
-    magic = _MAGIC.search(text)
+    magic = _MAGIC.search(text) if b"/" in text else None
     if magic is None:
         return -1, _signs(text)
     return start + magic.start(), _signs(text[: magic.start()])
@@ -87,7 +95,11 @@ def only_records(data: Any, offsets: Any, lengths: Any, rows: int, base: int, st
 
 
 def _signs(text: bytes) -> int:
-    return sum(sign for sign, pattern in _SIGNS if pattern.search(text) is not None)
+    found = 0
+    for sign, needed, pattern in _SIGNS:
+        if needed in text and pattern.search(text) is not None:
+            found |= sign
+    return found
 
 
 def plain_gaps(

@@ -12,6 +12,8 @@ from turnwire.errors import Reason
 from turnwire.nslip.spec import (
     HEADER,
     LEGACY_PREFIXES,
+    MAX_ACT,
+    MAX_FRAME,
     MAX_INTEGER,
     MOST_DIGITS,
     PREFIX_SLOT,
@@ -166,9 +168,9 @@ class _Parser:
         if header is None:
             self.slots[slot] = number
             return place
-        if header == 0 and number > max(Act):
+        if header == 0 and number > MAX_ACT:
             raise Fault(Reason.UNKNOWN_ACT, first)
-        if header == 1 and number > max(FrameType):
+        if header == 1 and number > MAX_FRAME:
             if not self.keep:
                 raise Fault(Reason.UNKNOWN_FRAME, first)
             self.frame_kept = True
