@@ -100,9 +100,9 @@ class Rejects(Columns):
         keep: bool,
     ) -> None:
         """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted."""
-        for code, times in enumerate(np.bincount(found["reason"][:count])):
-            if times:
-                self.counts[str(scanner.reasons[code])] += int(times)
+        times = np.bincount(found["reason"][:count])
+        for code in times.nonzero()[0].tolist():
+            self.counts[str(scanner.reasons[code])] += int(times[code])
         self.bytes += int(found["length"][:count].sum())
         self._count += count
         if not keep:
@@ -113,9 +113,9 @@ class Rejects(Columns):
         self._raw.seek(0, 2)
         starts = found["offset"][:count] - base
         stops = starts + found["length"][:count]
-        gaps = np.flatnonzero(starts[1:] != stops[:-1])  # ranges that touch are written at once
-        firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
-        spans = zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
+        gaps = (starts[1:] != stops[:-1]).nonzero()[0]  # ranges that touch are written at once
+        firsts, lasts = starts[1:][gaps].tolist(), stops[gaps].tolist()
+        spans = zip([int(starts[0]), *firsts], [*lasts, int(stops[-1])], strict=True)
         # bytes, not views: half a million of those at once and the garbage collector walks them again and again
         raw = b"".join([bytes(buffer[start:stop]) for start, stop in spans])
         if isinstance(self._raw, BytesIO) and self._raw.tell() + len(raw) > IN_MEMORY:
@@ -252,8 +252,9 @@ def _wires(columns: dict[str, NDArray[Any]], wire: str, count: int) -> list[str]
 
 def _words(columns: dict[str, NDArray[Any]], reasons: tuple[Reason | None, ...]) -> list[str]:
     """The reason of each range."""
-    names = [str(reason) for reason in reasons]
-    return [names[code] for code in columns["reason"].tolist()]
+    codes = columns["reason"].tolist()
+    names = {code: str(reasons[code]) for code in set(codes)}
+    return [names[code] for code in codes]
 
 
 def fault_line(reject: dict[str, Any]) -> int:

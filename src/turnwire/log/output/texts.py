@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _views = _backend.load("log.views")
 _NOTHING = memoryview(b"")
+_AT_ONCE = 4096
+"""Rows whose texts are made at once where somebody goes through all of them."""
 
 
 class Bits(NamedTuple):
@@ -88,14 +90,30 @@ class TextColumn(Sequence["str | None"]):
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
-            return [self[place] for place in range(*row.indices(len(self)))]
+            return self._texts(row)
         if not -len(self) <= row < len(self):
             raise IndexError("row out of range")
         text = self.bytes(row)
         return None if text is None else text.decode()
 
     def __iter__(self) -> Iterator[str | None]:
-        return (self[row] for row in range(len(self)))
+        for row in range(0, len(self), _AT_ONCE):
+            yield from self._texts(slice(row, row + _AT_ONCE))
+
+    def _texts(self, rows: slice) -> list[str | None]:
+        """The texts of several rows: what arrays say of each is asked for once for all."""
+        buffer, arena = self.buffer, self.arena
+        marks = self.valid[rows].tolist(), self.escaped[rows].tolist()
+        texts: list[str | None] = []
+        for valid, escaped, start, length in zip(
+            *marks, self.offsets[rows].tolist(), self.lengths[rows].tolist(), strict=True
+        ):
+            if not valid:
+                texts.append(None)
+                continue
+            span = span_of(buffer, arena, start, length)
+            texts.append(str(self.plain(bytes(span)) if escaped else span, "utf-8"))
+        return texts
 
     def to_numpy(self) -> NDArray[np.object_]:
         """An object array of str and None."""
