@@ -15,6 +15,7 @@ import pytest
 
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
+from tests.log.plain_values import plain_values
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
 from turnwire.csp import bulk
@@ -32,9 +33,7 @@ def everything(found: Scan) -> tuple[Any, ...]:
     columns: dict[str, list[Any]] = {column.name: [] for column in found.columns}
     for batch in found:
         for column in batch.columns:
-            valid = batch.valid(column.name)
-            values = [value if good else None for value, good in zip(batch[column.name], valid, strict=True)]
-            columns[column.name] += [value.item() if isinstance(value, np.generic) else value for value in values]
+            columns[column.name] += plain_values(batch, column.name)
     return columns, found.rejects.rows(), found.counts
 
 

@@ -9,13 +9,13 @@ import random
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import turnwire
 from tests.conftest import PURE_ONLY
 from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log, good_log
+from tests.log.plain_values import plain_values
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
 from turnwire.registry import bulk_scanner
@@ -28,9 +28,7 @@ def everything(found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]],
     columns["raw"] = []
     for batch in found:
         for column in batch.columns:
-            valid = batch.valid(column.name)
-            values = [value if good else None for value, good in zip(batch[column.name], valid, strict=True)]
-            columns[column.name] += [value.item() if isinstance(value, np.generic) else value for value in values]
+            columns[column.name] += plain_values(batch, column.name)
         columns["raw"] += [bytes(batch.raw(row)) for row in range(len(batch))]
     return columns, found.rejects.rows(), found.counts
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
+from tests.log.plain_values import plain_values
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
 from turnwire.nslip.spec import STRING_SLOTS, Slot
@@ -32,9 +33,7 @@ def table(found: Scan) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {column.name: [] for column in found.columns}
     for batch in found:
         for column in batch.columns:
-            valid = batch.valid(column.name)
-            values = [value if good else None for value, good in zip(batch[column.name], valid, strict=True)]
-            columns[column.name] += [int(value) if isinstance(value, np.integer) else value for value in values]
+            columns[column.name] += plain_values(batch, column.name)
     return columns
 
 

@@ -16,8 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from tests.log.plain_values import plain_values
 from turnwire import WIRES, Scan, scan
 
 Row = dict[str, Any]
@@ -173,11 +172,7 @@ def rows_of(batches: Iterator[Any]) -> list[Row]:
     rows: list[Row] = []
     for batch in batches:
         names = [column.name for column in batch.columns]
-        columns = []
-        for name in names:
-            valid = batch.valid(name)
-            values = [value if good else None for value, good in zip(batch[name], valid, strict=True)]
-            columns.append([value.item() if isinstance(value, np.generic) else value for value in values])
+        columns = [plain_values(batch, name) for name in names]
         raw = [bytes(batch.raw(row)) for row in range(len(batch))]
         rows += [
             {**dict(zip(names, values, strict=True)), "raw": raw[n]}
