@@ -1,10 +1,12 @@
-"""What stays behind after many rounds of a call: objects and references that nobody gives back."""
+"""What stays behind after many rounds of a call: objects, references and memory of C that nobody gives back."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
 from array import array
+from collections.abc import Callable
 
 from tests.entries.found import Call
 
@@ -14,13 +16,47 @@ ALLOWED = 0.5
 """A round: a leak is one or more, what fills a cache ends."""
 TOTAL = getattr(sys, "gettotalrefcount", None)
 """A debug interpreter counts every reference there is."""
+LEAST = 32
+"""Bytes that malloc takes at least for what nobody gives back."""
+
+
+class _Heap(ctypes.Structure):
+    """``struct mallinfo2`` of glibc 2.33."""
+
+    _fields_ = [
+        *((name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")),
+        *((name, ctypes.c_size_t) for name in ("uordblks", "fordblks", "keepcost")),
+    ]
+
+
+def _heap() -> Callable[[], _Heap] | None:
+    """What says how much malloc has given out; None where the C library has no such function."""
+    try:
+        asked = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError, TypeError):
+        return None
+    asked.restype = _Heap
+    found: Callable[[], _Heap] = asked
+    return found
+
+
+HEAP = _heap()
 
 
 def counts() -> list[int]:
     """The numbers that must not grow."""
     if TOTAL is not None:
         return [TOTAL(), sys.getallocatedblocks()]
-    return [sys.getallocatedblocks(), *map(sys.getrefcount, SHARED)]
+    return [sys.getallocatedblocks(), *map(sys.getrefcount, SHARED), heap() // LEAST]
+
+
+def heap() -> int:
+    """Bytes that malloc has given out to this thread's arena and as mappings, 0 where nothing says so: the memory of C,
+    and of objects of more than 512 bytes."""
+    if HEAP is None:
+        return 0
+    found = HEAP()
+    return int(found.uordblks + found.hblkhd)
 
 
 def quietly(call: Call) -> None:
@@ -35,7 +71,7 @@ def growth(call: Call, rounds: int) -> float:
     """The most that any of the numbers grew (or fell) in a round. Whole numbers are leaks, fractions are caches."""
     for _ in range(20):
         quietly(call)
-    seen = array("q", [0] * (1 + len(SHARED)))
+    seen = array("q", [0] * len(counts()))
     gc.collect()
     gc.freeze()  # what is there by now need not be looked through again: the next collection is about the rounds
     for place, number in enumerate(counts()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PURE_ONLY
-from tests.entries.counting import ALLOWED, growth
+from tests.entries.counting import ALLOWED, HEAP, growth
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
 ROUNDS = 60
@@ -60,6 +61,19 @@ def test_a_leak_of_objects_that_hold_each_other_is_seen() -> None:
 
     assert growth(lambda: one(True), 100) >= 1
     assert growth(lambda: one(False), 100) < ALLOWED  # the collector finds these
+
+
+@pytest.mark.skipif(HEAP is None, reason="nothing says what malloc has given out")
+def test_a_leak_of_c_is_seen() -> None:
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    library.free.argtypes = (ctypes.c_void_p,)
+    taken: list[int] = []
+    for size in (24, 5000, 1 << 20):
+        assert growth(lambda size=size: taken.append(library.malloc(size)), 100) >= 1  # type: ignore[misc]
+        assert growth(lambda size=size: library.free(library.malloc(size)), 100) < ALLOWED  # type: ignore[misc]
+    for one in taken:
+        library.free(one)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("_testcapi") is None, reason="the interpreter has no test module")

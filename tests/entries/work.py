@@ -144,6 +144,59 @@ def _packed() -> Any:
     return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(good("csp"), wire="csp")]
 
 
+LONG = 'say "hi" to \u00e9\n' * 300
+"""A text for which no room on the stack is enough."""
+
+
+def _tags() -> Any:
+    """More texts than are kept, one message after the other: of those that are gone many are kept, too."""
+    for number in range(300):
+        nslip.decode(f'@a3|f0|c1|S0|d1|T1|t"tag{number}"#')
+    return None
+
+
+def _wide() -> Any:
+    """Objects of more keys than there is room for at first, some with escapes, on every wire of JSON, and good ones
+    inside."""
+    keys = ",".join(f'"k{number}\\u00e9":{number},"l{number}":[{number}]' for number in range(200))
+    found = []
+    for wire in ("sstp", "sap", "kick"):
+        text = good(wire).decode()
+        lines = (text, text.replace("{", "{" + keys + ",", 1), "{" + keys + "}", json.dumps({"a": [text] * 30}))
+        found.append(sum(map(len, turnwire.scan("\n".join(lines).encode(), wire=wire))))
+    return found
+
+
+def _long(wire: str) -> Any:
+    """A message with a long text is written and judged, and refused for what is behind that."""
+    for value in (LONG, [LONG, object()]):
+        ended(partial(_core("json.canonical").canonical, {"a": value, "b": [value] * 2}))
+        message: Any = turnwire.decode(good(wire), wire)
+        if wire == "kick":
+            message = message.replace(content=value)
+        else:
+            message.payload["long"] = value
+        for work in (turnwire.check, turnwire.encode):
+            ended(partial(work, message))
+    return None
+
+
+def _long_slip() -> Any:
+    message = nslip.decode(NSLIP)
+    for tag in (LONG, LONG + "\ud800"):
+        message.slots[nslip.Slot.TAG] = tag
+        ended(partial(nslip.encode, message))
+    return nslip.decode(f'@a3|f0|c1|S0|d1|T1|t"{LONG.replace(chr(34), chr(92) + chr(34)).replace(chr(10), "")}"#')
+
+
+def _fields() -> Any:
+    """More fields, and more heredocs that close, than there is room for at first."""
+    fields = "".join(f"K{number} v\n" for number in range(200))
+    text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN P1\n{fields}\n"
+    long = text.replace("K199 v", f"K199\n{'<' * 220}\n" + "".join(f"{'>' * run}\n" for run in range(3, 221)))
+    return [sum(map(len, turnwire.scan((one * 3).encode(), wire="csp"))) for one in (text, long)], csp.decode(long)
+
+
 def _core(name: str) -> Any:
     return import_module(f"turnwire._native.{name}")
 
@@ -206,6 +259,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "common.ledger.leaf_of": (
             partial(ledger.leaf_of, 1, 2, "k", "key", b"body"),
             partial(ledger.leaf_of, 1, 2, "\ud800", "key", b"body"),
+            partial(ledger.leaf_of, 1, 2, "k", "key" * 5000, b"body"),
+            partial(ledger.leaf_of, 1, 2, "k" * 70_000, "key", b"body"),
         ),
         "common.ledger.link": (partial(ledger.link, start, start), partial(ledger.link, start, None)),
         "common.ledger.seal": (
@@ -216,7 +271,9 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "common.ledger.fold": tuple(partial(ledger.fold, one) for one in ([start] * 8, [start] * 3, [None])),
         "common.processor.cpu_features": (_core("common.processor").cpu_features,),
         "csp.codec.tables_at": (partial(_core("csp.codec").tables_at, 0, good("csp")),),
-        "csp.codec.scan_into": (_scanned_into,),
+        "csp.codec.scan_into": (_scanned_into, _fields),
+        "json.lines.scan_block": (_wide,),
+        "json.write.write": tuple(partial(_long, wire) for wire in ("sstp", "sap", "kick")),
         "log.arrays.bitmap": (_arrow,),
         "log.arrays.export": (_arrow,),
         "log.arrays.exported": (_core("log.arrays").exported,),
@@ -229,8 +286,9 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(codec.decode, NSLIP),
             partial(codec.decode, NSLIP[:-1]),
             partial(codec.decode, 3),
+            _tags,
         ),
-        "nslip.codec.encode": (partial(codec.encode, message), partial(codec.encode, None)),
+        "nslip.codec.encode": (partial(codec.encode, message), partial(codec.encode, None), _long_slip),
         "nslip.codec.is_clean": (partial(codec.is_clean, message), partial(codec.is_clean, None)),
         "nslip.codec.check": (partial(codec.check, message), partial(codec.check, None)),
         "nslip.codec.decode_record": (
