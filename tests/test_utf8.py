@@ -4,11 +4,14 @@ overlong, no surrogate, nothing beyond U+10FFFF, nothing cut off."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
 import turnwire
+from tests.conftest import BACKENDS, needs_both
 from tests.fuzz.edits import MESSAGES
+from tests.levels import each_level
 from turnwire import DecodeError, Reason
 from turnwire.registry import WIRES
 
@@ -86,3 +89,55 @@ def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
     assert sum(len(batch) for batch in scan) == 2 * len(good)
     assert {reject["reason"] for reject in scan.rejects.rows()} <= {"bad_utf8", "lone_surrogate"}
     assert len(scan.rejects) == len(bad)
+
+
+CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
+MODULES = {"nslip": "nslip.scan", "csp": "csp.cuts", "kick": "space.format"}
+"""What chooses among the code for several processors; the JSON of the others is tested over every place in
+``log/test_json_steps.py``."""
+
+
+@needs_both
+@pytest.mark.parametrize("bad", CUT)
+@pytest.mark.parametrize("wire", WIRES)
+def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) -> None:
+    """Between bytes that are, of which many are looked at together."""
+    text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
+    place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
+    module = import_module(f"turnwire._native.{MODULES.get(wire, 'json.lines')}")
+    behind = b"x" * 300 + text[place:]
+    for level in each_level(module):
+        for pad in range(0, 600, 1 if bad in CUT[1:3] else 7):
+            front = text[:place] + b"y" * pad
+            with pytest.raises(DecodeError) as caught:
+                turnwire.decode(front + bad + behind, wire=wire)
+            assert (caught.value.reason, level and caught.value.offset) == (Reason.BAD_UTF8, level and len(front)), pad
+
+
+@pytest.mark.parametrize("core", BACKENDS)
+@pytest.mark.parametrize("bad", CUT)
+def test_bytes_that_are_none_at_every_place_of_a_document(core: str, bad: bytes) -> None:
+    parse = import_module(f"turnwire._{core}.space.format").parse
+    front, behind = "\u2afba\n".encode(), b"x" * 300 + b"\n"
+    for level in each_level(import_module(f"turnwire._{core}.space.format")):
+        for pad in range(0, 600, 1 if level else 7):
+            for text in (b"y" * pad, ("\u00e9" * pad).encode()[:pad]):
+                if is_good(text):
+                    assert parse(front + text + behind)
+                    with pytest.raises(ValueError):
+                        parse(front + text + bad + behind)
+
+
+@pytest.mark.parametrize("core", BACKENDS)
+@pytest.mark.parametrize("letters", ["y", "\u00e9", "\u2014", "y\u2014", "\U0001f600"])
+def test_half_of_a_surrogate_pair_at_every_place_of_a_text(core: str, letters: str) -> None:
+    """In a Space document as a str of each width, by every kind of code; and none where there is none."""
+    parse = import_module(f"turnwire._{core}.space.format").parse
+    front = "\u2afba\n"
+    for level in each_level(import_module(f"turnwire._{core}.space.format")):
+        for size in range(0, 300, 1 if level else 7):
+            text = front + (letters * size)[:size]
+            parse(text + "\ud7ff\ue000" + letters * 150)
+            for half in ("\ud800", "\udbff", "\udc00", "\udfff"):
+                with pytest.raises(ValueError):
+                    parse(text + half + letters * 150)

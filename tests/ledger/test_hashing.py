@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from hashlib import sha256
 from importlib import import_module
@@ -52,6 +53,27 @@ def test_the_twins_seal_and_follow_alike(last: int, at: int, items: list[Any]) -
     for row, leaf in zip(rows, leaves, strict=True):
         assert native.leaf_of(*row[:5]) == pure.leaf_of(*row[:5]) == leaf
         assert native.link(START, leaf) == pure.link(START, leaf)
+
+
+@pytest.mark.parametrize("size", [0, 1, 55, 56, 64, 2000, 4000, 0xFFFF, 0x10000, 0x10001, 70_000])
+def test_a_kind_has_65535_bytes_at_most(size: int) -> None:
+    """Its size stands in two bytes in front of it; a key may have any."""
+    for letters, width in (("k", 1), ("\u00e9", 2)):
+        kind = (letters * size)[: size // width]
+        found = [hashed(core.leaf_of, 1, 2, kind, "key", b"body") for core in (native, pure)]
+        assert found[0] == found[1]
+        assert (found[0] is None) == (len(kind.encode()) > 0xFFFF)
+        keyed = [core.leaf_of(1, 2, "k", kind, b"body") for core in (native, pure)]
+        assert keyed[0] == keyed[1]
+
+
+def hashed(call: Any, *arguments: Any) -> bytes | None:
+    """What a call gives; None where a size is too large for its place."""
+    try:
+        found: bytes = call(*arguments)
+    except (OverflowError, struct.error):
+        return None
+    return found
 
 
 VALUES = st.none() | st.integers() | st.floats() | st.binary(max_size=40) | st.text(max_size=5) | st.just("\ud800")

@@ -14,7 +14,7 @@ from hypothesis import given
 from tests.conftest import BACKENDS, PURE_ONLY
 from tests.nslip import twins
 from turnwire import DecodeError, EncodeError, Reason
-from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, decode
+from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot, base62, decode
 
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|t"ok"#'
 
@@ -284,6 +284,20 @@ def test_weak_references_and_cycles(nslip: Any) -> None:
     assert watched() is None
 
 
+@pytest.mark.parametrize("touched", [False, True])
+def test_a_message_that_is_gone_is_gone_for_whoever_watched_it(nslip: Any, touched: bool) -> None:
+    """Its memory may be that of the next one, which is another message."""
+    for number in range(3):
+        message = nslip.decode(f"@a3|f0|c{number}|S0|d1|T1#")
+        if touched:
+            assert not message.slots
+        watched = weakref.ref(message)
+        assert watched() is message
+        del message
+        following = nslip.decode("@a3|f0|c9|S0|d1|T1#")
+        assert (watched(), following.conv_id) == (None, 9)
+
+
 def test_many_messages_at_once(nslip: Any) -> None:
     messages = [nslip.decode(f'@a3|f0|c{number % 10}|S0|d1|T1|t"{number}"#') for number in range(3000)]
     assert [int(message.get(Slot.TAG)) for message in messages] == list(range(3000))
@@ -320,3 +334,36 @@ def test_a_short_text_that_comes_again_is_the_same_object(size: int) -> None:
         first, again = (decode(f'@a3|f0|c1|S0|d1|T1|t"{text}"#').slots[Slot.TAG] for _ in range(2))
         assert first is again
         assert first == text
+
+
+def test_texts_that_begin_and_end_alike(nslip: Any) -> None:
+    """What is remembered of texts is looked for by how they begin and end: those of other lengths are others."""
+    signs = [chr(code) for code in range(33, 127) if chr(code) not in '"\\']
+    for pattern in (*signs, *(one + "|" for one in signs), *(one + "abc" for one in signs)):
+        texts = [(pattern * 40)[:size] for size in range(1, 40)]
+        found = [nslip.decode(f'@a3|f0|c1|S0|d1|T1|u"{text}"|t"{text}"#') for text in texts]
+        assert [(one.slots[Slot.STATUS], one.slots[Slot.TAG]) for one in found] == [(text, text) for text in texts]
+
+
+@pytest.mark.parametrize("key", [True, False, 1.0, "k", None, -1, 4, 9, 14, 19, 21, 2**40, 2**70])
+def test_what_is_no_slot_is_not_written_as_one(nslip: Any, key: Any) -> None:
+    """Though True is 1, which is a slot."""
+    for slots in ({key: 5}, {Slot.TAG: "x", key: 5}, {key: 5, Slot.GOAL_ID: 1}):
+        message = nslip.decode(WIRE)
+        message.slots = slots
+        for one in (message, message.replace(turn=2), nslip.SlipMessage(1, 1, 0, 1, 3, 0, slots)):
+            with pytest.raises(EncodeError) as caught:
+                nslip.encode(one)
+            assert caught.value.reason == "unknown_slot"
+
+
+@pytest.mark.parametrize("digits", range(1, 12))
+def test_numbers_of_so_many_digits(nslip: Any, digits: int) -> None:
+    """The least and the largest ones, in each place of a message."""
+    for number in (62 ** (digits - 1) - 1, 62 ** (digits - 1), 62 ** (digits - 1) + 1, 62**digits - 2, 62**digits - 1):
+        if not 0 < number < 2**64:
+            continue
+        message = nslip.SlipMessage(number, number, number, number, 3, 0, {Slot.GOAL_ID: number, Slot.SCORE: number})
+        written = nslip.encode(message)
+        assert written.count(f"{base62.encode(number)}|") + written.count(f"{base62.encode(number)}#") == 6
+        assert nslip.decode(written) == message

@@ -1,0 +1,182 @@
+"""Both cores say the same of a log, whatever stands at the edge of what is looked at together: a byte at each place of
+long text, ends of lines as Windows has them, what is damaged in front of something good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.fuzz.cores import Core
+from tests.fuzz.edits import MESSAGES
+from tests.fuzz.inner import LEVELLED
+from tests.fuzz.targets import TARGETS, said_of
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
+WHOLE = b"\xff%c\0\0"
+"""How a target of scans is told to take one block, and the code of a level."""
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\nOWNER me\n\n"
+SLIP = '@a3|f0|c1|S0|d1|T1|gH|t"he\\"l|lo#"#'
+INTENT = {
+    "header": {"kind": "intent", "actor_id": "a", "schema_id": "x.y.v0", "session_id": "s", "logical_clock": 1},
+    "payload": {"goal": "g", "assumptions": [], "success_criteria": "c", "constraints": []},
+}
+GOOD = json.dumps(INTENT)
+BEHIND = (
+    "2026-01-01T00:00:00Z INFO x",
+    "[2026-01-01T00:00:00Z] x",
+    "text",
+    "",
+    GOOD,
+    SLIP,
+    "CSP/1",
+    "\u2afba/b",
+    '{"log":"x"}',
+    "```",
+)
+Family = Callable[[], Iterator[str | bytes]]
+
+
+def bad_bytes_in_csp() -> Iterator[bytes]:
+    for bad in (b"\xff", b"\xc3", b"\xe3\x83"):
+        messages = []
+        for size in range(0, 700, 3):
+            text = b"REQ " + b"x" * size
+            for place in {len(text), max(4, size - 60), 4 + size // 2}:
+                messages.append(CSP.encode().replace(b"REQ x", text[:place] + bad + text[place:]))
+        yield b"".join(messages) + CSP.encode()
+
+
+def ends_of_lines() -> Iterator[str]:
+    """What is torn over lines, with each kind of end, in front of what may stand behind it."""
+    broken = json.dumps(INTENT, indent=1)
+    for torn in (
+        broken[: broken.index('"session')],
+        broken[:-2],
+        GOOD[:90],
+        CSP[:40],
+        CSP + "broken line\n",
+        SLIP[:-3],
+    ):
+        for end in ("\n", "\r\n", "\r\r\n", " \r\n", "\r"):
+            yield "".join((torn + "\n" + line + "\n").replace("\n", end) for line in BEHIND)
+
+
+def records_in_damage() -> Iterator[str]:
+    """Records in a damaged message of CSP/1, behind each of its lines, with each kind of end."""
+    lines = (CSP + "broken line\nOWNER x\n").splitlines()
+    for end in ("\n", "\r\n"):
+        for place in range(1, len(lines)):
+            for record in (GOOD, SLIP, GOOD[:-1], SLIP[:-1], f"{GOOD} x", json.dumps({"log": GOOD}), json.dumps(CSP)):
+                yield end.join([*lines[:place], record, *lines[place:], CSP.replace("\n", end)])
+
+
+def rejects_in_strings() -> Iterator[str]:
+    """As many in one block as are kept of strings, and more."""
+    bad = GOOD.replace('"g"', "5")
+    for number in (511, 512, 513):
+        yield json.dumps({"a": bad * number, "b": GOOD}) + f"\n{GOOD}\n"
+        yield "".join(json.dumps({"a": f"{bad} {GOOD}"}) + "\n" for _ in range(number))
+
+
+def times_at_the_head() -> Iterator[str]:
+    for space in (" ", "\t"):
+        for front in (*range(space == "\t", 4), 15, 16, 31, 32, *range(60, 72)):
+            for opened in ("", "[", "("):
+                yield "".join(
+                    f"{space * front}{opened}{time} INFO {SLIP}\n"
+                    for time in ("2026-01-01T00:00:00Z", "2026-01-01 00:00:00.5", "1767225600", "2026-01-01T00:00Z")
+                )
+
+
+def escapes_over_blocks() -> Iterator[str]:
+    """One that an edge of 64 bytes cuts, and another one, good or bad, in a later block."""
+    for first in ("\\ud83d\\ude00", "\\u00e9", "\\n", "\\\\"):
+        lines = []
+        for size in range(50, 66):
+            for second in ("\\q", "\\n", "\\u12", "\\ud83d", '\\"'):
+                for gap in (50, 56, 60, 63, 70, 120):
+                    text = "x" * size + first + "y" * gap + second + "z" * 90
+                    lines.append(GOOD.replace('"g"', f'"{text}"'))
+        yield "\n".join(lines)
+
+
+def words_like_headers() -> Iterator[str]:
+    for magic in ("CSP/1", "Csp/1", "csp/1", "CSP / 1"):
+        for word in ("FROM", "from", "To", "ctx", "Task"):
+            for form in (" set{}", "{}", "{} set", " set{} ", " {}", " a b{}"):
+                ends = ".,:;!?=-)('\"/\\*#@|<>[]{}~`^&%$+_0"
+                yield "".join(f"{magic}\n{word}{form.format(end)}\nabc\n\nx\n" for end in ends)
+
+
+def tags_that_do_not_close() -> Iterator[str]:
+    for slot in ('t"', 'u"', 't"a\\"', "g", ""):
+        for end in ("\n", "\r\n", "\r", "\r\r\n", "\n\r", ""):
+            for behind in (SLIP, "text", "", "@a3|", "@"):
+                yield f"@a3|f0|c1|S0|d1|T1|{slot}{end}{behind}{end}{SLIP}{end}"
+
+
+def documents() -> Iterator[str]:
+    """Fences and headers of Space, with white space, marks and signs behind them."""
+    for space in ("", " ", "\t", " \t", "\ufeff", "\u00a0", "\r", "x", "\u2afb", "~", "`"):
+        for fence in ("```", "~~~~", "   ```"):
+            yield f"\u2afba/b:c\ntext\n{fence}{space}\n\u2afbnone\n{fence.strip()}{space}\n\u2afbd/e{space}\nx{space}\n"
+        for size in (0, 29, 62, 63, 64):
+            yield f"\u2afba/b:c\n{'y' * size}{space}{'y' * 70}\n\u2afbd{space}/e\n"
+
+
+def letters_with_marks() -> Iterator[str]:
+    """Envelopes of KickLang with a content that has a sign at one of its places, or a blank or odd line."""
+    letter = json.loads(MESSAGES["kick"][0])
+    for sign in ("\ufeff", "\u2afb", "\ufefe", "\ud800", "\u2028", "\x00", "\x85", "\u00a0", "/", ":", "#", "```"):
+        for content in ("a", "a/b:c", "a\nx\ny\n", "a/b\n\nx", "é/ü\nβ\n"):
+            for place in range(len(content) + 1):
+                text = f"\u2afb{content[:place]}{sign}{content[place:]}"
+                yield json.dumps({**letter, "content": text}) + "\n" + json.dumps({**letter, "channel": text})
+
+
+FAMILIES: dict[str, tuple[Family, tuple[str, ...]]] = {
+    "bad bytes in CSP/1": (bad_bytes_in_csp, ("scan-csp", "scan-all")),
+    "ends of lines": (ends_of_lines, ("scan-sstp", "scan-csp", "scan-nslip", "scan-all", "salvage")),
+    "records in damage": (records_in_damage, ("scan-csp", "scan-all")),
+    "rejects in strings": (rejects_in_strings, ("scan-sstp",)),
+    "times": (times_at_the_head, ("scan-nslip", "scan-all")),
+    "escapes": (escapes_over_blocks, ("scan-sstp",)),
+    "words": (words_like_headers, ("scan-csp", "scan-all")),
+    "tags": (tags_that_do_not_close, ("scan-nslip", "scan-all")),
+    "letters": (letters_with_marks, ("scan-kick", "lines of kick")),
+    "documents": (documents, ("scan-kick", "scan-all", "space-strict", "space-lenient")),
+}
+
+
+@pytest.fixture(scope="module")
+def cores() -> Iterator[tuple[Core, Core]]:
+    native = Core("native")
+    yield native, Core("pure")
+    for name in LEVELLED:
+        core = native.modules[f"turnwire._native.{name}"]
+        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_cores_say_the_same(family: str, cores: tuple[Core, Core]) -> None:
+    make, names = FAMILIES[family]
+    texts = list(dict.fromkeys(text if isinstance(text, bytes) else text.encode() for text in make()))
+    assert texts
+    for name in names:
+        scans, given = name.startswith("scan"), texts
+        if name.startswith("lines of "):
+            name = f"decode-{name.removeprefix('lines of ')}"
+            given = [line for text in texts for line in text.splitlines()]
+        expected = said_of(TARGETS[name], [WHOLE % 0 + text if scans else text for text in given], cores[1])
+        for level in range(3 if scans else 1):
+            found = said_of(TARGETS[name], [WHOLE % level + text if scans else text for text in given], cores[0])
+            assert [one for one in zip(given, expected, found, strict=True) if one[1] != one[2]] == []
+
+
+def test_the_messages_of_these_logs_are_good() -> None:
+    package = Core("native").package
+    assert all(package.decode(text, wire) for wire, text in (("csp", CSP), ("nslip", SLIP), ("sstp", GOOD)))
+    assert MESSAGES
