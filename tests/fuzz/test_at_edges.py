@@ -137,6 +137,94 @@ def letters_with_marks() -> Iterator[str]:
                 yield json.dumps({**letter, "content": text}) + "\n" + json.dumps({**letter, "channel": text})
 
 
+def arrays_of_bytes() -> Iterator[str]:
+    """Records as journald writes what is not UTF-8, with one item that is another number, or none."""
+    odd = (
+        "255",
+        "256",
+        "257",
+        "300",
+        "999",
+        "1000",
+        "-1",
+        "-0",
+        "00",
+        "07",
+        "1.0",
+        "1e1",
+        '"1"',
+        "null",
+        "[1]",
+        "2 5",
+        "",
+    )
+    for record in (GOOD, SLIP, CSP):
+        items = [str(byte) for byte in record.encode()]
+        for place in (0, 1, len(items) // 2, len(items) - 1, len(items)):
+            for one in odd:
+                changed = ",".join([*items[:place], one, *items[place:]])
+                yield f'{{"MESSAGE":[{changed}],"__REALTIME_TIMESTAMP":"1767225600000000"}}\n{record}\n'
+
+
+def lines_of_values() -> Iterator[str]:
+    """Strings and arrays with words and numbers beside them, and what only begins as these do."""
+    words = (
+        "true",
+        "true_x",
+        "true.x",
+        "truex",
+        "true1",
+        "1",
+        "1_x",
+        "1.x",
+        "1x",
+        "-",
+        "-x",
+        "null_",
+        "nul",
+        "01",
+        "1e5_",
+    )
+    for word in (*words, "1.5.", "_", ".", "1 2", "falsee", "-1-", "+1", "\u00e9"):
+        for record in (GOOD, SLIP, CSP):
+            said = json.dumps(record)
+            yield "".join(
+                f"{line}\n"
+                for line in (
+                    f'["a", {word}, {said}]',
+                    f"{said} {word}",
+                    f"{said}, {word}",
+                    f"[{word}] {said}",
+                    f"[{word}, {said}",
+                )
+            )
+
+
+def messages_after_each_other() -> Iterator[str]:
+    """Each behind each other one: what is kept of the first must not tell of the second what is not so."""
+    evidence = next(text for text in MESSAGES["sstp"] if "fact" in text)
+    names = ("n", "", "<x>", "\\u003cn", "\\n", "n" * 63, "n" * 64, "n" * 65)
+    variants = [
+        GOOD,
+        *(GOOD.replace('"g"', one) for one in ("5", '""', '"<g>"', '"\\u003cg"', f'"{"g" * 64}"', "null")),
+    ]
+    variants += [GOOD.replace('"intent"', one) for one in ('"\\u0069ntent"', '"x\\u0069ntent"', '"xintent"', "5")]
+    variants += [GOOD.replace('"g"', f'"{"z" * 30}","x":"{"z" * 27}"'), GOOD.replace('"a"', '"<a>"')]
+    variants += [evidence.replace('"name":"n"', f'"name":"{name}"') for name in names]
+    one = '{"type":"fact","name":%s,"value":"v"}'
+    for items in (
+        ('"n"', "5"),
+        ("5", '"n"'),
+        ('"nnnnn"', "5"),
+        ('"n"', '"k"', "5"),
+        ("5", '"n"', '"nn"'),
+        ('"n"', "5", '"n"'),
+    ):
+        variants.append(evidence.replace(one % '"n"', ",".join(one % item for item in items)))
+    for first in variants:
+        yield "\n".join("\n".join((first, first, second)) for second in variants)
+
+
 FAMILIES: dict[str, tuple[Family, tuple[str, ...]]] = {
     "bad bytes in CSP/1": (bad_bytes_in_csp, ("scan-csp", "scan-all")),
     "ends of lines": (ends_of_lines, ("scan-sstp", "scan-csp", "scan-nslip", "scan-all", "salvage")),
@@ -147,6 +235,9 @@ FAMILIES: dict[str, tuple[Family, tuple[str, ...]]] = {
     "words": (words_like_headers, ("scan-csp", "scan-all")),
     "tags": (tags_that_do_not_close, ("scan-nslip", "scan-all")),
     "letters": (letters_with_marks, ("scan-kick", "lines of kick")),
+    "arrays of bytes": (arrays_of_bytes, ("scan-all",)),
+    "lines of values": (lines_of_values, ("scan-sstp", "scan-all")),
+    "after each other": (messages_after_each_other, ("scan-sstp",)),
     "documents": (documents, ("scan-kick", "scan-all", "space-strict", "space-lenient")),
 }
 
