@@ -263,6 +263,16 @@ def test_whatever_is_changed_in_a_message_that_was_read_is_written_and_judged(cs
             assert says(call, read) == says(call, built), (place, read)
 
 
+@pytest.mark.parametrize("name", ["id", "base", "apply"])
+def test_a_patch_of_which_one_part_is_another_is_written_anew(csp_core, name):
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = x\nAPPLY -> C1\n"
+    for value in {"id": ("P2", "P9"), "base": ("C7", "C5"), "apply": ("C7", "C0")}[name]:
+        message = csp_core.decode(text)
+        setattr(message.block, name, value)
+        old = {"id": "PATCH P1", "base": "BASE C0", "apply": "-> C1"}[name]
+        assert csp.encode(message) == text.replace(old, old[:-2] + value)
+
+
 def test_a_message_that_nobody_changed_is_written_as_it_was_read(csp_core):
     """Where the text is what writing gives, and only there; whatever the message is read from."""
     for seed in range(60):

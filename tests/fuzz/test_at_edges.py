@@ -13,6 +13,7 @@ from tests.fuzz.cores import Core
 from tests.fuzz.edits import MESSAGES
 from tests.fuzz.inner import LEVELLED
 from tests.fuzz.targets import TARGETS, said_of
+from tests.fuzz.variants import conversations, lines, objects
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
 WHOLE = b"\xff%c\0\0"
@@ -47,6 +48,22 @@ def bad_bytes_in_csp() -> Iterator[bytes]:
             for place in {len(text), max(4, size - 60), 4 + size // 2}:
                 messages.append(CSP.encode().replace(b"REQ x", text[:place] + bad + text[place:]))
         yield b"".join(messages) + CSP.encode()
+        plan = CSP.replace("TASK T1\nREQ x\nOWNER me", "PLAN P1\nA b\nB\n<<<\n@\n>>>\nC c").replace(
+            "INTENT TASK", "INTENT PLAN"
+        )
+        yield b"".join(
+            plan.encode().replace(b"@", one) for one in (bad, b"good", bad + b"x", b"x\ny", b"x" + bad, b"z")
+        )
+
+
+def parts_of_cri() -> Iterator[str]:
+    """Messages that a container engine cut, with each kind of tag."""
+    for stream in ("stdout", "stderr", "stdin", "stdoutx"):
+        for tag in ("P", "F", "P:x", "P:", "F:x", ":P", "p", "PP", "P;", ""):
+            for record in (GOOD, SLIP):
+                half = len(record) // 2
+                front = f"2026-01-01T00:00:00.123456789Z {stream}"
+                yield f"{front} {tag} {record[:half]}\n{front} F {record[half:]}\n{front} {tag} {record}\n"
 
 
 def ends_of_lines() -> Iterator[str]:
@@ -238,6 +255,12 @@ FAMILIES: dict[str, tuple[Family, tuple[str, ...]]] = {
     "arrays of bytes": (arrays_of_bytes, ("scan-all",)),
     "lines of values": (lines_of_values, ("scan-sstp", "scan-all")),
     "after each other": (messages_after_each_other, ("scan-sstp",)),
+    "parts of CRI": (parts_of_cri, ("scan-all", "heads")),
+    "objects of SSTP": (lambda: objects("sstp"), ("decode-sstp",)),
+    "objects of SAP": (lambda: objects("sap"), ("decode-sap",)),
+    "objects of KickLang": (lambda: objects("kick"), ("decode-kick",)),
+    "lines of CSP/1": (lines, ("decode-csp", "csp-lenient", "tables-csp")),
+    "conversations": (conversations, ("conform", "csp-lenient")),
     "documents": (documents, ("scan-kick", "scan-all", "space-strict", "space-lenient")),
 }
 

@@ -153,6 +153,23 @@ def test_views_of_texts_with_escapes(dtype: str, chance: random.Random, count: i
                 views.escaped_views(buffer, arena, offsets, lengths, masks, 0b1100, into[:0], 2, out)
 
 
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 200, 300])
+def test_a_text_column_with_one_text(count: int) -> None:
+    """Wherever it is, all rows in front of it and behind it are zeros, whatever stood in their memory."""
+    buffer, nothing = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8), np.zeros(0, np.uint8)
+    offsets, lengths = np.zeros(count, np.int64), np.full(count, 3, np.int64)
+    for place in {0, 1, count // 2, 62, 63, 64, 65, 127, 128, 129, count - 1} & {*range(count)}:
+        masks = np.zeros(count, "u4")
+        masks[place] = 1
+        expected = np.zeros((count, 16), np.uint8)
+        expected[place] = np.frombuffer(view(b"abc", 0, 0), np.uint8)
+        for views in modules("log.views"):
+            out, bitmap = np.full(16 * count, 0xFF, np.uint8), np.full((count + 7) // 8, 0xFF, np.uint8)
+            [tally] = views.text_views(buffer, nothing, masks, ((offsets, lengths, 0, -1, out, bitmap),))
+            assert tally[0] == count - 1
+            assert (out.reshape(count, 16) == expected).all(), place
+
+
 @pytest.mark.parametrize("dtype", WIDTHS)
 @given(
     chance=st.randoms(use_true_random=False),

@@ -104,3 +104,22 @@ def test_strings_across_windows() -> None:
         ]
         found = agree(b"in front of it all\n" + b"\n".join(lines) + b"\n" + b" " * 200, chance)
         assert found.rows + found.bad >= len(lines)
+
+
+def test_bytes_that_are_none_in_unusual_records() -> None:
+    """At every place of a string, over the edges of windows; and numbers about as large as may be."""
+    chance, usual = random.Random(9), b"@a3|f0|c1|S0|d1|T1#"
+    for bad in (b"\xc3", b"\xff", b"\xe3\x83", b"\x80", b"\xf0\x9f\x98", b"\xed\xa0\x80"):
+        lines = [b'@c1|f0|a3|S0|d1|T1|t"%b%b%b"#' % (b"x" * size, bad, b"y" * (size % 3)) for size in range(135)]
+        found = agree(b"\n".join([usual] * 20 + lines + [usual] * 20), chance)
+        assert (found.rows, found.bad) == (40, len(lines))
+    largest = base62.encode(2**64 - 1)
+    good = bad_ones = 0
+    lines = []
+    for last in "0ABEFGHIYZaz":
+        for front in ("", "0"):
+            lines.append(f"@c1|f0|a3|S0|d1|T1|k{front}{largest[:-1]}{last}#".encode())
+            fits = last <= largest[-1]
+            good, bad_ones = good + fits, bad_ones + (not fits)
+    found = agree(b"\n".join([usual] * 20 + lines + [usual] * 20), chance)
+    assert (found.rows, found.bad) == (40 + good, bad_ones)
