@@ -273,6 +273,21 @@ def test_a_patch_of_which_one_part_is_another_is_written_anew(csp_core, name):
         assert csp.encode(message) == text.replace(old, old[:-2] + value)
 
 
+@pytest.mark.parametrize("end", ["", " ", "  ", " x", " x ", "\t"])
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_lines_that_end_with_space_are_written_as_those_that_were_made(csp_core, number, end):
+    lines = TEXTS[number].split("\n")
+    for place, line in enumerate(lines):
+        for kept in (line, line.split(" ")[0]):
+            text = "\n".join([*lines[:place], kept + end, *lines[place + 1 :]])
+            read = csp_core.usual_message(text.encode())
+            if read is not None:
+                for strict in (True, False):
+                    assert says(lambda one, strict=strict: csp.encode(one, strict), read) == says(
+                        lambda one, strict=strict: csp.encode(one, strict), read.replace()
+                    ), text
+
+
 def test_a_message_that_nobody_changed_is_written_as_it_was_read(csp_core):
     """Where the text is what writing gives, and only there; whatever the message is read from."""
     for seed in range(60):

@@ -122,6 +122,19 @@ def test_most_of_a_good_log_is_settled_by_its_text() -> None:
     assert not right.settled(f"{head}TASK\n\nTASK T1\nREQ web find\nIN SRC\n".encode(), 1, 0)
 
 
+@pytest.mark.parametrize("code", [*range(1, 33), 127, 0x85, 0xA0, 0x1680, 0x2003, 0x2028, 0x3000, 0xFEFF])
+def test_signs_beside_what_is_produced(code: int) -> None:
+    """What is white space for Python is none of a name, wherever it stands."""
+    head, sign = "CSP/1\nFROM MAIN\nTO A\nCTX C1\nINTENT ", chr(code)
+    for value in (f"A{sign},B", f"A,{sign}B", f"{sign}A,B", f"A,B{sign}", f"A{sign}B", f"{sign}"):
+        found = []
+        for texts, told in pair({}, {"SRC": "src/"}):
+            task = texts.settled(f"{head}TASK\n\nTASK T1\nREQ find it\nIN SRC\n".encode(), 1, 0)
+            result = f"{head}RESULT\n\nRESULT T1\nSTATUS OK\nPRODUCED {value}\n\n"
+            found.append((task, texts.settled(result.encode(), 8, 90), repr(told)))
+        assert found[0] == found[1], value
+
+
 def test_what_is_settled_is_learnt() -> None:
     """Who speaks, which task waits for whom, in which state it began, and what a result produced."""
     head = "CSP/1\nFROM MAIN\nTO A\nCTX C1\nINTENT "

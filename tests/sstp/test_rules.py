@@ -115,6 +115,19 @@ def test_schema_id(sstp, kind):
         assert verdict(sstp, value) == (("issue", wrong), wrong)
 
 
+@pytest.mark.parametrize("kind", Kind)
+def test_a_schema_of_another_kind_in_any_order(sstp, kind):
+    """The payload may stand in front of the header, and the schema in front of the kind or behind it."""
+    for other in Kind:
+        value = example(kind)
+        value["header"]["schema_id"] = example(other)["header"]["schema_id"]
+        turned = {name: dict(reversed(value[name].items())) for name in ("payload", "header")}
+        wrong = (Reason.SCHEMA_MISMATCH, "/header/schema_id")
+        expected = (("ok",), "ok") if other is kind else (("issue", wrong), wrong)
+        for one in (value, dict(reversed(value.items())), turned, dict(reversed(turned.items()))):
+            assert verdict(sstp, one) == expected
+
+
 def test_unknown_kind(sstp):
     for kind in ("Intent", "negotiate", "", "intent "):
         value = example(Kind.INTENT)
@@ -154,6 +167,23 @@ def test_directed_to_conflict_in_other_kinds(sstp):
     assert verdict(sstp, value) == (("ok",), "ok")
     value["payload"]["directed_to"] = "c"
     assert verdict(sstp, value)[0] == ("error", Reason.ADDRESSEE_CONFLICT, "/payload/directed_to")
+
+
+def test_directed_to_that_is_set_in_a_message_that_was_read(sstp):
+    """In the header, in the payload, or in both, which are to say the same."""
+    for front, inside in (("b", None), (None, "b"), ("b", "b"), ("b", "c"), ("c", "b")):
+        for kind in (Kind.QUERY, Kind.DELEGATION):
+            message = sstp.decode(json.dumps(example(kind)))
+            for part, one in ((message.header, front), (message.payload, inside)):
+                part.pop("directed_to", None)
+                if one is not None:
+                    part["directed_to"] = one
+            if front and inside and front != inside:
+                with pytest.raises(EncodeError) as caught:
+                    sstp.encode(message)
+                assert caught.value.reason is Reason.ADDRESSEE_CONFLICT
+            else:
+                assert json.loads(sstp.encode(message))["payload"].get("directed_to") == inside
 
 
 def test_addressee_of_a_delegation(sstp):
