@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -288,6 +289,16 @@ def machine(request: pytest.FixtureRequest) -> type[TransportMachine]:
     if transport == "nats":
         members["broker"] = request.getfixturevalue("broker")
     return type(f"{transport.title()}Machine", (TransportMachine,), members)
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Of two servers of uvicorn in one process each puts back what it found when it began, which may be the other's:
+    tests behind these send themselves signals."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
