@@ -37,7 +37,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-bare test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
-        fuzz fuzz-native test-emulated test-aarch64 cross plant plant-all plant-watched mutate test-references soak site pictures dist wheels release clean
+        fuzz fuzz-native test-emulated test-aarch64 cross plant plant-by-hand plant-all plant-watched mutate test-references soak site pictures dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -206,6 +206,9 @@ cross: build/.native-$(TAG) .venv-cross/.done ## compile the core for musl, macO
 
 plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native code; the suite must find 95 %: make plant ARGS='--seed 2'
 	$(PY) -m tests.planting $(ARGS)
+
+plant-by-hand: $(VENV)/.extra-test build/.native-$(TAG) ## plant those of tests/planting/by_hand.txt, which people thought of: ARGS='--only csp/'
+	$(PY) -m tests.planting --by-hand $(ARGS)
 
 plant-all: $(VENV)/.extra-test build/.native-$(TAG) ## ask one core with all faults behind switches, and keep inputs that tell one: ARGS='--number 100'
 	$(PY) -m tests.planting.switched $(ARGS)

@@ -1,7 +1,9 @@
 """Faults for the native code: one small change at a time, as a slip of the pen makes it, drawn by a seed.
 
 Everything that can be changed is listed (a comparison that takes the edge or not, a sign, a number off by one, "and"
-for "or"), outside comments, strings and lines of the preprocessor; from each file as many as its share.
+for "or"), outside comments, strings and lines of the preprocessor; from each file as many as its share. And there are
+those of ``by_hand.txt``, which somebody thought of: limits, checks that are left out, what is not given back. Each
+changes what can be seen, and the suite finds it.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class Fault(NamedTuple):
         source = (ROOT / self.header).read_text("utf-8")
         before = source[source.rfind("\n", 0, self.start) + 1 : self.start].lstrip()
         behind = re.sub(r"\s+\\?$", "", source[self.stop :].partition("\n")[0])
-        return f"{before}[{source[self.start : self.stop]} -> {self.text}]{behind}"
+        old, new = (" ".join(text.split()) for text in (source[self.start : self.stop], self.text))
+        return f"{before}[{old} -> {new}]{'' if source[self.stop - 1 : self.stop] == chr(10) else behind}"
 
     def __str__(self) -> str:
         return f"{self.header}:{self.line}: {self.row}"
@@ -77,6 +80,20 @@ def possible(header: Path) -> list[Fault]:
 def headers() -> list[Path]:
     """The headers of the native code that do something."""
     return [path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT]
+
+
+def by_hand() -> list[Fault]:
+    """The faults of ``by_hand.txt``. Raises ValueError for one whose lines are not there just once."""
+    found = []
+    for block in (Path(__file__).parent / "by_hand.txt").read_text("utf-8").strip("\n").split("\n\n"):
+        name, *lines = block.split("\n")
+        old, new = ("".join(line[2:] + "\n" for line in lines if line[0] == sign) for sign in "-+")
+        source = (ROOT / name).read_text("utf-8")
+        if source.count(old) != 1:
+            raise ValueError(f"these lines are to stand once in {name}:\n{old}")
+        start = source.index(old)
+        found.append(Fault(name, start, start + len(old), new, 1 + source.count("\n", 0, start)))
+    return found
 
 
 def drawn(number: int, seed: int) -> list[Fault]:

@@ -13,7 +13,7 @@ from tests.fuzz.targets import TARGETS
 from tests.planting import __main__ as planting
 from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
-from tests.planting.faults import NATIVE, ROOT, drawn, possible
+from tests.planting.faults import NATIVE, ROOT, by_hand, drawn, possible
 from tests.planting.judged import SAME
 from tests.planting.switches import NOTES, TOLD, VARIABLE, WATCHED, located, numbered, written
 
@@ -33,6 +33,16 @@ def test_a_fault_changes_one_place_of_the_code() -> None:
         changed = [one for one, other in zip(before.split("\n"), after.split("\n"), strict=True) if one != other]
         assert len(changed) == 1 and not changed[0].lstrip().startswith(("* ", "*/", "/*", "#"))
         assert touched(fault.header)
+
+
+def test_faults_by_hand_stand_in_the_code_as_it_is() -> None:
+    """One whose lines were changed is to be planted in them anew."""
+    faults = by_hand()
+    assert len(set(faults)) == len(faults) > 100
+    for fault in faults:
+        source = (ROOT / fault.header).read_text("utf-8")
+        assert fault.planted() not in (source, "") and touched(fault.header), fault
+        assert Path(fault.header).parts[1] in TESTS and "\n" not in str(fault)
 
 
 def test_words_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
