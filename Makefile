@@ -208,7 +208,7 @@ plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native
 	$(PY) -m tests.planting $(ARGS)
 
 plant-by-hand: $(VENV)/.extra-test build/.native-$(TAG) ## plant those of tests/planting/by_hand.txt, which people thought of: ARGS='--only csp/'
-	$(PY) -m tests.planting --by-hand $(ARGS)
+	$(PY) -m tests.planting.by_hand $(ARGS)
 
 plant-all: $(VENV)/.extra-test build/.native-$(TAG) ## ask one core with all faults behind switches, and keep inputs that tell one: ARGS='--number 100'
 	$(PY) -m tests.planting.switched $(ARGS)

@@ -1,6 +1,6 @@
 """Plants faults in the native code, one after the other, and sees whether the suite finds them: `make plant`.
 
-    python -m tests.planting [--number 60] [--seed 1] [--only nslip] [--whole] [--by-hand]
+    python -m tests.planting [--number 60] [--seed 1] [--only nslip] [--whole]
 
 Works in a tree of its own, ``build/planted``, with the code for AVX-512 emulated, so that a fault there counts as one.
 The tests that will be asked run first without a fault: one that fails then would find every fault.
@@ -11,7 +11,6 @@ with which the compiler makes the same code as without (it is in what this proce
 survivor is hunted with inputs of `make fuzz` (``hunting.py``): where one tells it from the code without a fault, a test
 is missing. The others are to be judged: a test is missing, or nothing that can be seen has changed (a shortcut taken
 less often), and then it is kept with the reason in ``judged.txt``, is not planted again and does not count.
-``--by-hand`` takes the faults of ``by_hand.txt``, which people thought of, in place of drawn ones.
 ``--number 9999 --only log_time.h:61`` plants all that can be changed in a line; ``--whole`` asks what else of the suite
 runs the code, too.
 """
@@ -32,7 +31,7 @@ from pathlib import Path
 
 from tests.emulated import build
 from tests.planting import hunting
-from tests.planting.faults import NATIVE, ROOT, Fault, by_hand, drawn
+from tests.planting.faults import NATIVE, ROOT, Fault, drawn
 from tests.planting.judged import SAME
 
 FOLDER = ROOT / "build" / "planted"
@@ -226,9 +225,9 @@ def nearest(header: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for folder in dict.fromkeys(folders) for name in TESTS.get(folder, ())))
 
 
-def environment() -> dict[str, str]:
-    """That of a process which runs the tree of ours."""
-    path = os.pathsep.join([str(FOLDER / "site"), str(ROOT)])
+def environment(site: Path = FOLDER / "site") -> dict[str, str]:
+    """That of a process which runs the package of a tree of ours."""
+    path = os.pathsep.join([str(site), str(ROOT)])
     return {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0", "HYPOTHESIS_PROFILE": "ci"}
 
 
@@ -236,14 +235,14 @@ def _bounded(most: int = MOST) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
 
 
-def asked(tests: tuple[str, ...], most: int = MOST) -> str:
-    """The first test of these that fails within so many CPU seconds, "" for none."""
+def asked(tests: tuple[str, ...], most: int = MOST, site: Path = FOLDER / "site") -> str:
+    """The first test of these that fails within so many CPU seconds, of the package in ``site``; "" for none."""
     options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-m", "not packaging and not soak"]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=ROOT,
-            env=environment(),
+            env=environment(site),
             capture_output=True,
             text=True,
             check=False,
@@ -285,12 +284,10 @@ def main() -> int:
     parser.add_argument(
         "--whole", action="store_true", help="ask all folders of tests about what the nearest do not find"
     )
-    parser.add_argument("--by-hand", action="store_true", help="those of by_hand.txt, all of them")
     parser.add_argument("--only", default="", help="faults whose file, line and text have this in them")
     options = parser.parse_args()
     build.build(FOLDER)
-    listed = by_hand() if options.by_hand else drawn(options.number, options.seed)
-    faults = [fault for fault in listed if options.only in str(fault)]
+    faults = [fault for fault in drawn(options.number, options.seed) if options.only in str(fault)]
     judged = [fault for fault in faults if (fault.header, fault.row) in SAME]
     for fault in judged:
         print(f"changes nothing: {fault}: {SAME[fault.header, fault.row]}")

@@ -1,0 +1,80 @@
+"""Plants the faults of ``by_hand.txt`` in the native code, one after the other: `make plant-by-hand`.
+
+    python -m tests.planting.by_hand [--only csp/]
+
+They may stand in what Cython reads, so that each is compiled as `make build` does it, quickly, in a copy of the sources
+in ``build/by-hand``. Code for AVX-512 is asked only where the processor has it. The nearest tests are asked first, as
+`make plant` asks them. Prints a line for each fault; fails where one is not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+
+from tests.planting.__main__ import LAST, asked, nearest, spent
+from tests.planting.faults import ROOT, Fault, by_hand
+
+FOLDER = ROOT / "build" / "by-hand"
+COPIED = ("_native", "_build", "src", "build/_native")
+"""Folders that building needs; with them only what was changed is compiled anew."""
+
+
+def copied() -> None:
+    """The sources, and what was made of them, in a tree of their own."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for name in COPIED:
+        shutil.copytree(ROOT / name, FOLDER / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "build/cython_shared.c"):
+        if (ROOT / name).exists():
+            shutil.copy2(ROOT / name, FOLDER / name)
+
+
+def built() -> None:
+    """Compiles what was changed. Raises CalledProcessError where that does not compile."""
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    environment = {**os.environ, "TURNWIRE_QUICK": "1", "TURNWIRE_REQUIRE_NATIVE": "1"}
+    subprocess.run(command, cwd=FOLDER, env=environment, check=True, capture_output=True)
+
+
+def tried(fault: Fault) -> str:
+    """What found the fault; "" for nothing."""
+    place = FOLDER / fault.header
+    whole = place.read_text("utf-8")
+    try:
+        place.write_text(fault.planted(), "utf-8")
+        built()
+        return asked(nearest(fault.header), site=FOLDER / "src") or asked(LAST, site=FOLDER / "src")
+    except subprocess.CalledProcessError:
+        return "the compiler"
+    finally:
+        place.write_text(whole, "utf-8")
+
+
+def main() -> int:
+    """Plants and counts; the exit code."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--only", default="", help="faults whose file, line and text have this in them")
+    options = parser.parse_args()
+    faults = [fault for fault in by_hand() if options.only in str(fault)]
+    copied()
+    built()
+    groups = dict.fromkeys([*(nearest(fault.header) for fault in faults), LAST])
+    if found := [finder for tests in groups if (finder := asked(tests, site=FOLDER / "src"))]:
+        print("without a fault this fails:", *found, sep="\n", file=sys.stderr)
+        return 2
+    survivors = []
+    for number, fault in enumerate(faults, 1):
+        before, finder = spent(), tried(fault)
+        state = "found   " if finder else "SURVIVED"
+        print(f"{number:3} of {len(faults)}  {state} {spent() - before:4.0f} s  {fault}  {finder}", flush=True)
+        survivors += [fault] * (not finder)
+    print(f"{len(faults) - len(survivors)} of {len(faults)} found, {spent():.0f} CPU seconds")
+    return int(bool(survivors))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
