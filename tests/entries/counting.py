@@ -51,8 +51,8 @@ def counts() -> list[int]:
 
 
 def heap() -> int:
-    """Bytes that malloc has given out to this thread's arena and as mappings, 0 where nothing says so: the memory of C,
-    and of objects of more than 512 bytes."""
+    """Bytes that malloc has given out, in all its arenas and as mappings, 0 where nothing says so: the memory of C, and
+    of objects of more than 512 bytes."""
     if HEAP is None:
         return 0
     found = HEAP()

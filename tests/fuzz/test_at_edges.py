@@ -11,7 +11,6 @@ import pytest
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.edits import MESSAGES
-from tests.fuzz.inner import LEVELLED
 from tests.fuzz.targets import TARGETS, said_of
 from tests.fuzz.variants import conversations, lines, objects
 
@@ -265,15 +264,6 @@ FAMILIES: dict[str, tuple[Family, tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def cores() -> Iterator[tuple[Core, Core]]:
-    native = Core("native")
-    yield native, Core("pure")
-    for name in LEVELLED:
-        core = native.modules[f"turnwire._native.{name}"]
-        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_both_cores_say_the_same(family: str, cores: tuple[Core, Core]) -> None:
     make, names = FAMILIES[family]
@@ -293,4 +283,3 @@ def test_both_cores_say_the_same(family: str, cores: tuple[Core, Core]) -> None:
 def test_the_messages_of_these_logs_are_good() -> None:
     package = Core("native").package
     assert all(package.decode(text, wire) for wire, text in (("csp", CSP), ("nslip", SLIP), ("sstp", GOOD)))
-    assert MESSAGES

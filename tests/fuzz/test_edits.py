@@ -3,14 +3,11 @@ five of the bytes that are tried there; all of them with ``-m soak``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.edits import MESSAGES, edits, log
-from tests.fuzz.inner import LEVELLED
 from tests.fuzz.targets import TARGETS, said_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
@@ -19,15 +16,6 @@ CASES = [(wire, text.encode()) for wire, texts in MESSAGES.items() for text in t
 OWN = {"csp": ("csp-lenient",)}
 WHOLE = b"\xff%c\0\0"
 """How a target of scans is told to take one block, and the code of a level."""
-
-
-@pytest.fixture(scope="module")
-def cores() -> Iterator[tuple[Core, Core]]:
-    native = Core("native")
-    yield native, Core("pure")
-    for name in LEVELLED:
-        core = native.modules[f"turnwire._native.{name}"]
-        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("wire", "text"), CASES)

@@ -11,7 +11,6 @@ import pytest
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.edits import MESSAGES
-from tests.fuzz.inner import LEVELLED
 from tests.fuzz.targets import TARGETS, WIRES, said_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
@@ -114,15 +113,6 @@ def inputs(target: str, number: int) -> Iterator[bytes]:
             yield options + log(texts, chance)
         else:
             yield grown(chance.choice(texts), chance)
-
-
-@pytest.fixture(scope="module")
-def cores() -> Iterator[tuple[Core, Core]]:
-    native = Core("native")
-    yield native, Core("pure")
-    for name in LEVELLED:
-        core = native.modules[f"turnwire._native.{name}"]
-        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
 TRIED = [name for name in TARGETS if name.startswith(("decode", "scan", "stream", "csp-", "space-"))]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
-from tests.fuzz.inner import LEVELLED
 from tests.fuzz.running import SEEDS, beginning
 from tests.fuzz.seeds import dictionary, mutants, seeds, tried, words
 from tests.fuzz.several import forked, told
@@ -18,20 +16,6 @@ from tests.fuzz.targets import TARGETS, differs, said_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
 MANY = 20_000
-
-
-@pytest.fixture(scope="module")
-def cores() -> tuple[Core, Core]:
-    return Core("native"), Core("pure")
-
-
-@pytest.fixture(autouse=True)
-def simd(cores: tuple[Core, Core]) -> Iterator[None]:
-    """Targets choose among the SIMD code: afterwards it is the best again."""
-    yield
-    for name in LEVELLED:
-        core = cores[0].modules[f"turnwire._native.{name}"]
-        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -3,7 +3,7 @@
 Everything that can be changed is listed (a comparison that takes the edge or not, a sign, a number off by one, "and"
 for "or"), outside comments, strings and lines of the preprocessor; from each file as many as its share. And there are
 those of ``by_hand.txt``, which somebody thought of: limits, checks that are left out, what is not given back. Each
-changes what can be seen, and the suite finds it.
+changes what can be seen.
 """
 
 from __future__ import annotations
