@@ -255,9 +255,10 @@ def test_what_may_go_on_waits() -> None:
 
 
 def test_what_is_too_long_is_cut() -> None:
-    assert texts(f"{CRI}stdout P abcd\n" * 5 + f"{CRI}stdout F e\n", limit=10) == ["abcdabcd", "abcdabcd", "abcde\n"]
+    assert texts(f"{CRI}stdout P abcd\n" * 5 + f"{CRI}stdout F e\n", limit=10) == ["abcdabcdabcd", "abcdabcde\n"]
     message = MESSAGE.replace("done", "d" * 400)
-    assert texts(behind(LOG, message), limit=300) == [message.partition("DATA")[0]]
+    assert texts(behind(LOG, message), limit=300) == [message]  # with the line that is too much, so that it is refused
+    assert texts(behind(LOG, message + "MORE x\n"), limit=300) == [message]
     late = f"{CRI}stdout P a\n" + f"{CRI}stderr F x\n" * 10 + f"{CRI}stdout F b\n"
     assert texts(late, limit=200) == ["a"], "a part does not wait for ever"
 

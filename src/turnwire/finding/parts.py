@@ -116,9 +116,9 @@ def joined(block: Block, line: int, read: Read, stream: bytes | None, claimed: s
         if part is None or (not own and foreign + behind - place > block.limit):
             return Joined(pieces, True, place, time)
         if own:
-            size += len(part.piece.text)
-            if pieces and size > block.limit:
+            if size > block.limit:
                 return Joined(pieces, True, place, time)
+            size += len(part.piece.text)
             time = time if pieces else part.time
             pieces.append(part.piece)
             if not part.goes_on:

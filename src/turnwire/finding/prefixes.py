@@ -283,17 +283,26 @@ class Prefixed:
         kept = len(pieces)
         size = sum(len(piece.text) for piece in first)
         sure = first[-1].behind  # up to there all lines belong to an open heredoc
+        again = 0  # where a message may begin in a heredoc that may never be closed
         for found in self._lines(sure, stream):
             line = _content(found)
             place = found[0].place
             taken = 0 if place < sure else form.taken(line)
             text = line[taken:]
-            size += len(text) + 2
-            if taken < 0 or size > self.block.limit or not body.takes(text):
+            inside = body.run
+            if taken < 0 or not body.takes(text):
                 self.done = True
                 break
+            if not inside:
+                again = 0
+            elif text.startswith(b"CSP") and _ENDING.match(text):
+                again = len(pieces)
+            size += sum(len(piece.text) for piece in found) - taken
+            if size > self.block.limit:  # with this line it is too large; what is open without it is refused for that
+                self.done = True
+                return pieces[: again or None] if inside else pieces + _without(found, taken)
             if body.run and isinstance(form, Bare) and stream is None and place >= sure:
-                closing = self._closing(found[-1].behind, body.run, first[0].line)
+                closing = self._closing(found[-1].behind, body.run, first[0].place)
                 if closing is None:
                     self.done = False
                     return []

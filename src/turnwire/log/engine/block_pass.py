@@ -94,8 +94,7 @@ class Pass:
     def nested(self, block: Any) -> Pass:
         """The search of what lines that belong together say, as an input of its own."""
         space = self.space.small(block.size)
-        limit = max(self.limit, block.size)
-        inner = Pass(self.finder, block, True, space, 1, self.finder.state(), self.keep, limit)
+        inner = Pass(self.finder, block, True, space, 1, self.finder.state(), self.keep, self.limit)
         inner.inside = True
         return inner
 
