@@ -190,15 +190,20 @@ async def _lines(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
     async for chunk in response.aiter_bytes():
         *ended, left = chunk.split(b"\n")
         for piece in ended:
+            _bounded(size + len(piece), limit)
             parts.append(piece)
             yield b"".join(parts)
             parts, size = [], 0
         size += len(left)
-        if size > limit:
-            raise BadAnswer(f"a Result has more than {limit} bytes")
+        _bounded(size, limit)
         parts.append(left)
     if size:
         yield b"".join(parts)
+
+
+def _bounded(size: int, limit: int) -> None:
+    if size > limit:
+        raise BadAnswer(f"a Result has more than {limit} bytes")
 
 
 def _read(response: httpx.Response, content: bytes) -> Any:
