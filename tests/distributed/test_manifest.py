@@ -65,3 +65,36 @@ def test_a_disk_that_takes_no_more_is_named(
         manifest.add(json.loads(lines[-1]))
     assert caught.value.filename == str(tmp_path / NAME)
     assert Manifest.read(tmp_path).rows[0] == json.loads(lines[0])
+
+
+def test_of_two_rows_of_a_block_the_later_one_counts(tmp_path: Path, lines: list[bytes]) -> None:
+    row = json.loads(lines[0])
+    for states in (
+        ("failed", "quarantined"),
+        ("quarantined", "failed"),
+        ("failed", "done"),
+        ("done", "failed", "done"),
+    ):
+        written = [json.dumps({**row, "state": state}).encode() + b"\n" for state in states]
+        (tmp_path / NAME).write_bytes(b"".join(written))
+        assert [one["state"] for one in Manifest.read(tmp_path).rows] == [states[-1]]
+
+
+@pytest.mark.parametrize("what", ["output", "quarantine"])
+def test_a_file_of_a_block_that_was_changed_is_made_again(tmp_path: Path, lines: list[bytes], what: str) -> None:
+    (block, _) = plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20)
+    manifest = Manifest.read(tmp_path)
+    assert manifest.still_good(block, 0) is not None
+    with (tmp_path / json.loads(lines[0])[what]["file"]).open("ab") as file:
+        file.write(b"x")
+    assert manifest.still_good(block, 0) is None
+
+
+@pytest.mark.parametrize("what", ["output", "quarantine"])
+@pytest.mark.parametrize("name", ["../x/y", "x", "/x/y", "a/b/c", ""])
+def test_a_file_outside_the_folder_is_refused(tmp_path: Path, lines: list[bytes], what: str, name: str) -> None:
+    row = json.loads(lines[0])
+    row[what]["file"] = name
+    (tmp_path / NAME).write_bytes(json.dumps(row).encode() + b"\n")
+    with pytest.raises(ValueError, match=f"{NAME}:1: this is not a row of a manifest"):
+        Manifest.read(tmp_path)

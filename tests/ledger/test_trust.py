@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -198,6 +199,7 @@ def test_a_backup_is_one_whole_file(path: Path, tmp_path: Path) -> None:
         head = ledger.backup(copy)
         ledger.append("x", b"later")
         assert (head.size, head.ledger) == (701, ledger.id)
+        assert os.name != "posix" or stat.S_IMODE(copy.stat().st_mode) == 0o600, "others read nothing"
         assert verify_file(copy, head)
         assert ledger.verify(head)
         with pytest.raises(FileExistsError):
@@ -294,6 +296,8 @@ def test_a_witness_counts_once_and_only_for_itself(path: Path) -> None:
         head = ledger.head().countersigned(keys[1])
         ((name, signature),) = head.witnesses
         other = two.public_bytes_raw().hex()
+        assert head.countersigned(keys[1]).witnesses == head.witnesses  # who signs again has signed once
+        assert [who for who, _ in head.countersigned(keys[2]).countersigned(keys[1]).witnesses] == [other, name]
         for forged in [
             head,
             head.countersigned(keys[1]),

@@ -292,3 +292,34 @@ def test_without_cbor2(monkeypatch: pytest.MonkeyPatch) -> None:
     for call in (lambda: to_cbor(decode(GOOD_WIRE)), lambda: from_cbor(b"\xa0")):
         with pytest.raises(MissingDependency, match=r"turnwire\[cbor\]"):
             call()
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_value_has_4096_items_at_most(more: int) -> None:
+    """One for itself, and those in it, however they are nested."""
+    items = 4095 + more
+    for value in ([0] * items, [0] * (items - 1 - items // 2) + [[0] * (items // 2)]):
+        data = cbor2.dumps({**GOOD, "more": value})
+        if more > 0:
+            assert refusal(data).reason is Reason.TOO_MANY_FIELDS
+        else:
+            assert encode(from_cbor(data)) == GOOD_WIRE
+
+
+@pytest.mark.parametrize("tag", [2, 3])
+@pytest.mark.parametrize("zeros", [0, 1, 3])
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 20])
+def test_whole_numbers_of_any_size_are_refused_by_what_they_are(tag: int, zeros: int, size: int) -> None:
+    """What fits 64 bits is an item of the wrong type; what does not is out of range."""
+    number = bytes(zeros) + b"\xab" * size
+    data = changed(conv_id=0xCDEF).replace(b"\x19\xcd\xef", cbor2.dumps(cbor2.CBORTag(tag, number)))
+    error = refusal(data)
+    beyond = Reason.TOO_LARGE if tag == 2 else Reason.NEGATIVE
+    assert error.reason is (beyond if size > 8 else Reason.WRONG_TYPE) and error.path == "/conv_id"
+
+
+@pytest.mark.parametrize("nested", [2, 3])
+def test_a_text_of_no_utf8_is_refused_where_it_is(nested: int) -> None:
+    data = changed(slots=[[20, "a" * nested + "?"]]).replace(b"?", b"\xff")
+    error = refusal(data)
+    assert error.reason is Reason.BAD_UTF8 and error.offset == data.index(b"\xff")

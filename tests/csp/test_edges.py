@@ -1,0 +1,93 @@
+"""Numbers that the token rules count by, each just below, at and above; and what lenient reading forgets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.csp.test_rules import DEFS, codes, patch, task
+from turnwire import csp
+from turnwire.csp.lints import LAW_TEXT_LEAST
+from turnwire.csp.prose import LEAST_SMALL, Words, filler
+
+SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
+LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "found"),
+    [
+        *((small, 14 - small, small > 5) for small in (4, 5, 6, 7)),
+        *((small, 13 - small, False) for small in (6, 10)),
+        *((small, 15 - small, small > 5) for small in (5, 6, 7)),
+        *((small, 20 - small, small > 7) for small in (7, 8, 9, 10)),
+    ],
+)
+def test_prose_has_fourteen_words_and_two_fifths_of_them_are_small(small, large, found):
+    words = (SMALL * 2)[:small] + (LARGE * 2)[:large]
+    for text in (" ".join(words), " ".join(reversed(words)), " ".join(words).title()):
+        assert filler(text) == (f"is prose of {len(words)} words" if found else None)
+        assert ("filler" in codes(DEFS + task(rest=f" {text}"))) is (filler(f"find it {text}") is not None)
+    assert Words().quiet(" ".join(words)) is (small < LEAST_SMALL)
+
+
+def test_prose_has_twenty_eight_letters():
+    assert filler("a " * 13 + "a") is None and filler("a " * 14) == filler("a " * 12 + "is a") == "is prose of 14 words"
+    assert filler("it" * 40) is None
+
+
+@pytest.mark.parametrize(
+    ("touched", "left", "found"), [(89, 11, False), (90, 10, True), (91, 9, True), (899, 101, False), (900, 100, True)]
+)
+def test_a_rewrite_writes_over_nine_tenths(touched, left, found):
+    """Of the bytes of names and values: here of two names of one letter, and of one that is left."""
+    first = touched // 2
+    values = f"DEF A = {'x' * (first - 1)}\nDEF B = {'y' * (touched - first - 1)}\nDEF C = {'z' * (left - 1)}\n\n"
+    text = values + patch("~ DEF A := 1\n~ DEF B := 2\n")
+    assert ("full_rewrite" in codes(text)) is found
+    assert ("full_rewrite" in codes(values + patch("- DEF A\n- DEF B\n"))) is found
+
+
+@pytest.mark.parametrize("names", [1, 2, 3, 4])
+def test_a_rewrite_is_one_of_three_names_at_least(names):
+    letters = "ABCDE"[:names]
+    text = "".join(f"DEF {name} = {name}1\n" for name in letters) + "\n"
+    text += patch("".join(f"~ DEF {name} := {name}2\n" for name in letters))
+    assert ("full_rewrite" in codes(text)) is (names >= 3)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_law_that_is_said_again_has_so_many_letters(more):
+    law = ("never delete any file of others" * 2)[: LAW_TEXT_LEAST + more].strip().ljust(LAW_TEXT_LEAST + more, "x")
+    text = f"LAWS\n- L1: {law}\n\n" + task(rest=f" ({law})")
+    assert ("restate" in codes(text)) is (more >= 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("DEF SRC = src/", True),
+        ("DEF SRC = srcs/", False),
+        ("DEF NEW = src/", False),
+        ("LAWS\n- L1: refs only, always", True),
+        ("LAWS\n- L1: refs only, never", False),
+        ("LAWS\n- L2: refs only, always", False),
+    ],
+)
+def test_what_is_defined_again_after_messages_is_said_again_where_it_is_the_same(said, found):
+    laws = "LAWS\n- L1: refs only, always\n\n"
+    for behind in ("", "\n"):
+        assert ("restate" in codes(laws + DEFS + task() + f"```\n{said}\n{behind}")) is found
+    assert "restate" not in codes(laws + DEFS + f"{said}\n\n" + task())
+
+
+@pytest.mark.parametrize("opening", ["CSP/1;!prose\n", "CSP/1;!prose;DATA ONLY\n", "csp/1;!prose\n"])
+@pytest.mark.parametrize("behind", ["DEF A = 1\n", "LAWS\n- L1: refs only\n", "plain words\n"])
+def test_a_template_ends_the_message_before_it(opening, behind):
+    """What stands behind a template is read as if no message stood before."""
+    alone = csp.parse(f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
+    whole = csp.parse(task() + f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
+    kinds = [type(record) for record in alone.records]
+    assert [type(record) for record in whole.records] == [csp.CspMessage, *kinds]
+    assert [(one.reason, one.where - task().count("\n")) for one in whole.issues] == [
+        (one.reason, one.where) for one in alone.issues
+    ]

@@ -1,0 +1,73 @@
+"""What stands around messages, at the edge of what is one: prefixes and their digits, lines in strings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import turnwire
+from tests.sstp.test_session import message
+from turnwire import sstp
+from turnwire.finding.judging import conform
+from turnwire.finding.lines import MOST_PREFIX
+
+pytestmark = pytest.mark.once
+SAID = sstp.encode(message("ann", 1))
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
+
+
+def found(text: str) -> list[tuple[str, list[int]]]:
+    """The clauses that a log breaks, and in which lines."""
+    lines = conform("sstp", text.encode()).lines
+    return [(line.clause.id, [fault.line for fault in line.faults]) for line in lines if line.faults]
+
+
+@pytest.mark.parametrize(
+    ("stray", "told"),
+    [
+        ('{"type":"query"}', False),
+        ('{"kind":"query"}', True),
+        ('{"type":"query","actor_id":"a"}', True),
+        ('{"type":"query","other":"a"}', False),
+        ('{"type":"letter","actor_id":"a"}', False),
+    ],
+)
+def test_what_is_near_to_a_message_is_told_where_it_stands(stray: str, told: bool) -> None:
+    for text in (f"{SAID}\n{stray}\n", f"[{SAID},{stray}]", json.dumps({"all": [json.loads(SAID), json.loads(stray)]})):
+        assert [clause for clause, _ in found(text)] == ["object"] * told, text
+
+
+@pytest.mark.parametrize("ends", ["", "\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("said", ["{} trailing words", "words {}"])
+def test_a_string_of_one_line_is_one_of_a_log_with_its_end_and_without(said: str, ends: str) -> None:
+    assert found(json.dumps({"text": said.format(SAID) + ends}) + "\n") == []
+
+
+@pytest.mark.parametrize("ends", ["", "\n"])
+def test_a_string_of_several_lines_is_none(ends: str) -> None:
+    text = json.dumps({"text": f"Sure, here it is:\n{SAID}{ends}"}) + "\n"
+    assert [clause for clause, _ in found(text)] == ["raw"]
+
+
+def test_a_prefix_is_told_once_whatever_its_digits_are() -> None:
+    def line(number: int, said: str) -> str:
+        text = sstp.encode(message("ann" if number % 2 else "bob", (number + 1) // 2))
+        return f"2026-01-01T00:00:{number:02}Z bot: {said}{text}\n"
+
+    assert found("".join(line(number, "Sure, here is it: ") for number in range(1, 13))) == [("raw", [1])]
+    both = [line(number, "Sure, here is it: " if number % 3 else "Of course, this is it: ") for number in range(1, 9)]
+    assert found("".join(both)) == [("raw", [1, 3])]
+    assert found("".join(line(number, "") for number in range(1, 13))) == []
+
+
+@pytest.mark.parametrize("size", [1, 2, MOST_PREFIX - 1, MOST_PREFIX, MOST_PREFIX + 1, MOST_PREFIX + 2])
+@pytest.mark.parametrize("letter", ["x", " ", "\u20ac"])
+def test_a_prefix_has_so_many_bytes_at_most(size: int, letter: str) -> None:
+    own = (letter * size).encode()[: size - 2].decode(errors="ignore")
+    prefix = own + "-" * (size - 2 - len(own.encode())) + "> " if size > 1 else ">"
+    assert len(prefix.encode()) == size
+    data = "".join(f"{prefix}{line}\n" for line in CSP.split("\n")).encode()
+    for text in (data, b"other text\n" + data):
+        records = [offset for batch in turnwire.scan(text) for offset in batch["offset"].tolist()]
+        assert records == ([text.index(b"CSP/1")] if size <= MOST_PREFIX else [])

@@ -1,0 +1,80 @@
+"""What the monitor counts by: moments at a deadline, sizes of its memory, further dispatches of one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turnwire.kick import Deadlines, Envelope, Monitor, channels
+from turnwire.kick.tracking import Recent
+
+AT = "2026-01-01T00:00:00Z"
+
+
+def dispatch(name: str, **options: Any) -> Envelope:
+    return channels.dispatch(name, "Worker", "do", timestamp=AT, **options)
+
+
+def report(task: Envelope, word: str) -> Envelope:
+    return channels.status(task, word, timestamp=AT)
+
+
+def kinds(monitor: Monitor, envelope: Envelope, now: float | None = None) -> list[str]:
+    return [str(event.kind) for event in monitor.feed(envelope, now)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_at_least_the_last_keys_are_remembered_and_at_most_twice_as_many(size: int) -> None:
+    recent = Recent(size)
+    for number in range(5 * size):
+        assert recent.remember(str(number), number + 1) is None
+        known = [key for key in range(number + 1) if recent.get(str(key)) is not None]
+        assert known == list(range(known[0], number + 1)) and min(size, number + 1) <= len(known) <= 2 * size
+        assert all(recent.get(str(key)) == key + 1 for key in known)
+        assert recent.remember(str(number), "other") == number + 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_ids_of_envelopes_are_forgotten(size: int) -> None:
+    monitor, tasks = Monitor(remember=size), [dispatch(f"T-{number}") for number in range(3 * size)]
+    for number, task in enumerate(tasks):
+        assert "duplicate" not in kinds(monitor, task)
+        assert "duplicate" in kinds(monitor, task), number
+        assert "duplicate" in kinds(monitor, tasks[max(number - size + 1, 0)]), number
+    assert "duplicate" not in kinds(monitor, tasks[0])
+
+
+def overdue(monitor: Monitor, now: float) -> list[str]:
+    return [str(event.kind) for event in monitor.overdue(now)]
+
+
+@pytest.mark.parametrize("accepted", [0.0, 1.0, 40.0, 49.0, 50.0])
+def test_the_time_to_finish_counts_from_the_dispatch(accepted: float) -> None:
+    monitor, task = Monitor(deadlines=Deadlines(accept=100, finish=50)), dispatch("T-1")
+    monitor.feed(task, 0.0)
+    assert "overdue" not in kinds(monitor, report(task, "Accepted"), accepted)
+    assert overdue(monitor, 50.0) == []  # the moment itself is in time
+    assert overdue(monitor, 50.000001) == ["overdue"] and overdue(monitor, 1e9) == []
+
+
+@pytest.mark.parametrize("accept", [1.0, 60.0])
+def test_the_time_to_accept(accept: float) -> None:
+    monitor, task = Monitor(deadlines=Deadlines(accept=accept)), dispatch("T-1")
+    monitor.feed(task, 7.0)
+    assert overdue(monitor, 7.0 + accept) == [] and overdue(monitor, 7.5 + accept) == ["overdue"]
+
+
+@pytest.mark.parametrize("remember", [1, 2, 3])
+def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> None:
+    monitor, task = Monitor(remember=remember), dispatch("T-1")
+    again = dispatch("T-1")  # of the same run
+    for envelope in (task, again, report(task, "Accepted"), report(again, "Completed")):
+        monitor.feed(envelope, 1.0)
+    for number in range(remember):
+        assert kinds(monitor, report(task, "Completed"), 2.0) == kinds(monitor, report(again, "Completed")) == ["late"]
+        other = dispatch(f"T-1{number}")
+        for envelope in (other, report(other, "Accepted"), report(other, "Completed")):
+            monitor.feed(envelope, 2.0)
+    assert kinds(monitor, report(task, "Completed"), 3.0) == ["uncorrelated"]
+    assert kinds(monitor, report(again, "Completed"), 3.0) == ["uncorrelated"]
