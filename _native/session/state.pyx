@@ -25,7 +25,7 @@ cdef enum:
     DAY = 86400
     MOST_DIGITS = 18
 
-cdef object FARTHEST = 10**MOST_DIGITS - 1
+cdef object FARTHEST = 999_999_999_999_999_999  # MOST_DIGITS of them; ** would make it a float
 
 include "_native/session/times.pxi"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire._pure.json.canonical import pointer_step
 
-SHORTEST = 16  # characters of a value that can be a secret by its form
+SHORTEST = 15  # characters of a value that can be a secret by its form
 
 # The compiled twin looks for the rare letters of these words first: change _native/json/sap.pyx with them.
 _NAME = re.compile(
