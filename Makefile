@@ -207,7 +207,7 @@ cross: build/.native-$(TAG) .venv-cross/.done ## compile the core for musl, macO
 plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native code; the suite must find 95 %: make plant ARGS='--seed 2'
 	$(PY) -m tests.planting $(ARGS)
 
-plant-by-hand: $(VENV)/.extra-test build/.native-$(TAG) ## plant those of tests/planting/by_hand.txt, which people thought of: ARGS='--only csp/'
+plant-by-hand: $(VENV)/.extra-test build/.native-$(TAG) ## plant those of tests/planting/by_hand*.txt, which people thought of: ARGS='--only csp/'
 	$(PY) -m tests.planting.by_hand $(ARGS)
 
 plant-all: $(VENV)/.extra-test build/.native-$(TAG) ## ask one core with all faults behind switches, and keep inputs that tell one: ARGS='--number 100'

@@ -14,6 +14,7 @@ from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import DecodeError, Reason, registry
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
+from turnwire.json.agreement import _merged
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.log.engine import all_wires
@@ -170,3 +171,41 @@ def test_a_json_wire_without_a_kind_has_its_name_as_kind() -> None:
     assert [names[code] for code in batch["kind"]] == ["ticket", "REQUEST"]
     assert list(batch["subject"]) == ["x", None]
     assert [one["wire"] for one in found.rejects.rows()] == ["ticket"]
+
+
+@pytest.mark.parametrize(
+    "texts", [(True, False), (False, True), (False, False), (True, True, False), (False, False, True)]
+)
+def test_a_value_is_a_text_where_one_of_the_wires_says_so(texts: tuple[bool, ...]) -> None:
+    assert _merged([Value("a", text=text) for text in texts]).text is any(texts)
+
+
+@pytest.mark.parametrize("number", [1, 31, 32, 33, 40])
+def test_words_of_two_wires_for_one_value(number: int) -> None:
+    """As many as fit into 64 bits; one that both know counts once."""
+    first, second = ([f"{sign}{word}" for word in range(number)] for sign in "ab")
+    for more in (second, second[:-1], [*second[:-1], first[0]], first):
+        several = [Value("a", "word", tuple(first)), Value("a", "word", tuple(more))]
+        words = tuple(dict.fromkeys([*first, *more]))
+        if len(words) <= 64:
+            assert _merged(several).words == words
+        else:
+            with pytest.raises(ValueError, match="64 at most fit into a plan"):
+                _merged(several)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_of_two_wires_that_claim_an_object_the_first_one_judges_it() -> None:
+    fields = {
+        "protocolVersion": "2.0",
+        "taskId": 1,
+        "constitutionalContext": {},
+        "header": {"actor_id": "a", "header_kind": 0, "logical_clock": 1},
+        "payload": {"kind": "query"},
+        "kind": "query",
+    }
+    for names in (list(fields), list(reversed(fields))):
+        text = json.dumps({name: fields[name] for name in names})
+        scan = turnwire.scan(f"{text}\n".encode())
+        assert sum(map(len, scan)) == 0
+        assert [reject["wire"] for reject in scan.rejects.rows()] == ["sstp"]

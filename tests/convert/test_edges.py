@@ -6,9 +6,13 @@ import itertools
 
 import pytest
 
-from turnwire.conversion.context import Context
+from tests.convert.dialogues import given
+from turnwire import Converter, nslip
+from turnwire.conversion import carrying, faults, forms
+from turnwire.conversion.context import ABSENT, Context
 from turnwire.conversion.conversation import _numbered
 from turnwire.conversion.watching import Histories
+from turnwire.nslip.spec import SHORT_STRING
 
 pytestmark = pytest.mark.once
 
@@ -64,3 +68,67 @@ def test_the_moment_of_histories_never_goes_back(moments):
         histories.written(key, histories.at(key), True, moment)
         latest = max(latest, moment or 0.0)
         assert histories._moment == latest
+
+
+@pytest.mark.parametrize("room", [2, 3, 4])
+def test_who_spoke_last_is_remembered_longest(room):
+    converter = Converter("sstp", context=given("nslip"), remember=room)
+    talks = [("1", "1", "2"), ("1", "1", "3"), ("2", "1", "4"), ("3", "5", "1")]
+    for conversation, sender, receiver in talks:
+        converter._note(
+            "nslip", {"conversation": conversation, "sender": sender, "receiver": receiver, "act": "inform"}
+        )
+    order = list(dict.fromkeys(reversed([end for _, *ends in talks for end in ends])))[:room]
+    assert list(reversed(converter._spoke)) == order
+    assert converter._spoke["1"] == "3"
+
+
+@pytest.mark.parametrize("target", ["csp", "sstp"])
+def test_an_answer_answers_the_question_about_work_too(target):
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    unanswered = []
+    for text in (
+        '@a3|f0|c3|S0|d1|T1|k1|t"x"#',
+        "@a6|f0|c3|S1|d0|T2|k1#",
+        '@a2|f0|c3|S0|d1|T3|k1|t"how is it going"#',
+        '@a1|f0|c3|S1|d0|T4|k1|u"done"|t"there"#',
+    ):
+        converter.feed(nslip.decode(text))
+        unanswered.append(converter.unanswered)
+    assert unanswered == [1, 1, 2, 0]
+
+
+@pytest.mark.parametrize(("name", "is_one"), [("<>", True), ("<a>", False), ("<a", True), ("a", True), ("", True)])
+def test_a_placeholder_is_no_name(name, is_one):
+    assert forms._name(name) is (is_one and forms._filled(name))
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_short_string_is_as_long_as_nslip_lets_it_be(more):
+    assert forms._short("x" * (SHORT_STRING + more)) is (more <= 0)
+    assert not forms._short("x\ny")
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 5), (1, 2**63 - 1), (3, 3), (1, float("inf"))])
+def test_counters_go_up_to_their_ends(first, last):
+    pair = forms._counter(first, last)
+    for value in (first - 1, first, first + 1, last - 1, last, last + 1):
+        good = isinstance(value, int) and first <= value <= last
+        assert pair.write(value, None, "x") == pair.read(value, None, "x") == (value if good else ABSENT)
+    assert pair.write(True, None, "x") == pair.read(1.0, None, "x") == ABSENT
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 50])
+def test_long_values_are_cut_where_they_are_told(more):
+    text = "x" * (faults._SHOWN - 2 + more)  # in quotes
+    told = faults._value(text)
+    assert told == (repr(text) if more <= 0 else repr(text)[: faults._SHOWN] + "…")
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 5])
+def test_levels_that_are_left_below_a_value(left):
+    value = 1
+    for levels in range(8):
+        assert carrying._depth(value, left) == (left - levels if levels <= left else -1), levels
+        value = [value] if levels % 2 else {"a": value}
+    assert carrying._depth([[], {}, [[], 1]], left) == (left - 2 if left >= 2 else -1)

@@ -117,6 +117,20 @@ def test_every_message_start_and_no_other():
     assert list(safe_cuts([], 1)) == list(safe_cuts([b"", b""], 1)) == []
 
 
+@pytest.mark.parametrize("more", [-1, 0, 1, 40])
+def test_a_heredoc_of_just_the_limit_is_closed_and_so_is_a_message(more):
+    """A heredoc counts from its opening on, a message from its first line; what closes them counts, too."""
+    head = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\n"
+    fields, heredoc, behind = b"NOTE x\n" * 60, b"<<<\n" + b"x" * 50 + b"\n>>>\n", b"CSP/1\nFROM X\n" * 3
+    for before in (b"", b"text\n" * 9):
+        apart = before + head + fields + heredoc  # the heredoc opens where the message is too long already
+        found = list(safe_cuts([apart + behind], len(before) + 60, limit=len(heredoc) + more))
+        assert any(offset >= len(apart) for offset, _ in found) is (more >= 0)
+        whole = before + head + b"NOTE\n" + heredoc
+        found = list(safe_cuts([whole + behind], len(before) + 60, limit=len(whole) - len(before) + more))
+        assert any(offset >= len(whole) for offset, _ in found) is (more >= 0)
+
+
 def test_text_without_messages_may_be_cut_anywhere():
     assert list(safe_cuts([b"a\n<<<\nb\nCSP/1\nc\nd\n```\ne\nf\n"], 1)) == [
         (2, 2),

@@ -8,6 +8,7 @@ from tests.csp.test_rules import DEFS, codes, patch, task
 from turnwire import csp
 from turnwire.csp.lints import LAW_TEXT_LEAST
 from turnwire.csp.prose import LEAST_SMALL, Words, filler
+from turnwire.errors import DecodeError, EncodeError
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
 LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
@@ -91,3 +92,61 @@ def test_a_template_ends_the_message_before_it(opening, behind):
     assert [(one.reason, one.where - task().count("\n")) for one in whole.issues] == [
         (one.reason, one.where) for one in alone.issues
     ]
+
+
+HEAD = "CSP/1\nFROM a\nTO b\nCTX c\nINTENT {}\n\n"
+BLOCKS = {
+    "TASK": "TASK T1\nREQ {}\nIN {}\n",
+    "RESULT": "RESULT T1\nSTATUS OK\nPRODUCED {}\nDATA {}\n",
+    "ERROR": "ERROR E1\nAT {}\nCAUSE {}\n",
+    "QUERY": "QUERY Q1\nGOAL {}\nX {}\n",
+    "FILE": "FILEOP F1 DELETE\nPATH {}\n",
+    "MEM": "MEM M1\nKEY {}\nX {}\n",
+    "PLAN": "PLAN P1\nGOAL {}\nX {}\n",
+}
+
+
+@pytest.mark.parametrize("intent", BLOCKS)
+def test_values_that_are_empty_long_or_end_oddly_come_back(intent):
+    values = ("", "x", " x", "x ", "x" * 80, "x" * 79 + "\u00e9", ">>>", "a <<<")
+    for first in values:
+        for second in values:
+            text = HEAD.format(intent) + BLOCKS[intent].format(first, second) + "\n"
+            for mode in ("strict", "lenient"):
+                try:
+                    message = csp.decode(text, mode=mode)
+                except DecodeError:
+                    assert mode == "strict"
+                    continue
+                wanted = text[:-1].replace(" \n", "\n")
+                for strict in (True, False):
+                    written = csp.encode(message, strict=False) if not strict else encoded(message)
+                    if written is None:
+                        continue
+                    assert csp.decode(written, mode="lenient") == message
+                    if first in ("", "x", "x" * 80):
+                        assert written.splitlines()[:8] == wanted.splitlines()[:8]
+                    if intent != "FILE" and not {"x ", ">>>"} & {first, second}:
+                        assert written == wanted
+
+
+def encoded(message):
+    """What is written, or None where a value may not be."""
+    try:
+        return csp.encode(message)
+    except EncodeError:
+        return None
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 31, 32, 62, 63, 64, 79, 80, 200])
+@pytest.mark.parametrize("more", ["\n", "\n\n", "x\n", "\nx", "\n>>>", ">>>\n", "\r\n", "x"])
+def test_values_of_several_lines_come_back_wherever_their_ends_are(size, more):
+    for value in ("x" * size + more, more + "x" * size):
+        message = csp.decode(HEAD.format("ERROR") + "ERROR E1\nAT a\nCAUSE y\n")
+        message.block.fields[1] = ("CAUSE", value)
+        try:
+            written = csp.encode(message, strict=False)
+        except EncodeError:
+            assert "\r" in value  # which no line may have
+            continue
+        assert csp.decode(written).block.fields[1] == ("CAUSE", value), value

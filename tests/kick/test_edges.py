@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
 
+from turnwire import kick
 from turnwire.kick import Deadlines, Envelope, Monitor, channels
+from turnwire.kick.bulk import claims
+from turnwire.kick.channels import Options
 from turnwire.kick.tracking import Recent
 
 AT = "2026-01-01T00:00:00Z"
@@ -78,3 +82,45 @@ def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> N
             monitor.feed(envelope, 2.0)
     assert kinds(monitor, report(task, "Completed"), 3.0) == ["uncorrelated"]
     assert kinds(monitor, report(again, "Completed"), 3.0) == ["uncorrelated"]
+
+
+FIELDS = {"id": "1", "timestamp": "t", "sender": "a", "receiver": "b", "type": "x", "channel": "c", "content": "d"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "claimed"),
+    [
+        ({"channel": "\u2afba/b"}, False),
+        ({"channel": "\u2afba/b", "id": 1}, True),
+        ({"channel": "\u2afba/b", "other": 1}, False),
+        *(({"content": "\u2afba", **dict.fromkeys(names, "x")}, True) for names in (("sender", "id", "type"),)),
+        *(({"content": "\u2afba", **dict.fromkeys(names, "x")}, False) for names in (("sender", "id"), ("sender",))),
+        ({"content": "\u2afba", "id": 1, "type": 1, "timestamp": 1}, False),
+        (FIELDS, False),
+        (FIELDS | {"type": "Command"}, True),
+        (FIELDS | {"sender": "Orchestrator"}, True),
+        ({name: FIELDS[name] for name in FIELDS if name != "id"} | {"sender": "Orchestrator"}, True),
+        ({name: FIELDS[name] for name in FIELDS if name not in ("id", "type")} | {"sender": "Orchestrator"}, False),
+        ({name: FIELDS[name] for name in FIELDS if name != "id"} | {"type": "Command"}, False),
+    ],
+)
+def test_what_claims_to_be_an_envelope(fields: dict[str, Any], claimed: bool) -> None:
+    assert claims(fields) is claimed
+
+
+def test_all_options_of_a_channel_at_once() -> None:
+    name, other = (str(uuid.UUID(int=number, version=4)) for number in (1, 2))
+    given = {"id": name, "timestamp": AT, "index": "007", "policy": kick.DEFAULT_POLICY, "correlation_id": other}
+    assert given.keys() == Options.__annotations__.keys()
+    made = channels.dispatch("T-1", "Worker", "do", **given)
+    assert (made.id, made.timestamp, made.correlation_id) == (name, AT, other) and "007" in made.content
+    with pytest.raises(TypeError, match="other: no option of a channel"):
+        channels.dispatch("T-1", "Worker", "do", **given, other="x")
+
+
+@pytest.mark.parametrize("digits", [1, 17, 18, 19, 30])
+def test_an_index_has_18_digits_at_most_to_be_a_number(digits: int) -> None:
+    first, later = int("1" + "0" * (digits - 1)), int("5" + "0" * (digits - 1))
+    text = f"\u2afba/b:x/{first}\none\n\u2afba/b:x/{later}\ntwo\n"
+    found = [str(issue.reason) for issue in kick.lint(kick.parse_space(text))]
+    assert found == (["index_gap"] if digits <= 18 else [])

@@ -12,8 +12,10 @@ import turnwire
 from tests.fuzz.edits import MESSAGES
 from tests.log import engines, json_engines
 from tests.log.json_engines import JSON_WIRES
+from tests.log.plain_values import plain_values
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, WIRES
+from turnwire.nslip import base62
 
 on_each_core = pytest.mark.usefixtures("scan_core")
 
@@ -127,3 +129,32 @@ def test_a_message_in_a_string_behind_a_record_of_the_same_line(wire: str, other
         scan = turnwire.scan(line * 2)
         names = [turnwire.registry.names()[code] for batch in scan for code in batch["wire"].tolist()]
         assert sorted(names) == sorted([wire, other] * 2), (between, scan.rejects.rows())
+
+
+@on_each_core
+@pytest.mark.parametrize("turn", [2**63 - 2, 2**63 - 1, 2**63, 2**64 - 1, 0])
+def test_turns_as_numbers_of_a_sequence(turn: int) -> None:
+    """Those of 63 bits, in a log of nSLIP alone and beside others, and in strings."""
+    record = f"@a1|f0|c1|S1|d2|T{base62.encode(turn)}#"
+    for text in (
+        record,
+        f"x {record}",
+        f'{{"a":1}}\n{record}',
+        json.dumps({"text": record}),
+        f'[{{"text": "{record}"}}]',
+    ):
+        (batch,) = turnwire.scan(f"{text}\n".encode())
+        assert plain_values(batch, "sequence") == [turn if turn < 2**63 else None]
+
+
+@on_each_core
+@pytest.mark.parametrize("limit", [100, 1000, 2999])
+def test_a_damaged_object_that_is_too_long_is_told_where_the_limit_is(limit: int) -> None:
+    """Of an object that is no message, though it has the marks of one."""
+    text = '{"payload":{"kind":"query"},"header":{"actor_id":"' + "a" * 3000 + '"}}\n'
+    for before in ("", "text\n"):
+        scan = turnwire.scan((before + text).encode(), limits=LIMITS._replace(message=limit))
+        assert list(scan) == [] or sum(map(len, scan)) == 0
+        found = [(one["reason"], one["fault"] - len(before)) for one in scan.rejects.rows()]
+        assert found in ([("message_too_large", limit)], [])
+        assert found or limit < 60

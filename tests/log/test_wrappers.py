@@ -139,3 +139,23 @@ def test_a_record_that_its_wrapper_cut_in_two() -> None:
     lines = [f"{DOCKER} stdout P {text[:half]}".encode(), f"{DOCKER} stdout F {text[half:]}".encode()]
     columns, rejects, _ = everything(scan(b"\n".join([*lines, GOOD])))
     assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
+
+
+def test_each_of_several_wrappers_in_a_line_has_its_own_time() -> None:
+    record = GOOD.decode()
+    years = 2026, 2027, 2028
+    wrapped = [json.dumps({"time": f"{year}-01-01T00:00:00Z", "m": record}) for year in years]
+    told = [micros(year, 1, 1) for year in years]
+    for between in (" ", ", ", " and "):
+        assert times(between.join(wrapped).encode() + b"\n") == told
+    assert times(" ".join([*wrapped[:2], json.dumps({"m": record})]).encode() + b"\n") == [*told[:2], None]
+
+
+@pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
+def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
+    """What it holds is told, and the object itself only where it holds nothing."""
+    text = json.dumps({"protocolVersion": "2.0", "taskId": "x", "constitutionalContext": {}, "m": record})
+    _, rejects, _ = everything(scan(text.encode() + b"\n"))
+    found = [(reject["wire"], reject["reason"]) for reject in rejects]
+    wanted = {"@a0|f0|c1|xx#": [("nslip", "unknown_prefix")], "no record": [("sap", "bad_uuid")]}
+    assert found == wanted.get(record, [])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
 from tests.nslip import binary, twins
-from turnwire import DecodeError, EncodeError, MissingDependency, Reason
-from turnwire.nslip import decode, encode, from_cbor, to_cbor
+from turnwire import LIMITS, DecodeError, EncodeError, MissingDependency, Reason
+from turnwire.nslip import decode, encode, from_cbor, from_protobuf, to_cbor, to_protobuf
 from turnwire.nslip.cbor import KEYS
 
 GOOD: dict[Any, Any] = {0: 1, 1: 3, 2: 1, 3: 0, 4: 1, 5: 3, 6: 0, 7: [[0, 17], [20, "ok"]]}
@@ -323,3 +323,45 @@ def test_a_text_of_no_utf8_is_refused_where_it_is(nested: int) -> None:
     data = changed(slots=[[20, "a" * nested + "?"]]).replace(b"?", b"\xff")
     error = refusal(data)
     assert error.reason is Reason.BAD_UTF8 and error.offset == data.index(b"\xff")
+
+
+@pytest.mark.parametrize("number", [LIMITS.fields - 1, LIMITS.fields, LIMITS.fields + 1])
+def test_keys_and_slots_as_many_as_may_be(number: int) -> None:
+    more = {f"k{key}": 0 for key in range(number - len(GOOD))}
+    assert (cbor2.loads(cbor2.dumps({**GOOD, **more})) is not None) and len(GOOD) + len(more) == number
+    data = cbor2.dumps({**GOOD, **more})
+    if number <= LIMITS.fields:
+        assert from_cbor(data).conv_id == 3
+    else:
+        assert refusal(data).reason is Reason.TOO_MANY_FIELDS
+    reason = refusal(changed(slots=[[0, 1]] * number)).reason
+    assert reason is (Reason.DUPLICATE if number <= LIMITS.fields else Reason.TOO_MANY_FIELDS)
+
+
+@pytest.mark.parametrize("value", [0, 23, 24, 31, 32, 33, 255])
+def test_simple_values_of_two_bytes(value: int) -> None:
+    data = cbor2.dumps({**GOOD, "x": 0})[:-1] + bytes([0xF8, value])
+    if value < 32:
+        assert refusal(data).reason is Reason.BAD_ENCODING
+    else:
+        assert encode(from_cbor(data)) == GOOD_WIRE
+
+
+def test_bytes_as_many_as_may_be() -> None:
+    message = decode(GOOD_WIRE)
+    for read, write in ((from_cbor, to_cbor), (from_protobuf, to_protobuf)):
+        sizes = []
+        for number in range(LIMITS.message - len(write(decode(GOOD_WIRE))) - 8, LIMITS.message):
+            message.slots[20] = "x" * number
+            if sizes and sizes[-1] == LIMITS.message:
+                break
+            sizes.append(len(write(message)))
+        message.slots[20] += "x"
+        with pytest.raises(EncodeError) as refused:
+            write(message)
+        assert refused.value.reason is Reason.MESSAGE_TOO_LARGE
+        assert sizes[-1] == LIMITS.message
+        for size in (LIMITS.message, LIMITS.message + 1):
+            with pytest.raises(DecodeError) as caught:
+                read(bytes(size))
+            assert (caught.value.reason is Reason.MESSAGE_TOO_LARGE) is (size > LIMITS.message)

@@ -180,7 +180,10 @@ def test_announcing_a_version(nslip: Any) -> None:
     message = announce(3, 1, 0, 1)
     assert nslip.encode(message) == f'@aA|f4|c3|S0|d1|T1|t"schema={SCHEMA_VERSION}"#'
     assert announced(message) == SCHEMA_VERSION == 1
-    assert announced(nslip.decode(nslip.encode(announce(3, 1, 0, 1, version=12)))) == 12
+    for version in (12, 2**32, 2**64 - 2, 2**64 - 1):
+        assert announced(nslip.decode(nslip.encode(announce(3, 1, 0, 1, version=version)))) == version
+    for beyond in (2**64, 10**20 - 1):
+        assert announced(nslip.decode(f'@aA|f4|c3|S0|d1|T1|t"schema={beyond}"#')) is None
 
 
 @pytest.mark.parametrize(

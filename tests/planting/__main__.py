@@ -225,24 +225,25 @@ def nearest(header: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for folder in dict.fromkeys(folders) for name in TESTS.get(folder, ())))
 
 
-def environment(site: Path = FOLDER / "site") -> dict[str, str]:
-    """That of a process which runs the package of a tree of ours."""
+def environment(site: Path = FOLDER / "site", pure: bool = False) -> dict[str, str]:
+    """That of a process which runs the package of a tree of ours. pure: on the core in Python."""
     path = os.pathsep.join([str(site), str(ROOT)])
-    return {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": "0", "HYPOTHESIS_PROFILE": "ci"}
+    return {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": str(int(pure)), "HYPOTHESIS_PROFILE": "ci"}
 
 
 def _bounded(most: int = MOST) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
 
 
-def asked(tests: tuple[str, ...], most: int = MOST, site: Path = FOLDER / "site") -> str:
-    """The first test of these that fails within so many CPU seconds, of the package in ``site``; "" for none."""
+def asked(tests: tuple[str, ...], most: int = MOST, site: Path = FOLDER / "site", pure: bool = False) -> str:
+    """The first test of these that fails within so many CPU seconds, of the package in ``site``, on one of its cores;
+    "" for none."""
     options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-m", "not packaging and not soak"]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=ROOT,
-            env=environment(site),
+            env=environment(site, pure),
             capture_output=True,
             text=True,
             check=False,

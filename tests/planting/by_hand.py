@@ -1,10 +1,11 @@
-"""Plants the faults of ``by_hand.txt`` in the native code, one after the other: `make plant-by-hand`.
+"""Plants the faults of ``by_hand.txt`` in the native code and those of ``by_hand_python.txt`` in what is written in
+Python, one after the other: `make plant-by-hand`.
 
     python -m tests.planting.by_hand [--only csp/]
 
-They may stand in what Cython reads, so that each is compiled as `make build` does it, quickly, in a copy of the sources
-in ``build/by-hand``. Code for AVX-512 is asked only where the processor has it. The nearest tests are asked first, as
-`make plant` asks them. Prints a line for each fault; fails where one is not found.
+The native ones may stand in what Cython reads, so that each is compiled as `make build` does it, quickly, in a copy of
+the sources in ``build/by-hand``. Code for AVX-512 is asked only where the processor has it. The nearest tests are asked
+first, as `make plant` asks them. Prints a line for each fault; fails where one is not found.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-from tests.planting.__main__ import LAST, asked, nearest, spent
+from tests.planting.__main__ import LAST, TESTS, asked, nearest, spent
 from tests.planting.faults import ROOT, Fault, by_hand
 
 FOLDER = ROOT / "build" / "by-hand"
@@ -40,14 +42,33 @@ def built() -> None:
     subprocess.run(command, cwd=FOLDER, env=environment, check=True, capture_output=True)
 
 
+FOLDERS = {
+    "conversion": ("tests/convert",),
+    "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
+}
+"""Packages in Python whose tests are not in a folder of the same name."""
+
+
+def asked_first(fault: Fault) -> tuple[str, ...]:
+    """Those that are asked first."""
+    _, _, package, *below = Path(fault.header).parts
+    if not fault.header.endswith(".py"):
+        return nearest(fault.header)
+    return TESTS[below[0]] if package == "_pure" else FOLDERS.get(package, (f"tests/{package}",))
+
+
 def tried(fault: Fault) -> str:
     """What found the fault; "" for nothing."""
-    place = FOLDER / fault.header
-    whole = place.read_text("utf-8")
+    place, site, tests = FOLDER / fault.header, FOLDER / "src", asked_first(fault)
+    whole, python = place.read_text("utf-8"), fault.header.endswith(".py")
     try:
         place.write_text(fault.planted(), "utf-8")
-        built()
-        return asked(nearest(fault.header), site=FOLDER / "src") or asked(LAST, site=FOLDER / "src")
+        if not python:
+            built()
+        found = asked(tests, site=site)
+        if not found and "/_pure/" in fault.header:
+            found = asked(tests, site=site, pure=True)
+        return found or asked(LAST, site=site) or (python and asked(LAST, site=site, pure=True)) or ""
     except subprocess.CalledProcessError:
         return "the compiler"
     finally:
@@ -62,7 +83,7 @@ def main() -> int:
     faults = [fault for fault in by_hand() if options.only in str(fault)]
     copied()
     built()
-    groups = dict.fromkeys([*(nearest(fault.header) for fault in faults), LAST])
+    groups = dict.fromkeys([*(asked_first(fault) for fault in faults), LAST])
     if found := [finder for tests in groups if (finder := asked(tests, site=FOLDER / "src"))]:
         print("without a fault this fails:", *found, sep="\n", file=sys.stderr)
         return 2

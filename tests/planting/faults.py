@@ -2,8 +2,8 @@
 
 Everything that can be changed is listed (a comparison that takes the edge or not, a sign, a number off by one, "and"
 for "or"), outside comments, strings and lines of the preprocessor; from each file as many as its share. And there are
-those of ``by_hand.txt``, which somebody thought of: limits, checks that are left out, what is not given back. Each
-changes what can be seen.
+those of ``by_hand.txt``, and of ``by_hand_python.txt`` for what is written in Python, which somebody thought of:
+limits, checks that are left out, what is not given back. Each changes what can be seen.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "_native"
+BY_HAND = ("by_hand.txt", "by_hand_python.txt")
 LEFT_OUT = ("processor.h", "portable.h", "wide.h")
 """Headers that only tell what there is."""
 CHANGES = (
@@ -83,9 +84,10 @@ def headers() -> list[Path]:
 
 
 def by_hand() -> list[Fault]:
-    """The faults of ``by_hand.txt``. Raises ValueError for one whose lines are not there just once."""
+    """The faults of ``BY_HAND``. Raises ValueError for one whose lines are not there just once."""
+    texts = ((Path(__file__).parent / file).read_text("utf-8") for file in BY_HAND)
     found = []
-    for block in (Path(__file__).parent / "by_hand.txt").read_text("utf-8").strip("\n").split("\n\n"):
+    for block in "\n".join(texts).strip("\n").split("\n\n"):
         name, *lines = block.split("\n")
         old, new = ("".join(line[2:] + "\n" for line in lines if line[0] == sign) for sign in "-+")
         source = (ROOT / name).read_text("utf-8")

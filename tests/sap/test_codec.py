@@ -303,6 +303,16 @@ def test_forms_of_secrets_are_seen_wherever_they_stand(value: str) -> None:
             assert found == [where for where, _ in secrets(payload, "/payload")], payload
 
 
+@pytest.mark.parametrize("value", SECRET_VALUES)
+def test_forms_of_secrets_are_seen_whichever_letter_is_written_as_an_escape(value: str) -> None:
+    text = json.dumps(changed(TASK, "/payload", {"text": value}))
+    at = text.index(value)
+    for place in range(at, at + min(len(value), 12)):
+        for digits in (f"{ord(text[place]):04x}", f"{ord(text[place]):04X}"):
+            task = sap.decode(f"{text[:place]}\\u{digits}{text[place + 1 :]}")
+            assert [issue.where for issue in sap.check(task) if issue.reason is Reason.SECRET] == ["/payload/text"]
+
+
 def test_whole_pressures_are_written_as_integers() -> None:
     task = sap.decode(json.dumps(changed(TASK, "/constitutionalContext/pressure", {"a": 41.0, "b": -0.0, "c": 7})))
     assert warnings(task) == []

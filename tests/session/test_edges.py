@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import json
+from itertools import product
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.conftest import needs_both
-from tests.session.test_cores import UUID, both, judge_the_same, read_by, result
-from turnwire._pure.session import times
+from tests.session.test_cores import UUID, both, judge_the_same, read_by, read_on, result
+from turnwire._pure.session import state, times
+from turnwire.session.encoding import Options, composed, items
 from turnwire.session.interpreting import inner_value
+from turnwire.session.metering import Guess
+from turnwire.session.records import record_at
 
 pytestmark = [pytest.mark.once, needs_both]
 
@@ -146,3 +152,135 @@ def test_letters_of_an_alphabet_in_texts_of_each_width() -> None:
 def test_what_events_of_far_numbers_and_long_texts_cost(given: list[dict[str, object]], plain: bool) -> None:
     judge_the_same(list(given), plain)
     judge_the_same([*given, *given], plain)
+
+
+# --- rows, leaves and definitions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("digits", ["d800", "D800", "dBFF", "DbFf", "dc00", "Dc00", "DFFF", "d7ff", "E000", "00e9"])
+def test_escapes_in_rows_whatever_their_digits_are(digits: str) -> None:
+    words = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india"]
+    given = [{"kind": "event", "id": number, "t": f"={word} \\ x"} for number, word in enumerate(words)]
+    text = composed(items(given), (), Options(checks=False), Guess())
+    assert "delta" in text
+    for escape in (f"\\u{digits}", f"\\u{digits}\\u{digits}", f"\\u{digits}\\uDC00", f"\\u{digits[:3]}"):
+        changed = text.replace("delta", f"delta{escape}", 1)
+        told = []
+        for core in both("rows"):
+            at = [0, 1]
+            header = record_at(changed, False, at)
+            told.append(ascii(read_on(core, changed, at, header.raw, False)))
+        assert told[0] == told[1]
+
+
+class Template(SimpleNamespace):
+    """As a state wants it: marks and leaves in order."""
+
+
+def template(core: ModuleType, marks: list[str], leaves: list[Any], number: int) -> Template:
+    made = Template(order=list(range(len(marks))), marks=marks, key=None, number=number)
+    paths = [f"{place}" for place in range(len(marks))]
+    made.leaves = [core.expected(mark, path, leaf) for mark, path, leaf in zip(marks, paths, leaves, strict=True)]
+    made.places = {path: place for place, path in enumerate(paths)}
+    made.spots = {place: place for place in range(len(marks))}
+    made.open = list(range(len(marks)))
+    return made
+
+
+WRITTEN = [
+    "1",
+    "-1",
+    "1.",
+    ".1",
+    "1.5",
+    "-",
+    "-.",
+    "1e",
+    "1e5",
+    "1e+",
+    "01",
+    "",
+    " ",
+    "1 ",
+    "true",
+    "nul",
+    '"',
+    '"a"',
+    "a",
+]
+
+
+@pytest.mark.parametrize("leaf", [b"1", b"[[1]]", b"[1,2]", b'"x"', b'["a"]', b"[]", b"{}"])
+def test_what_is_written_for_a_leaf_is_read_alike(leaf: bytes) -> None:
+    """Or it is left to who reads it closely, and never taken for JSON where it is none."""
+
+    def rare(text: str, own: Any) -> Any:
+        raise ValueError(f"rare: {text}")
+
+    for one in WRITTEN:
+        for text in (one, f"[{one}]", f"[[{one}]]", f"[[{one}", f"{one}]]", f"[{one},{one}]", f"[{one},]", f"[,{one}]"):
+            for mark in ("?", "", "+", "="):
+                native, pure = (
+                    result(core.read, core.State(), template(core, [mark], [leaf], 0), [text], rare)
+                    for core in both("state")
+                )
+                assert native == pure or "rare: " in str(pure), (text, mark)
+                if isinstance(native, list) and isinstance(native[0], bytes):
+                    json.loads(native[0])
+
+
+def test_what_a_template_tells_beside_others() -> None:
+    marks = ("?", "", "+", "=")
+    for own, first, second in product(product(marks, repeat=2), repeat=3):
+        told = []
+        for core in both("state"):
+            others = [template(core, list(first), ["x", "y"], 0), template(core, list(second), ["x", "y"], 1)]
+            mine = template(core, list(own), ["x", "y"], 2)
+            told.append(result(core.tell, core.State(), mine, others, ["x", "y"], False, lambda leaf, mark: leaf))
+        assert told[0] == told[1], (own, first, second)
+
+
+def test_letters_in_definitions() -> None:
+    """Which ones a word may have, of all that there are up to U+3100."""
+    for number in (*range(1, 0x3100), 0xFEFF, 0xFFFD, 0x1F600):
+        text = f"{{k:a{chr(number)}b}}"
+        native, pure = (result(read_by, core, text) for core in both("drafts"))
+        assert native == pure, hex(number)
+
+
+@pytest.mark.parametrize("leaf", ['[["a",1]]', '[["a",1],["b",2]]', "[[]]", "[]", '[["a"]]'])
+def test_lists_of_rows_whose_ends_are_others(leaf: str) -> None:
+    for at in range(len(leaf) + 1):
+        for sign in ("", "}", "]", "[", ",", " ", '"'):
+            changed = (leaf[:at] + sign + leaf[at + 1 :]).encode()
+            for keys in (("x", "y"), ("x",), ()):
+                native, pure = (result(core.built, ("[]", 0, keys), [changed], json.loads) for core in both("values"))
+                assert native == pure, changed
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 100])
+def test_a_piece_has_a_weight(more: int) -> None:
+    for numbers in ([0, 1 + more, 0, 1 + more, -1], [1 + more, -1], [0, 0, 1 + more, -1]):
+        native, _ = both("repeats")
+        with pytest.raises(ValueError, match="a piece has no weight"):
+            native.runs(numbers, [1.0], 10)
+        assert native.runs([0, 0, -1], [1.0], 10)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
+    """18 digits of the smallest part of a second that they are written with, forth and back."""
+    late = "2026-01-01T00:00:00.000000000Z"
+    found = times.read(late)
+    assert found is not None
+    form, since = found
+    there = times.written(form, since + sign * (state.FARTHEST + more))
+    told = []
+    for core in both("state"):
+        now = core.State()
+        mine = template(core, ["~"], [late], 0)
+        assert core.written(now, mine, [late], True) is not None
+        told.append(core.written(now, mine, [there], True))
+    assert told[0] == told[1]
+    assert (told[0] == str(sign * (state.FARTHEST + more))) is (more <= 0)

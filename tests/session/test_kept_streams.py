@@ -7,6 +7,7 @@ After a change that is meant, ``python -m tests.session.test_kept_streams`` writ
 from __future__ import annotations
 
 import random
+import string
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,11 +23,12 @@ pytestmark = pytest.mark.once
 
 
 def phases(number: int) -> list[Any]:
-    """So many times what a template of its own pays for, then the last of these again."""
+    """So many times what a template of its own pays for."""
+    chance = random.Random(1)
     return [
-        {"n": at, "who": f"agent{phase}", "text": f"constant{phase} text of this phase"}
-        for phase in (*range(number), number - 1)
-        for at in range(60)
+        {"n": chance.randrange(10**6), "who": f"agent-{letter}", "text": f"constant text of this phase {letter * 8}"}
+        for letter in string.ascii_letters[:number]
+        for _ in range(30)
     ]
 
 
@@ -38,7 +40,7 @@ def shapes(number: int, times: int) -> list[Any]:
 
 LOGS = (
     *map(_log, range(40)),
-    *(phases(number) for number in (2, MOST_TEMPLATES - 1, MOST_TEMPLATES, MOST_TEMPLATES + 1)),
+    *(phases(number) for number in (2, MOST_TEMPLATES, MOST_TEMPLATES + 2)),
     *(shapes(number, times) for number, times in ((3, 2), (10, 1), (10, 2), (12, 3))),
     [{"id": number, "who": ["ann", "bob"][number % 2], "text": f"line {number * 7}"} for number in range(150)],
 )
@@ -58,6 +60,9 @@ def damaged(text: str, chance: random.Random) -> Iterator[str]:
         behind = [anchor for anchor in anchors if anchor > at]
         if behind:
             yield "\n".join([*lines[:at], "damaged", *lines[behind[-1] :]])
+        if lines[at].startswith("^"):
+            for more in range(5):
+                yield "\n".join([*lines[: at + more], "damaged", *lines[at:]])
         if anchors:
             yield "\n".join([*lines[:at], "damaged", *lines[anchors[-1] :]])
 
@@ -72,7 +77,7 @@ def salvaged(text: str) -> str:
 def said() -> Iterator[str]:
     for number, events in enumerate(LOGS):
         chance = random.Random(number)
-        every = chance.choice((1, 2, 5, 20, 200))
+        every = 10**6 if len(events) > 200 else chance.choice((1, 2, 5, 20, 200))
         keys = chance.choice((None, "talk", ("talk", "who")))
         writer = session.Writer(None, keys, every=every, before=chance.random() < 0.7, checks=number % 4 > 0)
         text = "".join(map(writer.add, events)) + writer.close()

@@ -6,13 +6,14 @@ import json
 
 import pytest
 
+import turnwire
 from tests.sstp.examples import example
 from tests.sstp.test_session import message, reasons
 from turnwire import sstp
 from turnwire.sstp.acknowledgements import MOST, is_doubtful, is_receipt
-from turnwire.sstp.bulk import claims
+from turnwire.sstp.bulk import claims, marked
 from turnwire.sstp.messages import retention_days
-from turnwire.sstp.spec import Kind
+from turnwire.sstp.spec import HEADER, Kind
 from turnwire.sstp.strays import near
 
 
@@ -80,6 +81,9 @@ def test_what_is_near_to_a_message(name, kind):
 
 
 def test_parts_of_a_message_are_near_to_one_by_their_names():
+    whole = {field.name: 1 for field in HEADER} | {"directed_to": 1}
+    assert near({"header": whole}) and near({"header": whole, "payload": {}}) and near({"header": {}, "payload": {}})
+    assert not near({"header": whole | {"other": 1}}) and not near({"header": {}, "payload": {}, "other": {}})
     assert near({"header": {"actor_id": "a"}}) and near({"payload": {"goal": "x"}}) and near({"header": 1})
     assert not near({}) and not near({"header": {"actor": "a"}}) and not near({"payload": {"goals": "x"}})
     assert not near({"header": {"actor_id": "a"}, "body": {}})
@@ -131,3 +135,13 @@ def test_what_claims_to_be_a_message(fields, claimed):
 )
 def test_days_of_retention(labels, days):
     assert retention_days(labels) == days
+
+
+@pytest.mark.parametrize(
+    "marks", [(), ("actor_id",), ("actor_id", "schema_id"), ("schema_id", "logical_clock"), tuple(MARKS)]
+)
+def test_two_marks_in_damaged_bytes_make_them_a_message(marks):
+    damaged = ('{"x": {' + ", ".join(f'"{mark}": 1' for mark in marks)).encode()
+    assert marked(damaged) is (len(marks) >= 2)
+    scan = turnwire.scan(damaged + b"\n")
+    assert sum(map(len, scan)) == 0 and len(scan.rejects.rows()) == (len(marks) >= 2)

@@ -8,7 +8,7 @@ import pytest
 
 from turnwire import tokens
 from turnwire.tokens.advice import Advice, Cost
-from turnwire.tokens.budget import FIRST, Sample
+from turnwire.tokens.budget import FIRST, KEEP, Sample, Spent
 from turnwire.tokens.positional import shape
 from turnwire.tokens.prices import priced
 from turnwire.tokens.rewriting import LONG, _once
@@ -81,3 +81,17 @@ def test_of_wires_that_cost_the_same_the_first_is_the_cheapest() -> None:
             costs = [cost("nslip", wire, count) for wire, count in zip(wires, counts, strict=True)]
             cheapest = Advice(costs, [], {}, {}).cheapest()["nslip", "x"]
             assert cheapest == costs[counts.index(min(counts))]
+
+
+@pytest.mark.parametrize("budget", [None, 0, 4, 5, 6, 100])
+def test_the_dearest_messages_and_those_over_a_budget(budget: int | None) -> None:
+    """Of as many tokens, the first ones are kept; a message of just the budget is not over it."""
+    counts = [5] * (KEEP + 3) + [6, 4, 6, 5, 100] + [7] * 2 * KEEP
+    for size in (1, 3, len(counts)):
+        spent = Spent("nslip", "x")
+        for start in range(0, len(counts), size):
+            part = counts[start : start + size]
+            spent.add(part, [None] * len(part), "a.log", range(start + 1, start + 1 + len(part)), budget)
+        assert spent.over == (0 if budget is None else sum(count > budget for count in counts))
+        rows = sorted(range(len(counts)), key=lambda row: (-counts[row], row))[:KEEP]
+        assert [(found.tokens, found.line) for found in spent.largest] == [(counts[row], row + 1) for row in rows]

@@ -1,0 +1,380 @@
+"""Places where the native code has a way of its own: sizes of its blocks and words, limits, what is kept and given
+back. Both cores say the same there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import needs_both
+from tests.levels import each_level
+from tests.log import json_engines
+from turnwire import LIMITS, kick, nslip, sap, sstp
+from turnwire.csp.law_texts import LawTexts
+from turnwire.csp.spec import CUTS_STATE
+from turnwire.errors import DecodeError, EncodeError
+from turnwire.nslip import base62
+
+pytestmark = [pytest.mark.once, needs_both]
+RECORDS = {wire: [bytes(record).decode() for record in records] for wire, records in json_engines.RECORDS.items()}
+
+
+def both(name: str) -> list[ModuleType]:
+    return [import_module(f"turnwire.{core}.{name}") for core in ("_native", "_pure")]
+
+
+def said(call: Any, *given: Any, **options: Any) -> Any:
+    """What a call gives, or why it is refused."""
+    try:
+        return call(*given, **options)
+    except (DecodeError, EncodeError, ValueError) as error:
+        return type(error).__name__, getattr(error, "offset", None), str(error)
+
+
+def alike(name: str, call: Any) -> Any:
+    """What both cores say, which is the same."""
+    native, pure = (said(call, core) for core in both(name))
+    assert native == pure
+    return native
+
+
+# --- CSP/1 ------------------------------------------------------------------------------------------------------------
+
+HEAD = "CSP/1\nFROM a\nTO b\nCTX c\nINTENT {}\n\n"
+
+
+@pytest.mark.parametrize("lines", range(60, 69))
+@pytest.mark.parametrize("feeds", [0, 1, 2, 30, 31, 32, 33, 34, 35, 62, 63, 64, 65])
+def test_line_feeds_of_a_window_are_counted(feeds: int, lines: int) -> None:
+    """However many there are in 64 bytes, in front of where the window ends and behind it."""
+    native, pure = both("csp.codec")
+    for before in ("", "x", "x\n"):
+        data = (
+            f"{before}{chr(10) * feeds}{'x' * (lines - feeds)}\nyy\nzz\n{HEAD.format('QUERY')}QUERY q\nX y\n".encode()
+        )
+        assert native.tables(data) == pure.tables(data)
+        for level in (0, 1, 2):
+            assert native.tables_at(level, data) == pure.tables(data)
+
+
+@pytest.mark.parametrize("sign", ["CSP/1", "csp/1", "CSP/2"])
+def test_blanks_anywhere_in_what_looks_like_a_first_line(sign: str) -> None:
+    for blank in (" ", "\t", " \t", "\t\t", "\x0b"):
+        for at in range(len(sign) + 1):
+            line = sign[:at] + blank + sign[at:]
+            data = f"{HEAD.format('QUERY')}QUERY q\nX y\n{line}\nZ z\n".encode()
+            alike("csp.codec", lambda core, data=data: core.tables(data))
+
+
+@pytest.mark.parametrize("limit", range(8, 70))
+def test_cuts_at_every_limit(limit: int) -> None:
+    for before in (0, 10, 33, 34, 35, 40):
+        text = b"CSP/1\n" + b"x" * before + b"\n<<<\nabc\n>>>\nxxx\nCSP/1\n<<<\nCSP/1\n>>>\n" + b"y" * 30 + b"\nCSP/1\n"
+
+        def cut(core: ModuleType, text: bytes = text) -> Any:
+            state, found = np.zeros(CUTS_STATE, np.int64), np.zeros((64, 2), np.int64)
+            state[0], state[3] = 1, -1
+            taken, count = core.find_cuts(text, 0, 1, limit, state, found)
+            return taken, found[:count].tolist(), state.tolist()
+
+        alike("csp.cuts", cut)
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "x\n", "<<<\n", "QUERY q\nX y\n"])
+def test_a_block_of_lines_leaves_the_same_state(behind: str) -> None:
+    data = (HEAD.format("QUERY") + "QUERY q\nX y\n\n" + behind).encode()
+    for final in (False, True):
+        told = []
+        for name in ("_native.csp.codec", "_pure.csp.bulk"):
+            state = np.array([1, 0, 0, 7], np.int64)
+            table = {name: np.zeros(8, np.int64) for name in ("offset", "length", "line", "fault")}
+            table["reason"] = np.zeros(8, np.uint8)
+            core = import_module(f"turnwire.{name}")
+            found = core.scan_block(data, 0, len(data), final, {}, 0, 8, table, 0, 8, state=state)
+            told.append((found, state.tolist(), {name: column.tolist() for name, column in table.items()}))
+        assert told[0] == told[1]
+
+
+def test_texts_that_hold_a_law_are_seen_where_it_ends_the_text() -> None:
+    law = "web search goes to WEB_RES only"
+    for few in (0, 10):
+        told = []
+        for core in both("csp.texts"):
+            laws = LawTexts(few)
+            laws.update({"L1": law})
+            context = SimpleNamespace(law_texts=laws, agents=set(), tasks={}, final={}, produced=set())
+            texts = core.Texts(context, {}, lambda word: None, lambda text: True)
+            texts.know(False, False, {}, {})
+            texts.go_on("c")
+            values = (law, f"x {law} y", f"x {law}", f"{law} y", law[:-1], law[1:], f"{law}s", law.upper())
+            told.append([texts.quiet("a", "b", (value,)) for value in values])
+        assert told[0] == told[1]
+
+
+def test_what_was_settled_is_not_taken_for_settled_after_another_law() -> None:
+    raw = b"CSP/1\nFROM a\nTO b\nCTX c\nINTENT TASK\n\nTASK T1\nREQ deploy\n"
+    for answers in ((True, False), (False, True), (True, False, True)):
+        told = []
+        for core in both("csp.texts"):
+            nothing = SimpleNamespace(few=[], within=lambda text: [])
+            context = SimpleNamespace(law_texts=nothing, agents=set(), tasks={}, final={}, produced=set())
+            now = [True]
+            texts = core.Texts(context, {}, lambda word: None, lambda text, now=now: now[0])
+            found = []
+            for answer in answers:
+                now[0] = answer
+                texts.know(False, True, {}, {})
+                texts.go_on("c")
+                found.append(texts.settled(raw, 1, 0))
+            told.append(found)
+        assert told[0] == told[1]
+
+
+# --- nSLIP ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 3])
+def test_a_number_that_is_none_is_named_by_its_place(at: int) -> None:
+    numbers = np.full((1 << 20) + 5, b"1", "S1")
+    numbers[at] = b"-"
+    with pytest.raises(DecodeError) as caught:
+        base62.decode_array(numbers)
+    assert caught.value.path == f"/{at}"
+
+
+FIELDS = ("goal_id", "task_id", "parent_task_id", "result_id", "priority", "score", "error_code")
+
+
+@pytest.mark.parametrize("more", ["", "#", "|", "#|#|", "##########", "e and more"])
+@pytest.mark.parametrize("size", [0, 10, 30, 40, 50, 63, 64, 80])
+def test_records_with_all_fields_at_every_level(size: int, more: str) -> None:
+    record = b'@a1|f0|c1|S1|d2|T1|g1|k2|p3|r4|q5|s6|t"' + b"x" * size + b'"#' + more.encode() + b"\n"
+    native, pure = both("nslip.scan")
+    for before in (b"", b" " * 64 + b"\n", b"x" * 37 + b"\n"):
+        data = before + record * 3 + b" " * 200
+
+        def scanned(core: ModuleType, data: bytes = data, names: Any = (*FIELDS, "tag.offset", "tag.length")) -> Any:
+            columns: dict[str, Any] = {name: np.zeros(8, np.uint64) for name in names if "." not in name}
+            places = ("offset", "length", *(name for name in names if "." in name))
+            columns |= {name: np.zeros(8, np.int64) for name in places} | {"present": np.zeros(8, np.uint16)}
+            rejects: dict[str, Any] = {name: np.zeros(8, np.int64) for name in ("offset", "length", "line", "fault")}
+            rejects["reason"] = np.zeros(8, np.uint8)
+            found = core.scan_block(data, 0, len(data), True, columns, 0, 8, rejects, 0, 8)
+            return found, {name: column.tolist() for name, column in (columns | rejects).items()}
+
+        wanted = scanned(pure)
+        for level in each_level(native):
+            assert scanned(native) == wanted, level
+            for names in (
+                ("tag.offset",),
+                ("tag.length",),
+                FIELDS[:2],
+                (),
+            ):  # a text without one of its columns is left out
+                assert scanned(native, names=names)[0] == wanted[0], level
+
+
+@pytest.mark.parametrize("extras", ["x1|x2", "x1|g1|x2", "x1|y1|x2", "g1|x1|g1", "x1|y2|z3|k1|y4", "y1|g2|k3|y1"])
+def test_unknown_fields_that_come_twice_are_seen_wherever_they_stand(extras: str) -> None:
+    text = f"@a1|f0|c1|S1|d2|T1|{extras}#"
+    with pytest.raises(DecodeError) as caught:
+        nslip.decode(text, unknown="keep")
+    assert caught.value.reason == "duplicate" and text[caught.value.offset or 0] == extras[-2]
+
+
+class Own(int):
+    """A number of a kind of its own."""
+
+
+@pytest.mark.parametrize("number", [2, Own(2), Own(0), True, 2.0, "2", None, Own(2**64)])
+@pytest.mark.parametrize("slot", [1, 9, 10, 13, 14, 15, 16, 20, 25])
+def test_what_is_put_into_a_slot_is_written_or_refused_by_each_way(slot: int, number: Any) -> None:
+    message = nslip.decode("@a1|f0|c1|S1|d2|T1|g1#")
+    message.slots[slot] = number
+    one = said(nslip.encode, message)
+    several = said(nslip.encode_many, [message, message])
+    if isinstance(one, str):
+        assert several == f"{one}\n{one}\n".encode()
+        assert nslip.decode(one, unknown="keep").get(slot) == number
+    else:
+        assert several[0] == one[0]
+    assert message.get(slot) == number and not isinstance(said(nslip.check, message), tuple)
+
+
+# --- JSON, Space and texts --------------------------------------------------------------------------------------------
+
+
+WORDS = ("SUCCEEDED", "VALID", "FAILED", "QUEUED", "query", "intent", "Command", "Event", "urgent", "normal")
+
+
+@pytest.mark.parametrize("wire", RECORDS)
+def test_words_that_begin_as_known_ones_are_others(wire: str) -> None:
+    package = import_module(f"turnwire.{wire}")
+    told = 0
+    for text in RECORDS[wire]:
+        for word in WORDS:
+            for other in (f'"{word}X"', f'"{word[:-1]}"', f'"{word}\\u0000"', f'"{word.swapcase()}"'):
+                changed = text.replace(f'"{word}"', other)
+                if changed == text:
+                    continue
+                message = said(package.decode, changed)
+                told += 1
+                if not isinstance(message, tuple):
+                    assert json.loads(package.encode(message, strict=False)) == json.loads(changed)
+                    assert package.check(message), other  # what is no word of the table is told
+    assert told
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70, 10**40, 10**400, -(2**63), -(2**63) - 1])
+def test_whole_numbers_of_any_size_are_written_as_they_are(number: int) -> None:
+    made = [json.loads(text) for text in RECORDS["sap"]]
+    fields = next(one for one in made if isinstance(one, dict) and "constitutionalEvidence" in one and "status" in one)
+    fields["constitutionalEvidence"]["pressureReadings"] = {"a": number}
+    for strict in (True, False):
+        written = said(sap.encode, sap.Result.from_dict(fields), strict=strict)
+        assert isinstance(written, tuple) or json.loads(written) == fields
+    assert isinstance(written, str)
+
+
+def test_messages_of_just_the_usual_limit() -> None:
+    made = {
+        "csp": f"{HEAD.format('QUERY')}QUERY q\nX {{}}\n",
+        "kick": json.dumps(json.loads(kick.encode(envelope())) | {"content": "\u2afbcommand/x\nSIZE"}).replace(
+            "SIZE", "{}"
+        ),
+        "sstp": json.dumps(json.loads(RECORDS["sstp"][0]) | {"more": "SIZE"}).replace("SIZE", "{}"),
+    }
+    for wire, text in made.items():
+        decode = import_module(f"turnwire.{wire}").decode
+        head, tail = text.split("{}") if wire == "csp" else text.rsplit("{}", 1)
+        for more in (0, 1, 2):
+            whole = head + "x" * (LIMITS.message - len((head + tail).encode()) + more) + tail
+            for form in (whole, whole.encode()):
+                found = said(decode, form)
+                refused = found[2] if isinstance(found, tuple) else ""
+                assert ("large" in refused) is (more > 0), (wire, more, refused[:99])
+
+
+@pytest.mark.parametrize("text", ['t"x"', 'u"x"', "g1|k2", "p3|r4|q5|s6|e7", 'g1|t"x"|u"y"'])
+def test_what_stands_in_no_slot_is_not_there(text: str) -> None:
+    wire = f"@a1|f0|c1|S1|d2|T1|{text}#"
+    held = {int(slot): value for slot, value in nslip.decode(wire).slots.items()}
+    assert len(held) == text.count("|") + 1
+    for slot in range(-3, 80):  # of a message that nobody has asked for its slots
+        assert nslip.decode(wire).get(slot) == held.get(slot)
+
+
+def envelope() -> Any:
+    return kick.channels.dispatch("T-1", "Coder", "x", timestamp="2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("name", ["correlation_id", "content", "timestamp", "receiver", "sender", "id"])
+def test_a_field_that_is_taken_away_is_written_no_longer(name: str) -> None:
+    fields = json.loads(kick.encode(envelope())) | {"correlation_id": "11111111-1111-4111-8111-111111111112"}
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    for touched in (False, True):
+        message = kick.decode(text)
+        if touched:
+            assert message.sender and kick.encode(message)
+        if name == "correlation_id":
+            del message.correlation_id
+            assert message.correlation_id is None
+        else:
+            setattr(message, name, "other")
+        written = json.loads(kick.encode(message, strict=False))
+        assert written.get(name) == (None if name == "correlation_id" else "other")
+
+
+@pytest.mark.parametrize("letter", [0xD800, 0xDFFF, 0xDC00, 0xE000, 0xD7FF])
+@pytest.mark.parametrize("wide", ["", "\u00e9", "\u2afb", "\U0001f600"])
+def test_half_of_a_pair_at_the_end_and_in_front_of_it(letter: int, wide: str) -> None:
+    for size in (*range(10), 15, 16, 17, 31, 32, 33, 63, 64, 65):
+        for text in (f"\u2afba\n{wide}{'x' * size}{chr(letter)}", f"\u2afba\n{wide}{chr(letter)}{'x' * size}"):
+            alike("space.format", lambda core, text=text: core.parse(text)[:2])
+
+
+SSTP = '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},"payload":{%s}}\n'
+
+
+@pytest.mark.parametrize("second", ['"zz":3', '"goal":3', '"b":3', '"\\u0062":3', '"new":3'])
+def test_a_key_that_comes_twice_behind_messages_with_the_same_steps(second: str) -> None:
+    members = '"zz":1,"goal":"g","\\u0062":2', '"goal":"g","zz":1,"b":2', '"b":2,"\\u007a\\u007a":1,"goal":"g"'
+    for own in members:
+        data = (SSTP % own + SSTP % f"{own},{second}" + SSTP % own + SSTP % f"{second},{own}").encode()
+        found = json_engines.both("sstp", data)
+        refused = [isinstance(said(sstp.decode, line), tuple) for line in data.splitlines()]
+        assert found.rows == 4 - sum(refused)
+
+
+@pytest.mark.parametrize("year", [1, 4, 100, 400, 1900, 2000, 2023, 2024, 2100, 2400, 3000, 4000, 9999])
+def test_days_of_february(year: int) -> None:
+    for day in (28, 29, 30):
+        text = f"{year:04}-02-{day}T00:00:00Z".encode()
+        alike("log.times", lambda core, text=text: core.read_time(text))
+
+
+def test_times_of_heads_in_any_order() -> None:
+    data = b"".join(b"20%02d-01-01T00:00:00Z a {}\n" % number for number in range(26, 32)) + b"no time {}\n"
+    places = [at for at in range(len(data)) if data[at : at + 2] == b"{}"]
+    for order in (places, places[::-1], [places[1], places[1], places[0], places[6], places[2]]):
+
+        def read(core: ModuleType, order: list[int] = order) -> Any:
+            times, there = np.zeros(len(order), np.int64), np.zeros(len(order), np.uint8)
+            core.head_times(data, np.array(order, np.int64), times, there)
+            return times.tolist(), there.tolist()
+
+        alike("log.times", read)
+
+
+def test_leaves_of_a_ledger_of_every_size_of_kind_and_key() -> None:
+    for size in (*range(0, 40), *range(440, 530)):
+        for kind in ("k", "k" * 30, "\u00e9" * 10):
+            for body in (b"", b"body", b"b" * 70):
+                alike(
+                    "common.ledger",
+                    lambda core, kind=kind, size=size, body=body: core.leaf_of(1, 2, kind, "x" * size, body),
+                )
+
+
+# --- what is kept, and given back -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", RECORDS)
+def test_texts_that_were_read_are_given_back(wire: str) -> None:
+    package = import_module(f"turnwire.{wire}")
+    for text in RECORDS[wire][:20]:
+        own = f"{text} "
+        before = sys.getrefcount(own)
+        for _ in range(20):
+            message = said(package.decode, own)
+            if not isinstance(message, tuple):
+                message.to_dict()
+                package.check(message)
+            del message
+        assert sys.getrefcount(own) == before
+
+
+RELEASE = """
+import ctypes, sys
+from turnwire._native.log import callbacks
+def release(address):
+    print(address == ctypes.addressof(memory))
+    ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))[1] = None
+    raise KeyboardInterrupt
+sys.unraisablehook = lambda told: None
+memory = (ctypes.c_void_p * 2)(1, 1)
+ctypes.CFUNCTYPE(None, ctypes.c_void_p)(callbacks.foreign(release, 8))(ctypes.addressof(memory))
+"""
+
+
+def test_what_was_released_before_ctrl_c_is_not_released_again() -> None:
+    """In a process of its own: a module has room for few such functions."""
+    done = subprocess.run([sys.executable, "-c", RELEASE], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
