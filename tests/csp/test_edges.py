@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.csp.test_rules import DEFS, codes, patch, task
-from turnwire import csp
+from turnwire import LIMITS, csp
+from turnwire.csp.cuts import safe_cuts
+from turnwire.csp.digests import number_of
+from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.lints import LAW_TEXT_LEAST
 from turnwire.csp.prose import LEAST_SMALL, Words, filler
 from turnwire.errors import DecodeError, EncodeError
@@ -150,3 +153,50 @@ def test_values_of_several_lines_come_back_wherever_their_ends_are(size, more):
             assert "\r" in value  # which no line may have
             continue
         assert csp.decode(written).block.fields[1] == ("CAUSE", value), value
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_lenient_reading_has_the_same_limits(more):
+    """Bytes of a message, of a key that no table knows, and how many fields there are."""
+
+    def told(text, **limits):
+        found = csp.parse(text, mode="lenient", limits=LIMITS._replace(**limits))
+        return [type(record) for record in found.records], [str(one.reason) for one in found.issues]
+
+    block = HEAD.format("PLAN") + "PLAN P1\n"
+    text = block + "GOAL x\nKEYWORD y\n"
+    whole = told(text, message=len(text) + more)
+    assert whole == (([csp.CspMessage], []) if more >= 0 else ([csp.Junk], ["message_too_large"]))
+    assert told(text, key=len("KEYWORD") + more)[1] == ([] if more >= 0 else ["key_too_long"])
+    many = block + "".join(f"K{number} v\n" for number in range(20))
+    assert told(many, fields=20 + more)[1] == ([] if more >= 0 else ["too_many_fields"])
+    assert told(block + "".join(f"K{number} v\n" for number in range(21)), fields=19)[1] == ["too_many_fields"] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("C0", 0), ("C7", 7), ("C" + "9" * 18, 10**18 - 1), ("C" + "9" * 19, 0), ("P7", 0), ("C", 0), ("Cx", 0), ("", 0)],
+)
+def test_numbers_of_ids(name, number):
+    assert number_of("C", name) == number
+
+
+@pytest.mark.parametrize("digits", [1, 18, 3999, 4000, 4001])
+def test_ids_that_were_given_whatever_their_size_is(digits):
+    given = GivenIds("T", 2, ["T" + "1" * digits, "other"])
+    assert "T" + "1" * digits in given and "other" in given
+    assert "T" + "1" * (digits + 1) not in given and "T" + "2" * digits not in given and "T01" not in given
+    given.add("T2")
+    given.add("T1")
+    given.add("T2")
+    assert all(name in given for name in ("T1", "T2")) and "T3" not in given and "T0" not in given
+    full = GivenIds("T", 2, ["a", "b", "c"])
+    assert "d" in full  # of more than are remembered, any may have been
+    assert "d" not in GivenIds("T", 2, ["a", "b"])
+
+
+@pytest.mark.parametrize(("every", "limit"), [(0, 1), (1, 0), (-1, 5), (5, -1)])
+def test_cuts_want_positive_numbers(every, limit):
+    assert list(safe_cuts([b"x\n"], 1, limit=1)) == []
+    with pytest.raises(ValueError, match="positive"):
+        list(safe_cuts([b"x\n"], every, limit=limit))
