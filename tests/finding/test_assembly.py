@@ -20,6 +20,7 @@ from tests.csp.generate import GOOD_BLOCKS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
 from turnwire.finding.lines import MOST_PREFIX
+from turnwire.finding.templates import MOST_LINE
 
 native = import_module("turnwire._native.log.line_heads") if BACKENDS[0] == "native" else pure
 
@@ -266,6 +267,13 @@ def test_what_is_too_long_is_cut() -> None:
 def test_undecided() -> None:
     assert undecided(b"") and undecided(b"2026-11-22 INFO CSP") and undecided(f"{CRI}stdout P {'x' * 5000}".encode())
     assert undecided(b'{"log":"' + b"x" * 5000) and not undecided(b"x" * 5000)
+    for size in (-1, 0, 1):
+        assert undecided(b"x" * (MOST_PREFIX + len(b"CSP/1\r") + size)) is (size <= 0)
+        template = b"CSP/1;!prose;"
+        for before in (0, 1, MOST_PREFIX + size):
+            line = (b"x" * before)[:-1] + b">" * bool(before) + template
+            line += b"y" * (MOST_LINE - len(line))
+            assert undecided(line) is (before <= MOST_PREFIX) and not undecided(line + b"y")
 
 
 LINES = [

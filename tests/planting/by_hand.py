@@ -1,11 +1,12 @@
 """Plants the faults of ``by_hand.txt`` in the native code and those of ``by_hand_python.txt`` in what is written in
 Python, one after the other: `make plant-by-hand`.
 
-    python -m tests.planting.by_hand [--only csp/]
+    python -m tests.planting.by_hand [--only csp/] [--drawn 40 --seed 1]
 
 The native ones may stand in what Cython reads, so that each is compiled as `make build` does it, quickly, in a copy of
 the sources in ``build/by-hand``. Code for AVX-512 is asked only where the processor has it. The nearest tests are asked
-first, as `make plant` asks them. Prints a line for each fault; fails where one is not found.
+first, as `make plant` asks them. Prints a line for each fault; fails where one is not found. ``--drawn`` plants so many
+slips of the pen in what Cython reads instead, as `make plant` does in the headers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 
 from tests.planting.__main__ import LAST, TESTS, asked, nearest, spent
-from tests.planting.faults import ROOT, Fault, by_hand
+from tests.planting.faults import ROOT, Fault, by_hand, drawn, modules
 
 FOLDER = ROOT / "build" / "by-hand"
 COPIED = ("_native", "_build", "src", "build/_native")
@@ -79,8 +80,11 @@ def main() -> int:
     """Plants and counts; the exit code."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--only", default="", help="faults whose file, line and text have this in them")
+    parser.add_argument("--drawn", type=int, default=0, help="so many slips in what Cython reads, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    faults = [fault for fault in by_hand() if options.only in str(fault)]
+    every = drawn(options.drawn, options.seed, modules()) if options.drawn else by_hand()
+    faults = [fault for fault in every if options.only in str(fault)]
     copied()
     built()
     groups = dict.fromkeys([*(asked_first(fault) for fault in faults), LAST])

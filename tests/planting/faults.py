@@ -32,11 +32,27 @@ CHANGES = (
     (r"(?<= \+ )([2-9])\b", "1"),
     (r"\bcontinue;", "break;"),
 )
+CYTHON = (
+    *((pattern.replace("(*]", "(*&-]"), text) for pattern, text in CHANGES[:6]),
+    (r"(?<= )and(?= )", "or"),
+    (r"(?<= )or(?= )", "and"),
+    (r"(?<=if )not (?!in\b)", ""),
+    (r"(?<= )\+(?= 1\b)", "-"),
+    (r"(?<= - )1\b", "0"),
+    (r"(?<= \+ )([2-9])\b", "1"),
+    (r"\bcontinue$", "break"),
+)
+"""The same in what Cython reads."""
 HIDDEN = re.compile(
     r"/\*.*?\*/|//[^\n]*|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+')|(?P<line>^[ \t]*#[^\n]*)",
     re.DOTALL | re.MULTILINE,
 )
 """What no fault is planted in: comments, texts, lines of the preprocessor."""
+HIDDEN_IN_CYTHON = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^(?:cdef extern|cimport|from)\b[^\n]*',
+    re.DOTALL | re.MULTILINE,
+)
+"""The same in what Cython reads: documentation, comments, texts, declarations."""
 
 
 class Fault(NamedTuple):
@@ -67,14 +83,15 @@ class Fault(NamedTuple):
 
 
 def possible(header: Path) -> list[Fault]:
-    """All faults that can be planted in a header."""
+    """All faults that can be planted in a header, or in what Cython reads."""
     source = header.read_text("utf-8")
-    plain = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    hidden, changes = (HIDDEN, CHANGES) if header.suffix == ".h" else (HIDDEN_IN_CYTHON, CYTHON)
+    plain = hidden.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     name = str(header.relative_to(ROOT))
     return [
         Fault(name, found.start(), found.end(), text, 1 + plain.count("\n", 0, found.start()))
-        for pattern, text in CHANGES
-        for found in re.finditer(pattern, plain)
+        for pattern, text in changes
+        for found in re.finditer(pattern, plain, re.MULTILINE)
     ]
 
 
@@ -98,9 +115,14 @@ def by_hand() -> list[Fault]:
     return found
 
 
-def drawn(number: int, seed: int) -> list[Fault]:
-    """So many faults, spread over the headers by how much there is to change in each; in no order, so that the first of
-    them are a draw, too."""
+def modules() -> list[Path]:
+    """What Cython reads of the native code."""
+    return [path for ending in ("*.pyx", "*.pxi") for path in sorted(NATIVE.rglob(ending))]
+
+
+def drawn(number: int, seed: int, files: list[Path] | None = None) -> list[Fault]:
+    """So many faults, spread over the headers (or other files) by how much there is to change in each; in no order, so
+    that the first of them are a draw, too."""
     chance = random.Random(seed)
-    every = [fault for header in headers() for fault in possible(header)]
+    every = [fault for file in (headers() if files is None else files) for fault in possible(file)]
     return chance.sample(every, min(number, len(every)))

@@ -14,7 +14,7 @@ from tests.planting import __main__ as planting
 from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.by_hand import asked_first
-from tests.planting.faults import NATIVE, ROOT, by_hand, drawn, possible
+from tests.planting.faults import NATIVE, ROOT, by_hand, drawn, modules, possible
 from tests.planting.judged import SAME
 from tests.planting.switches import NOTES, TOLD, VARIABLE, WATCHED, located, numbered, written
 
@@ -34,6 +34,14 @@ def test_a_fault_changes_one_place_of_the_code() -> None:
         changed = [one for one, other in zip(before.split("\n"), after.split("\n"), strict=True) if one != other]
         assert len(changed) == 1 and not changed[0].lstrip().startswith(("* ", "*/", "/*", "#"))
         assert touched(fault.header)
+
+
+def test_a_fault_changes_one_place_of_what_cython_reads() -> None:
+    for fault in drawn(60, 3, modules()):
+        before, after = (ROOT / fault.header).read_text("utf-8"), fault.planted()
+        changed = [one for one, other in zip(before.split("\n"), after.split("\n"), strict=True) if one != other]
+        assert len(changed) == 1 and not changed[0].lstrip().startswith(("#", "cdef extern"))
+        assert asked_first(fault)
 
 
 def test_faults_by_hand_stand_in_the_code_as_it_is() -> None:
