@@ -8,7 +8,9 @@ import pytest
 
 import turnwire
 from tests.sstp.test_session import message
-from turnwire import sstp
+from turnwire import csp, sstp
+from turnwire.errors import DecodeError
+from turnwire.finding.explaining import _AROUND, _excerpt
 from turnwire.finding.judging import conform
 from turnwire.finding.lines import MOST_PREFIX
 
@@ -71,3 +73,22 @@ def test_a_prefix_has_so_many_bytes_at_most(size: int, letter: str) -> None:
     for text in (data, b"other text\n" + data):
         records = [offset for batch in turnwire.scan(text) for offset in batch["offset"].tolist()]
         assert records == ([text.index(b"CSP/1")] if size <= MOST_PREFIX else [])
+
+
+@pytest.mark.parametrize(("text", "line"), [("no message", 1), ("CSP/1\nFROM\n", 2), (CSP.replace("TO B", "TO"), 3)])
+def test_the_line_is_told_from_the_second_one_on(text: str, line: int) -> None:
+    with pytest.raises(DecodeError) as caught:
+        csp.decode(text)
+    assert caught.value.line == line
+    assert (f"in line {line}" in turnwire.explain(caught.value)) is (line > 1)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 30])
+def test_what_is_left_out_around_a_fault_is_marked(more: int) -> None:
+    """In front of it, and behind."""
+    raw = b"x" * (_AROUND + more) + b"!" + b"y" * (_AROUND - 1)
+    assert _excerpt(raw, _AROUND + more).startswith("…") is (more > 0) and not _excerpt(raw, _AROUND + more).endswith(
+        "…"
+    )
+    raw = b"!" + b"y" * (_AROUND - 1 + more)
+    assert _excerpt(raw, 0).endswith("…") is (more > 0) and not _excerpt(raw, 0).startswith("…")
