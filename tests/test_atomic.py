@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from turnwire import csp
-from turnwire.atomic import AtomicFile, keep_access
+from turnwire.atomic import AtomicDirectory, AtomicFile, keep_access
 from turnwire.errors import Reason, RuleError
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
@@ -113,3 +113,13 @@ def test_a_text_that_is_none_changes_nothing(tmp_path: Path) -> None:
             csp.FileOp("F1", word, {"PATH": name, "CONTENT": "@@ -1 +1 @@\n-old\n+\ud800\n"}).apply(tmp_path)
         assert caught.value.reason is Reason.LONE_SURROGATE
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old\n"}
+
+
+def test_an_error_keeps_the_name_of_another_file(tmp_path: Path) -> None:
+    for make in (AtomicDirectory, AtomicFile):
+        with pytest.raises(OSError) as caught, make(tmp_path / "new"):
+            os.stat("/nowhere/at/all")
+        assert caught.value.filename == "/nowhere/at/all"
+    with pytest.raises(OSError) as caught, AtomicDirectory(tmp_path / "new"):
+        raise OSError(28, "No space left on device")
+    assert str(caught.value.filename).endswith("new")

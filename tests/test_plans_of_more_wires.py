@@ -14,8 +14,8 @@ from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import DecodeError, Reason, registry
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
-from turnwire.json.agreement import _merged
-from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.agreement import _fill, _merged
+from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan, check_plans
 from turnwire.json.scanner import scanner
 from turnwire.log.engine import all_wires
 from turnwire.tokens import advise
@@ -209,3 +209,28 @@ def test_of_two_wires_that_claim_an_object_the_first_one_judges_it() -> None:
         scan = turnwire.scan(f"{text}\n".encode())
         assert sum(map(len, scan)) == 0
         assert [reject["wire"] for reject in scan.rejects.rows()] == ["sstp"]
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+@pytest.mark.parametrize("receipt", ["", "r"])
+def test_how_many_objects_are_told_apart_by_marks(number: int, receipt: str) -> None:
+    """A Task and a Result, and with a receipt its two kinds."""
+    variant = Variant("x", (), ())
+    rest = dict.fromkeys(("detect", "decode", "claims", "marked", "variant_of", "clues", "inside", "torn"))
+    plan = WirePlan("x", (), (variant,) * number, choose="marks", receipt=receipt, **rest)  # type: ignore[arg-type]
+    wanted = 4 if receipt else 2
+    if number >= wanted:
+        check_plans([plan], ())
+    else:
+        with pytest.raises(ValueError, match=f"needs {wanted} variants, not {number}"):
+            check_plans([plan], ())
+
+
+@pytest.mark.parametrize("changed", [("a",), ("b",), ("a", "b")])
+def test_a_column_of_two_values_of_which_another_wire_has_words_is_refused(changed: tuple[str, ...]) -> None:
+    fill = Fill("c", "word", "a", other="b")
+    own = {path: Value(path, "word", ("x", "y")) for path in changed}
+    merged = {"a": Value("a", "word", ("p",)), "b": Value("b", "word", ("x", "z", "y"))}
+    with pytest.raises(ValueError, match="a and b fill one column"):
+        _fill(fill, own, merged)
+    assert _fill(fill, {}, merged) == fill

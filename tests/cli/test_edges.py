@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import click
 import pytest
 
-from turnwire.cli import inputs
+from turnwire import Issue, Reason
+from turnwire.cli import documents, inputs, policies, where
 from turnwire.cli.tables import GAP, NARROW, fitted
 from turnwire.cli.text import shortened, width
+from turnwire.progress import amount
 
 
 @pytest.mark.parametrize("size", [32, 160, 4096])
@@ -64,3 +68,61 @@ def test_what_is_left_over_goes_to_all_columns_that_want_it(room: int) -> None:
     short = fitted(["a", "b", "c"], [["x" * (NARROW + 3), *texts[1:]]], [False] * 3, 90)
     assert short[0] == NARROW + 3 and abs(short[1] - short[2]) <= 1 and sum(short) == 90 - 2 * GAP
     assert fitted(["a", "b"], [["7" * 30, "y" * 40]], [True, False], 20) == [20]
+
+
+def test_what_is_told_of_a_document_comes_in_the_order_of_its_lines() -> None:
+    issues = [Issue(Reason.JUNK, str(line), "warning", f"at {line}") for line in (3, 1, 2)]
+    found = documents.told(b"a\nb\nc\nd\n", [], issues)
+    assert [(one.line, one.offset, one.text) for one in found] == [(1, 0, "at 1"), (2, 2, "at 2"), (3, 4, "at 3")]
+
+
+@pytest.mark.parametrize(
+    ("given", "conditions"),
+    [
+        (["offset=1..5"], {"offset": (1, 5)}),
+        (["length=3"], {"length": {3}}),
+        (["length=3", "length=5"], {"length": {3, 5}}),
+        (["offset=..9"], {"offset": (None, 9)}),
+        (["text=a,b"], {"text": {"a,b"}}),
+        (["text=a", "text=b,c"], {"text": {"a", "b,c"}}),
+        (["subject=a,b"], {"subject": {"a", "b"}}),
+    ],
+)
+def test_conditions_by_what_their_column_is(given: list[str], conditions: dict[str, object]) -> None:
+    assert where.parsed(given, ()) == conditions
+
+
+@pytest.mark.parametrize(
+    "given", [["offset=1..5", "offset=7"], ["offset=7", "offset=1..5"], ["offset=1..2", "offset=3..4"]]
+)
+def test_a_range_stands_alone(given: list[str]) -> None:
+    with pytest.raises(click.UsageError, match="a range cannot be combined"):
+        where.parsed(given, ())
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone is the system's")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_a_moment_without_a_zone_is_of_utc_wherever_that_is(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for text in ("2026-01-01T00:00:00", "2026-01-01T00:00:00Z", "2026-01-01T09:00:00+09:00"):
+            assert policies.Moment().convert(text, None, None) == 1767225600.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (9999, "9,999 B"),
+        (10_000, "10.0 kB"),
+        (999_949, "999.9 kB"),
+        (10**6, "1.0 MB"),
+        (10**9, "1.0 GB"),
+        (10**12, "1.0 TB"),
+    ],
+)
+def test_amounts_of_bytes(number: int, told: str) -> None:
+    assert amount(number) == told

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
+import re
+import uuid
 
 import pytest
 
+import turnwire
 from tests.convert.dialogues import given
-from turnwire import Converter, nslip
+from tests.convert.messages import FULL
+from tests.sstp.examples import example
+from turnwire import Converter, ConvertError, kick, nslip, sstp
 from turnwire.conversion import carrying, faults, forms
 from turnwire.conversion.context import ABSENT, Context
 from turnwire.conversion.conversation import _numbered
+from turnwire.conversion.learning import LearnedNames
 from turnwire.conversion.watching import Histories
 from turnwire.nslip.spec import SHORT_STRING
+from turnwire.sstp.spec import Kind
 
 pytestmark = pytest.mark.once
 
@@ -132,3 +141,56 @@ def test_levels_that_are_left_below_a_value(left):
         assert carrying._depth(value, left) == (left - levels if levels <= left else -1), levels
         value = [value] if levels % 2 else {"a": value}
     assert carrying._depth([[], {}, [[], 1]], left) == (left - 2 if left >= 2 else -1)
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "\nmore", "\nmore\n", "\n\n"])
+def test_what_only_looks_like_something_carried_is_text(behind):
+    """What is carried is one line, and the last."""
+    content = 'a\n\u2afbturnwire/carry\n{"x":1}' + behind
+    made = turnwire.convert(envelope(content), "sstp", context=FULL, nearest=True)
+    cut = behind == "\n"
+    assert made.message.to_dict()["payload"]["content"] == ("a" if cut else content)
+
+
+def envelope(content):
+    name = "00000000-0000-4000-8000-000000000001"
+    return kick.Envelope(name, "2026-01-01T00:00:00Z", "WePlan", "Orchestrator", "Info", "\u2afbreport/status", content)
+
+
+@pytest.mark.parametrize("wrong", ["7", "null", '"x"', "{}", "[1, null]", "true"])
+def test_filled_that_is_no_list_of_texts_fills_nothing(wrong):
+    changed = 0
+    for kind in Kind:
+        message = sstp.decode(json.dumps(example(kind)))
+        for target in ("kick", "sap"):
+            try:
+                text = turnwire.encode(
+                    turnwire.convert(message, target, context=FULL, carry=True, nearest=True).message
+                )
+            except ConvertError:
+                continue
+            other = re.sub(r'(\\?"filled\\?":) ?\[[^\]]*\]', lambda found: found[1] + wrong.replace('"', '\\"'), text)
+            if other == text:
+                continue
+            changed += 1
+            with contextlib.suppress(turnwire.DecodeError, ConvertError):
+                decoded = turnwire.registry.wire(target).decode(other)
+                assert turnwire.convert(decoded, "sstp", restore=True, context=FULL, nearest=True).message is not None
+    assert changed
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_names_are_learned_while_there_is_room(room):
+    learned = LearnedNames(Context(new_id=lambda: "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b"), room)
+    found = [learned.learn("agents", name) for name in "abcd"]
+    assert found == [*range(1, room + 1), *[ABSENT] * (4 - room)]
+
+
+@pytest.mark.parametrize("target", turnwire.WIRES)
+def test_a_converter_that_is_closed_twice_says_the_same(target):
+    converter = Converter(target, context=FULL.replace(new_id=lambda: str(uuid.uuid4())), nearest=True)
+    for text in ("@a0|f0|c1|S2|d3|T4|k5#", "@a1|f0|c1|S2|d3|T4|k5#", "@a3|f0|c9|S2|d3|T4|k6#"):
+        with contextlib.suppress(ConvertError):
+            converter.feed(nslip.decode(text))
+    first, second = converter.close(), converter.close()
+    assert first == second

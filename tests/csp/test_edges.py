@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from tests.csp.test_rules import DEFS, codes, patch, task
 from turnwire import LIMITS, csp
 from turnwire.csp.cuts import safe_cuts
+from turnwire.csp.diff import apply_diff
 from turnwire.csp.digests import number_of
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.lints import LAW_TEXT_LEAST
+from turnwire.csp.log_replay import Replaying
 from turnwire.csp.prose import LEAST_SMALL, Words, filler
-from turnwire.errors import DecodeError, EncodeError
+from turnwire.errors import DecodeError, EncodeError, WireError
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
 LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
@@ -200,3 +204,81 @@ def test_cuts_want_positive_numbers(every, limit):
     assert list(safe_cuts([b"x\n"], 1, limit=1)) == []
     with pytest.raises(ValueError, match="positive"):
         list(safe_cuts([b"x\n"], every, limit=limit))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "copy from x",
+            "copy to y",
+            "rename from x",
+            "rename to y",
+            "new file mode 100644",
+            "deleted file mode 100644",
+        ),
+        *("old mode 100644", "new mode 100755", "Binary files a/x and b/x differ", "GIT binary patch"),
+    ],
+)
+def test_diffs_that_do_more_than_change_a_text(line):
+    diff = f"diff --git a/x b/x\n{line}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".encode()
+    with pytest.raises(WireError, match="changes the text of one file"):
+        apply_diff(b"a\n", diff, "x")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        *((rf'"a/x\{sign}"', f"x{letter}") for sign, letter in zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)),
+        *((rf'"a/x\{sign}"', f"x{sign}") for sign in '"\\'),
+        (r'"a/x\101"', "xA"),
+        ("a/x", "x"),
+        ("x", "x"),
+        ('"', '"'),
+    ],
+)
+def test_names_in_diffs_with_every_escape(written, name):
+    diff = f"--- {written}\n+++ {written}\n@@ -1 +1 @@\n-a\n+b\n".encode()
+    assert apply_diff(b"a\n", diff, name) == b"b\n"
+    with pytest.raises(WireError, match="the diff is of"):
+        apply_diff(b"a\n", diff, name + "y")
+
+
+@pytest.mark.parametrize("text", [b"a\n", b""])
+@pytest.mark.parametrize("head", [b"@@ -0 +1 @@", b"@@ -0,0 +1 @@", b"@@ -0,1 +1 @@"])
+def test_a_hunk_in_front_of_everything(text, head):
+    assert apply_diff(text, head + b"\n+b\n", "x", recount=True) == b"b\n" + text
+
+
+def test_laws_that_are_given_twice_before_the_first_message_are_refused():
+    replaying = Replaying()
+    assert replaying.feed(csp.Preamble({}, {"L1": "one"})) is None
+    assert replaying.feed(csp.Preamble({}, {"L2": "two"})) is None
+    error = replaying.feed(csp.Preamble({}, {"L1": "three"}))
+    assert str(error.reason) == "checkpoint_exists" and "L1 is defined already" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("defs", "laws", "text"),
+    [
+        ({}, {"L1": "x"}, "LAWS\n- L1: x\n"),
+        ({"A": "b"}, {}, "DEF A = b\n"),
+        ({"A": "b"}, {"L1": "x"}, "DEF A = b\n\nLAWS\n- L1: x\n"),
+        ({"A": "b", "B": "c"}, {"L1": "x", "L2": "y"}, "DEF A = b\nDEF B = c\n\nLAWS\n- L1: x\n- L2: y\n"),
+    ],
+)
+def test_preambles_are_written_without_a_blank_line_in_front(defs, laws, text):
+    assert csp.encode(csp.Preamble(defs, laws)) == text
+
+
+def test_ids_that_were_given_are_never_forgotten_while_there_is_room():
+    chance = random.Random(3)
+    for _ in range(200):
+        room, names = chance.randrange(1, 4), set()
+        given = GivenIds("P", room, ())
+        for _ in range(chance.randrange(1, 12)):
+            name = f"P{chance.randrange(12)}"
+            given.add(name)
+            names.add(name)
+            assert all(one in given for one in names)
+        assert not any(f"P0{number}" in given for number in range(12))

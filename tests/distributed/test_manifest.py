@@ -6,10 +6,12 @@ import errno
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from turnwire.distributed import Manifest, run_block
+from turnwire.distributed.driver import _begun, _read, _Run
 from turnwire.distributed.manifest import NAME
 from turnwire.log import plan
 
@@ -98,3 +100,34 @@ def test_a_file_outside_the_folder_is_refused(tmp_path: Path, lines: list[bytes]
     (tmp_path / NAME).write_bytes(json.dumps(row).encode() + b"\n")
     with pytest.raises(ValueError, match=f"{NAME}:1: this is not a row of a manifest"):
         Manifest.read(tmp_path)
+
+
+def test_what_is_done_no_more_leaves_the_manifest_that_goes_on(tmp_path: Path, lines: list[bytes]) -> None:
+    """Rows of blocks that are not planned any more, and of those that are to be done again."""
+    row = json.loads(lines[0])
+    gone = json.dumps({**row, "key": "gone", "state": "failed"}).encode() + b"\n"
+    (tmp_path / NAME).write_bytes(lines[0] + gone)
+    first, second = plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20)
+    manifest, todo = _begun(tmp_path, [first, second], True)
+    assert [index for index, _ in todo] == [1] and len(manifest.rows) == 1
+    assert [json.loads(line)["key"] for line in (tmp_path / NAME).read_bytes().splitlines()] == [first.key]
+
+
+def test_each_block_that_ends_is_told_however_it_ended() -> None:
+    told: list[str] = []
+    run = object.__new__(_Run)
+    run._manifest = SimpleNamespace(add=lambda row: told.append(row["state"]))
+    run._progress = lambda manifest: told.append("told")
+    for state in ("failed", "done", "quarantined"):
+        run._ended({"state": state})
+    assert told == ["failed", "told", "done", "told", "quarantined", "told"]
+
+
+def test_blocks_of_several_files_are_kept_as_they_were_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one of them is to be read as a whole, those of it alone are planned anew, once."""
+    monkeypatch.setattr("turnwire.distributed.driver.plan", lambda file, read, **_: [f"{file} anew"])
+    blocks = [
+        SimpleNamespace(file=file, files=files) for file, files in (("a", ("b",)), ("a", ()), ("a", ()), ("c", ()))
+    ]
+    found = list(_read(blocks, {"a"}, {}))
+    assert found == [blocks[0], "a anew", blocks[3]]

@@ -10,8 +10,9 @@ import turnwire
 from tests.sstp.test_session import message
 from turnwire import csp, sstp
 from turnwire.errors import DecodeError
+from turnwire.finding.beside import elements_in_strings, within
 from turnwire.finding.explaining import _AROUND, _excerpt
-from turnwire.finding.judging import conform
+from turnwire.finding.judging import conform, conformance
 from turnwire.finding.lines import MOST_PREFIX
 
 pytestmark = pytest.mark.once
@@ -92,3 +93,59 @@ def test_what_is_left_out_around_a_fault_is_marked(more: int) -> None:
     )
     raw = b"!" + b"y" * (_AROUND - 1 + more)
     assert _excerpt(raw, 0).endswith("…") is (more > 0) and not _excerpt(raw, 0).startswith("…")
+
+
+CRI = "2026-11-22T10:00:01.123456789Z stderr "
+PARTS = {
+    "CSP/1 cut in its first line": ["P INFO> CS", "F P/1", *[f"F {line}" for line in CSP.split("\n")[1:]]],
+    "CSP/1 that is refused": ["P INFO> CS", "F P/1", "F FROM A", "F TO B", "F CTX C0", "F INTENT x", "F ", "F TASK T1"],
+    "nSLIP": ["P INFO @a0|f0|c1|", "F S1|d2|T0#"],
+    "JSON": ['P INFO {"a":', "F 1}"],
+    "what may begin CSP/1": ["P INFO CSP/1 FR", "F OM"],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_messages_in_parts_are_found_however_the_bytes_are_cut(name: str) -> None:
+    data = "".join(f"{CRI}{line}\n" for line in PARTS[name]).encode() * 2
+
+    def fed(size: int) -> list[str]:
+        decoder, told = turnwire.Decoder(), []
+        for piece in [*(data[at : at + size] for at in range(0, len(data), size)), None]:
+            while True:
+                try:
+                    told += map(repr, decoder.close() if piece is None else decoder.feed(piece))
+                except DecodeError as error:
+                    told.append(str(error))
+                    piece = b"" if piece is not None else None
+                    continue
+                break
+        return told
+
+    whole = fed(len(data))
+    assert all(fed(size) == whole for size in (1, 2, 7, 33, 100))
+    assert len(whole) == (2 if ("CSP/1 " in name and "may" not in name) or name == "nSLIP" else 0)
+
+
+def test_rejects_are_counted_in_a_list_of_messages() -> None:
+    found = conformance("nslip", [(1, "@a0|f0|c1|S1|d2|T0#"), (2, "@nonsense"), (3, "@a0|f0|c1|S1|d2|T0#"), (4, "x")])
+    assert (found.records, found.rejects) == (2, 2)
+
+
+def test_lines_of_elements_in_several_strings() -> None:
+    class Strings:
+        data = b'\n\n"[{}]"\n\n"[{},1]"\n\n"[1]"'
+
+        def strings(self, *_: object) -> list[tuple[int, bytes]]:
+            return [(2, b"[{}]"), (10, b"[{},1]"), (18, b"[1]")]
+
+    found = [(place, line) for place, line, _ in elements_in_strings(Strings())]
+    assert found == [(place, 1 + Strings.data.count(b"\n", 0, place)) for place in (2, 10, 18)]
+
+
+@pytest.mark.parametrize("depth", range(8))
+def test_objects_in_texts_in_objects(depth: int) -> None:
+    value: dict[str, object] = {"k": 1}
+    for _ in range(depth):
+        value = {"k": json.dumps(value)}
+    assert len(list(within(value, ("k",)))) == depth + 1

@@ -166,3 +166,11 @@ def test_names_in_the_order_of_utf_16(many: int, backend: str) -> None:
         chosen = chance.sample(names, many)
         written = canonical(dict.fromkeys(chosen, 1)).decode()
         assert list(json.loads(written)) == sorted(chosen, key=lambda name: name.encode("utf-16-be"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 44, 45, 46, 47, 48, 49, 100])
+def test_what_is_not_allowed_is_shown_up_to_48_letters(size: int) -> None:
+    text = f'"{"x" * size}"'
+    with pytest.raises(DecodeError) as caught:
+        turnwire.sap.decode('{"a":1 ' + text + "}")
+    assert f"{text[:48]!r} is not allowed here" in str(caught.value)

@@ -11,6 +11,7 @@ from turnwire import kick
 from turnwire.kick import Deadlines, Envelope, Monitor, channels
 from turnwire.kick.bulk import claims
 from turnwire.kick.channels import Options
+from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
 from turnwire.kick.tracking import Recent
 
 AT = "2026-01-01T00:00:00Z"
@@ -124,3 +125,29 @@ def test_an_index_has_18_digits_at_most_to_be_a_number(digits: int) -> None:
     text = f"\u2afba/b:x/{first}\none\n\u2afba/b:x/{later}\ntwo\n"
     found = [str(issue.reason) for issue in kick.lint(kick.parse_space(text))]
     assert found == (["index_gap"] if digits <= 18 else [])
+
+
+def test_the_first_of_several_names_that_are_no_field_is_told() -> None:
+    for names in (("zz", "aa"), ("aa", "zz")):
+        with pytest.raises(TypeError, match="Envelope has no field 'aa'"):
+            dispatch("T-1").replace(**dict.fromkeys(names, 1))
+
+
+def test_violations_on_one_correlation_are_each_escalated() -> None:
+    """One after the other, however often."""
+    monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
+
+    def envelope(number: int, channel: str, receiver: str, sender: str, kind: str) -> Envelope:
+        name = str(uuid.UUID(int=number + 100, version=4))
+        return Envelope(name, AT, sender, receiver, kind, f"\u2afb{channel}", f"\u2afb{channel}:t/001\nx\n", group)
+
+    subjects = []
+    for number in range(0, 8, 2):
+        first = envelope(number, "alert/violation", BROADCAST, "Auditor", "Alert")
+        assert [str(event.kind) for event in monitor.feed(first, 0.0)] == ["violation"]
+        (event,) = monitor.feed(
+            envelope(number + 1, "command/escalate", ESCALATION_RECEIVERS[0], "Orchestrator", "Command"), 0.0
+        )
+        subjects.append((str(event.kind), event.subject == first.id))
+    assert subjects == [("escalated", True)] * 4 and len(monitor.unfinished) == 0
+    assert overdue(monitor, 1e6) == []

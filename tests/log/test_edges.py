@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import io
+import itertools
 import json
 import os
+import struct
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,16 @@ import pytest
 
 import turnwire
 from tests.log.test_outputs import MIXED, Rows
-from tests.sap.documents import TASK
-from turnwire import nslip, registry, sap
+from tests.sap.documents import RESULT, TASK
+from turnwire import LIMITS, nslip, registry, sap
 from turnwire.finding.located import located
 from turnwire.log import stats, write
 from turnwire.log.analysis.pairing import Latencies, Pairing
-from turnwire.log.analysis.stats import LONGEST
+from turnwire.log.analysis.stats import LONGEST, Tally, _tallied
 from turnwire.log.input.resuming import OPENING, Bookmark, Identity, _is_written_over
-from turnwire.log.input.rotation import beside
-from turnwire.log.output.parts import Parts
+from turnwire.log.input.rotation import beside, is_rotated
+from turnwire.log.output.joining import joined
+from turnwire.log.output.parts import Parts, later
 from turnwire.log.output.rejects import Rejects, table
 from turnwire.log.planning.states import HEAD, SAMPLES, is_sampled
 from turnwire.pairs import Message, Work
@@ -241,3 +245,86 @@ def test_a_message_says_when_it_was_and_its_envelope_only_where_it_does_not() ->
     (batch,) = turnwire.scan("".join(lines).encode(), columns=["time"])
     assert batch["time"].astype("M8[us]").tolist() == [np.datetime64("2026-01-01T00:00:00", "us").tolist()]
     assert sap.decode(own).issued_at == "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("more", [-2, -1, 0, 1])
+def test_a_frame_of_zstandard_whose_window_is_just_the_limit(more: int) -> None:
+    """Made by hand: its size in two bytes, one block that is not compressed."""
+    data = b"@a0|f0|c1|S1|d2|T0#\n" * 50
+    head = b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", len(data) - 256) + struct.pack("<I", 1 | len(data) << 3)[:3]
+    limits = LIMITS._replace(zstd_window=len(data) + more)
+    found = sum(map(len, turnwire.scan(io.BytesIO(head + data), limits=limits, errors="skip")))
+    assert found == (50 if more >= 0 else 0)
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"), [(None, 0), ({None, "1"}, 2), ({"1"}, 2), ({None, "2"}, 0), ({None, 1}, 2), ({None}, 0)]
+)
+def test_none_among_texts_of_numbers_that_are_always_there(condition: Any, found: int) -> None:
+    data = b"@a0|f0|c1|S1|d2|T0#\n@a0|f0|c1|S1|d2|T0|g7#\n"
+    assert sum(map(len, turnwire.scan(data, wire="nslip", where={"conversation": condition}))) == found
+
+
+@pytest.mark.parametrize("times", [1, 2, 4])
+def test_progress_of_work_that_was_asked_for_several_times_is_counted_once(times: int) -> None:
+    asked = json.dumps(task())
+    running = {
+        **copy.deepcopy(RESULT),
+        "taskId": TASK["taskId"],
+        "correlationId": TASK["correlationId"],
+        "status": "RUNNING",
+    }
+    running.pop("output", None)
+    found = stats("\n".join([*[asked] * times, json.dumps(running)]).encode() + b"\n")
+    (pairing,) = found.pairings.values()
+    assert (pairing.requests, pairing.progress, pairing.answered) == (times, 1, 0)
+
+
+def test_of_two_positions_the_one_with_more_records_is_the_later() -> None:
+    for first, second in (
+        ({"record": 5}, {"record": 9}),
+        ({"record": 9}, {"record": 5}),
+        ({"record": 5}, {"record": 5}),
+    ):
+        assert later(first, second)["record"] == max(first["record"], second["record"])
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *(
+            (name, True)
+            for name in ("app-1.log", "app.1.log", "app.log.1", "app-20260101.log", "app-1", "app.log.1.gz")
+        ),
+        *((name, False) for name in ("app.log", "app", "1.log", "app1.log", "app_1.log")),
+    ],
+)
+def test_names_of_rotated_files(name: str, is_one: bool) -> None:
+    assert is_rotated(name) is is_one
+
+
+def test_the_first_and_the_last_moment_whatever_the_order_of_inputs_is() -> None:
+    def line(day: int) -> bytes:
+        return b"2026-01-%02dT00:00:00Z @a0|f0|c1|S1|d2|T0#\n" % day
+
+    for days in itertools.permutations((2, 5, 9)):
+        found = stats([line(day) for day in days])
+        assert found.first is not None and found.last is not None
+        assert found.last - found.first == 7 * 86_400 * 1_000_000
+
+
+@pytest.mark.parametrize(("number", "others"), [(2, 1), (3, 2), (4, 3), (5, None), (9, None)])
+def test_how_many_others_there_are_is_told_while_it_is_known(number: int, others: int | None) -> None:
+    """None once some were folded: twice as many as there is room for are counted exactly."""
+    tally = Tally(2)
+    tally.update([("w", str(one)) for one in range(number)])
+    (first, rest) = _tallied("kind", tally, 1)
+    assert (first["records"], rest["others"], rest["records"]) == (1, others, number - 1)
+
+
+def test_batches_without_a_file_are_not_joined() -> None:
+    columns = ["record"]
+    for source, joins in ((b"@a0|f0|c1|S1|d2|T0#\n" * 30, False),):
+        scan = turnwire.scan(source, wire="nslip", columns=columns, batch_bytes=100)
+        before = sum(1 for _ in turnwire.scan(source, wire="nslip", columns=columns, batch_bytes=100))
+        assert (len(list(joined(iter(scan)))) < before) is joins

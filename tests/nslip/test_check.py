@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import vectors
 from tests.conftest import BACKENDS
 from tests.nslip import binary, twins
-from turnwire import EncodeError, Issue, Reason, RuleError
+from turnwire import DecodeError, EncodeError, Issue, Reason, RuleError
 from turnwire.nslip import (
     LEAST_DOUBTFUL,
     SCHEMA_VERSION,
@@ -25,10 +25,12 @@ from turnwire.nslip import (
     announced,
     decode,
     encode,
+    from_protobuf,
     resolve,
     rules,
 )
 from turnwire.nslip import check as public_check
+from turnwire.nslip.search import search
 
 
 @pytest.fixture
@@ -321,3 +323,32 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
             assert not nslip.is_clean(again)
     assert clean > 150
     assert not nslip.is_clean(None)
+
+
+@pytest.mark.parametrize("before", [True, False, 1.0, "1", []])
+def test_where_a_kept_field_stood_is_a_whole_number(before: Any) -> None:
+    fields = {"conv_id": 1, "turn": 0, "src": 1, "dst": 2, "act": 0, "frame": 0}
+    fields["extra"] = [{"prefix": "Z", "value": "x", "before": before}]
+    with pytest.raises(DecodeError, match="before is an integer"):
+        SlipMessage.from_dict(fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("@a0|x @a0|f0|c1|S1|d2|T0#", [(6, 25)]),
+        ('@a0|s"x @a0|f0|c1|S1|d2|T0# "#@a0|f0|c1|S1|d2|T1#', [(8, 27), (30, 49)]),
+        ("@a9 @a0|f0|c1|S1|d2|T0#", [(4, 23)]),
+        ('@a0|t"oops #@a0|f0|c1|S1|d2|T0#"|#', [(12, 31)]),
+        ("@@a0|f0|c1|S1|d2|T0#", [(1, 20)]),
+        ('@a0|t"@a0|t"@a0|f0|c1|S1|d2|T0#', [(12, 31)]),
+    ],
+)
+def test_what_is_found_behind_what_only_began_as_a_message(text: str, spans: list[tuple[int, int]]) -> None:
+    assert [(start, end) for _, start, end in search(text)] == spans
+
+
+def test_the_place_of_a_negative_number_in_protobuf() -> None:
+    with pytest.raises(DecodeError) as caught:
+        from_protobuf(bytes.fromhex("08011001") + b"\x38" + b"\xff" * 9 + b"\x01")
+    assert (caught.value.reason, caught.value.offset, caught.value.path) == (Reason.NEGATIVE, 5, "/act")

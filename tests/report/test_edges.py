@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
 from tests.report.chunks import Row, chunks
+from turnwire.report import answers
 from turnwire.report.columns import OTHERS, Names
 from turnwire.report.cube import STRAY, _core
 from turnwire.report.details import MOST_FIELDS, MOST_NAME, _few, named, shortened
@@ -71,3 +73,46 @@ def test_what_is_long_is_cut_behind_so_many_characters(more: int) -> None:
     end = "" if more <= 0 else f"… ({more:,} more characters"
     assert shortened(text, MOST_NAME) == text[:MOST_NAME] + (f"{end})" if end else "")
     assert named(text).startswith(text[:MOST_NAME] + end) and (len(named(text)) == len(text)) is (more <= 0)
+
+
+class Times:
+    """Latencies of which each quantile says which it is."""
+
+    count, least, most = 1, 0, 1
+
+    def quantile(self, share: float) -> float:
+        return share
+
+    def steps(self) -> list[int]:
+        return []
+
+
+def pairing(**counts: int) -> SimpleNamespace:
+    names = (
+        "requests",
+        "answered",
+        "waiting",
+        "given_up",
+        "backwards",
+        "progress",
+        "orphans",
+        "ahead",
+        "further",
+        "seen",
+    )
+    rule = SimpleNamespace(name="r", requests={"a"})
+    return SimpleNamespace(**(dict.fromkeys(names, 0) | counts), latencies=Times(), rule=rule)
+
+
+def test_the_quantiles_that_are_told() -> None:
+    told = answers._told("w", pairing())
+    assert (told.p50, told.p90, told.p99) == (0.5, 0.9, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown"), [({"orphans": 2, "seen": 2}, 1), ({"requests": 1, "seen": 1}, 1), ({}, 0)]
+)
+def test_what_only_answered_is_shown_too(counts: dict[str, int], shown: int) -> None:
+    waiting = answers.Waiting()
+    waiting._pairs.found = {("nslip", "r"): pairing(**counts)}
+    assert len(waiting.found()) == shown

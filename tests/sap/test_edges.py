@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.scenario import task
 from tests.sap.test_http_bodies import Streaming
 from turnwire import sap
@@ -18,9 +19,11 @@ from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
 from turnwire.sap.batching import Batching
 from turnwire.sap.derivation import HIGHEST, contents
+from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.settling import size_of
 from turnwire.sap.signals import Signal
 from turnwire.sap.transports import http
+from turnwire.sap.transports.bus import Mailbox
 from turnwire.sap.waiting import ALLOWANCE, WaitingLine
 
 pytestmark = pytest.mark.once
@@ -188,3 +191,93 @@ def test_what_several_wrote_at_once_under_one_key_is_read_again(keys, tmp_path: 
         assert found == [f"{'read' if keys.count(key) > 1 else 'made'} {n}" for n, key in enumerate(keys)]
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("error", [None, ("X", "y")])
+@pytest.mark.parametrize("alignment", ["VALID", "NON_CONSTITUTIONAL", "ESCALATE", None])
+def test_what_an_error_and_an_alignment_make_of_a_result(error, alignment):
+    """An error fails, whatever the alignment is."""
+    found = sap.result_for(task("work.who", {}), sap.Outcome(error=error, alignment=alignment), "B")
+    if error is not None:
+        assert str(found.status) == "FAILED" and found.error.code == "X"
+    elif alignment == "ESCALATE":
+        assert str(found.status) == "ESCALATED"
+    elif alignment == "NON_CONSTITUTIONAL":
+        assert str(found.status) in ("FAILED", "ESCALATED")
+    else:
+        assert str(found.status) == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_a_mailbox_drops_is_counted(number):
+    async def main() -> int:
+        box = Mailbox(2)
+        for one in range(number):
+            box.put(one)
+        return box.dropped
+
+    assert asyncio.run(main()) == max(number - 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("now", "age"), [(1000.0, 0), (1999.9, 0), (2000.0, 0), (2000.9, 0), (2001.0, 1), (5000.0, 3000)]
+)
+def test_an_age_is_never_below_0_though_the_clock_goes_back(now, age):
+    cache = sap.Cache(":memory:")
+    asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))
+    assert cache.put(asked, sap.Result.from_dict(RESULT), now=2000.0) == 1
+    assert cache.get(asked, now=now).age_sec == age
+
+
+class Routed:
+    """An agent as routing sees it."""
+
+    def __init__(self, name: str, unfinished: int, *capabilities: str) -> None:
+        self.agent_id, self.unfinished, self.capabilities = name, unfinished, set(capabilities)
+
+    def holds(self, *_: Any) -> bool:
+        return False
+
+
+def routed(hints: dict[str, Any], *providers: Provider) -> str | None:
+    document = changed(changed(TASK, "/target/routingHints", hints), "/target/agentId", ...)
+    found = provider_for(sap.Task.from_dict(document), {one.agent.agent_id: one for one in providers})
+    return found and found.agent_id
+
+
+def test_a_priority_is_no_label_of_an_agent():
+    name = TASK["target"]["capability"]
+    for busy, idle in (({"priority": "high"}, {}), ({}, {"priority": "low"}), ({}, {})):
+        both = Provider(Routed("busy", 5, name), busy), Provider(Routed("idle", 0, name), idle)
+        assert routed({"priority": "high"}, *both) == "idle"
+    labelled = Provider(Routed("busy", 5, name), {"zone": "a"}), Provider(Routed("idle", 0, name), {"zone": "b"})
+    assert routed({"zone": "a"}, *labelled) == "busy"
+
+
+def test_who_lacks_the_capability_is_not_asked_whatever_the_hints_are():
+    name = TASK["target"]["capability"]
+    providers = [Provider(Routed(agent, 9, name), {}) for agent in ("able", "able too")]
+    providers.append(Provider(Routed("other", 0, "another"), {"zone": "a"}))
+    hints: tuple[dict[str, Any], ...] = (
+        {},
+        {"zone": "a"},
+        {"affinity": "x"},
+        {"affinity": "other"},
+        {"priority": "low"},
+    )
+    for some in (providers, providers[1:], providers[::-1]):
+        assert all(str(routed(one, *some)).startswith("able") for one in hints)
+    assert routed({"affinity": "able too"}, *providers) == "able too"
+
+
+@pytest.mark.parametrize("priority", list(ALLOWANCE))
+def test_so_many_later_tasks_go_before_one(priority):
+    async def main() -> int:
+        line = WaitingLine[Any]()
+        line.put("own", priority)
+        for number in range(ALLOWANCE[priority] + 10):
+            line.put(number, "urgent")
+        return [await line.get() for _ in range(len(line))].index("own")
+
+    assert asyncio.run(main()) == max(ALLOWANCE[priority] - 1, 0)
+    assert ALLOWANCE == {"urgent": 0, "high": 16, "normal": 64, "low": 256}

@@ -11,10 +11,12 @@ import pytest
 
 from tests.conftest import needs_both
 from tests.session.test_cores import UUID, both, judge_the_same, read_by, read_on, result
+from turnwire import session
 from turnwire._pure.session import state, times
+from turnwire.errors import DecodeError
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.interpreting import inner_value
-from turnwire.session.metering import Guess
+from turnwire.session.metering import Guess, guessed
 from turnwire.session.records import record_at
 
 pytestmark = [pytest.mark.once, needs_both]
@@ -284,3 +286,33 @@ def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
         told.append(core.written(now, mine, [there], True))
     assert told[0] == told[1]
     assert (told[0] == str(sign * (state.FARTHEST + more))) is (more <= 0)
+
+
+def fed(pieces: list[str]) -> list[Any]:
+    reader = session.Reader()
+    return [*(event for piece in pieces for event in reader.feed(piece)), *reader.close()]
+
+
+@pytest.mark.parametrize("text", [" and the rest", "\nand a line", "\n\nand\nmore"])
+def test_a_reader_names_the_line_of_what_was_changed(text: str) -> None:
+    """However many lines the records have, and however the text is cut."""
+    events = [{"type": "message", "author": "someone", "number": at, "b": f"x{at % 7} of it{text}"} for at in range(60)]
+    lines = session.encode(events).split("\n")
+    for at in (20, 40, 41, 42, 43, 44):
+        changed = [*lines]
+        changed[at] = changed[at][:-1] + ("!" if changed[at][-1:] != "!" else "?")
+        whole = "\n".join(changed)
+        with pytest.raises(DecodeError) as caught:
+            session.decode(whole)
+        for size in (1, 7, len(whole)):
+            with pytest.raises(DecodeError) as told:
+                fed([whole[start : start + size] for start in range(0, len(whole), size)])
+            assert (told.value.line, told.value.reason) == (caught.value.line, caught.value.reason), (at, size)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("abcdefg", 1), ("abcdefgh", 2), ("abcdefgh ijklmnop", 4), ("a b c", 3), ("", 0), ("1234", 2), ("a, b", 3)],
+)
+def test_guesses_of_tokens(text: str, tokens: int) -> None:
+    assert guessed(text) == tokens

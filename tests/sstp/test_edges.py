@@ -145,3 +145,19 @@ def test_two_marks_in_damaged_bytes_make_them_a_message(marks):
     assert marked(damaged) is (len(marks) >= 2)
     scan = turnwire.scan(damaged + b"\n")
     assert sum(map(len, scan)) == 0 and len(scan.rejects.rows()) == (len(marks) >= 2)
+
+
+@pytest.mark.parametrize("form", ["了解", "好的", "ok", "Received", "merci"])
+@pytest.mark.parametrize("end", ["", ".", "!", "。", "！", " . ", "。。", ",", "?"])
+def test_marks_that_close_a_text_are_no_part_of_a_form(form, end):
+    session = sstp.Session()
+    session.feed(message("ann", 1))
+    found = reasons(session.feed(message("bob", 1, text=form + end)))
+    assert found == (["acknowledgement"] if end != "?" else [])
+
+
+def test_a_lenient_schema_asks_for_what_reading_asks_for():
+    """Nothing of the parts of artifacts, which reading takes as they are."""
+    strict, lenient = (json.dumps(sstp.json_schema(strict=strict)) for strict in (True, False))
+    parts = '"required": ["type", "name", "value"]'
+    assert parts in strict and parts not in lenient

@@ -356,7 +356,7 @@ class Ledger:
     def __getitem__(self, seq: int) -> Entry:
         """The entry with that number. Raises IndexError."""
         with self._read_lock:
-            row = self._reader.execute(f"{_SELECT} WHERE rowid = ?", (seq,)).fetchone()
+            row = self._reader.execute(f"{_SELECT} WHERE rowid = ?", (max(-1, min(seq, 1 << 62)),)).fetchone()
         if row is None:
             raise IndexError(f"the ledger has no entry {seq}")
         return Entry(*row)
