@@ -44,6 +44,8 @@ def built() -> None:
 
 
 FOLDERS = {
+    "atomic.py": ("tests/test_atomic.py",),
+    "progress.py": ("tests/cli",),
     "conversion": ("tests/convert",),
     "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
 }
