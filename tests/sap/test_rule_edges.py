@@ -13,7 +13,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.scenario import task
 from turnwire import LIMITS, sap
-from turnwire.errors import BadAnswer
+from turnwire.errors import BadAnswer, EncodeError
 from turnwire.sap.alignment import aligned, within
 from turnwire.sap.bulk import claims
 from turnwire.sap.derivation import GOOD_RATING, contents
@@ -209,3 +209,15 @@ def test_a_result_that_is_too_large_for_a_cache_is_not_kept():
         answer.output = "x" * size
         kept.append(cache.put(one, answer) is not None)
     assert kept == [True, True, False]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_none_are_told(number):
+    """Of a message that was made, in each place that takes numbers."""
+    asked, answer = sap.Task.from_dict(TASK), sap.Result.from_dict(RESULT)
+    asked.constitutional_context.pressure = {"p": number}
+    answer["constitutionalEvidence"]["pressureReadings"] = {"p": number}
+    for message in (asked, answer):
+        assert {"not_finite", "wrong_type"} & {str(issue.reason) for issue in sap.check(message)}
+        with pytest.raises(EncodeError):
+            sap.encode(message)

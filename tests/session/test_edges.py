@@ -316,3 +316,61 @@ def test_a_reader_names_the_line_of_what_was_changed(text: str) -> None:
 )
 def test_guesses_of_tokens(text: str, tokens: int) -> None:
     assert guessed(text) == tokens
+
+
+WIDTHS = [
+    0x1F,
+    0x20,
+    0x7E,
+    0x7F,
+    0x80,
+    0xA0,
+    0xFF,
+    0x100,
+    0x7FF,
+    0x800,
+    0x801,
+    0xD7FF,
+    0xE000,
+    0xFFFF,
+    0x10000,
+    0x10FFFF,
+]
+
+
+@pytest.mark.parametrize("letter", WIDTHS)
+def test_letters_of_each_width_come_back(letter: int) -> None:
+    for text in (chr(letter), f"a{chr(letter)}b", chr(letter) * 40):
+        value = {"a": text, text: [text, {"b": text}], "c": json.dumps({"d": text}, ensure_ascii=False)}
+        native, pure = (result(core.minified, value) for core in both("values"))
+        assert native == pure and json.loads(native) == value
+        assert session.decode(session.encode([value] * 9)) == [value] * 9
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["false", "true", "null", "1", "-1", "1.5", "nul", "falsey", "False", "01", "+1", "1.", '"a"', "a", "", "[]"],
+)
+def test_constants_in_arrays_of_definitions(value: str) -> None:
+    for text in (
+        f"{{k:[{value}]}}",
+        f"{{k:[1,{value}]}}",
+        f"{{k:[{value},true]}}",
+        f"{{k:{value}}}",
+        f"{{k:[[{value}]]}}",
+    ):
+        native, pure = (result(read_by, core, text) for core in both("drafts"))
+        assert native == pure, text
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":"b","c":1}', '{"a": "b", "c": 1}', '{"key":true}', '{"a":"","b":null}', '{"":""}']
+)
+def test_objects_in_texts_that_are_cut_or_changed_anywhere(text: str) -> None:
+    for at in range(len(text) + 1):
+        for changed in (
+            text[:at],
+            *(text[:at] + sign + text[at + more :] for sign in '"{}[]: ,\\1xé' for more in (0, 1)),
+        ):
+            native, pure = (result(core.flatten, {"o": changed, "p": 1}) for core in both("values"))
+            assert native == pure, changed
