@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 from dataclasses import replace
 from typing import Any
@@ -214,7 +215,7 @@ def test_a_result_that_is_too_large_for_a_cache_is_not_kept():
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_none_are_told(number):
     """Of a message that was made, in each place that takes numbers."""
-    asked, answer = sap.Task.from_dict(TASK), sap.Result.from_dict(RESULT)
+    asked, answer = sap.Task.from_dict(copy.deepcopy(TASK)), sap.Result.from_dict(copy.deepcopy(RESULT))
     asked.constitutional_context.pressure = {"p": number}
     answer["constitutionalEvidence"]["pressureReadings"] = {"p": number}
     for message in (asked, answer):
