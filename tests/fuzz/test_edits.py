@@ -1,5 +1,5 @@
 """Both cores say the same of single edits of messages of the usual form, alone and in one log: in every place, one in
-five of the bytes that are tried there; all of them with ``-m soak``."""
+seven of the bytes that are tried there; all of them with ``-m soak``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fuzz.edits import MESSAGES, edits, log
 from tests.fuzz.targets import TARGETS, said_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
-STEPS = [5, pytest.param(1, marks=pytest.mark.soak)]
+STEPS = [7, pytest.param(1, marks=pytest.mark.soak)]
 CASES = [(wire, text.encode()) for wire, texts in MESSAGES.items() for text in texts]
 OWN = {"csp": ("csp-lenient",)}
 WHOLE = b"\xff%c\0\0"
