@@ -38,6 +38,8 @@ FOLDER = ROOT / "build" / "planted"
 LEAST = 0.95
 MOST = 180
 """CPU seconds of one run of tests: after so many a test does not end, and the fault is found."""
+BAD_USAGE = 4
+"""How pytest ends where a conftest cannot be imported, too."""
 WAITING = 900
 """Seconds that a run may take by the clock, for tests that wait and do nothing."""
 TESTS = {
@@ -256,6 +258,8 @@ def asked(tests: tuple[str, ...], most: int = MOST, site: Path = FOLDER / "site"
         return ""
     if done.returncode == -signal.SIGXCPU:
         return "a test does not end"
+    if done.returncode == BAD_USAGE and "ImportError while loading conftest" in done.stderr:
+        return "the package cannot be imported"
     if done.returncode not in (1, 2) and done.returncode > 0 and done.returncode < 128:
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]

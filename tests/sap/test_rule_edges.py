@@ -21,6 +21,7 @@ from turnwire.sap.derivation import GOOD_RATING, contents
 from turnwire.sap.handlers import Pool
 from turnwire.sap.secrets import SHORTEST, secrets
 from turnwire.sap.signals import Signal
+from turnwire.sap.times import read_time
 from turnwire.sap.transports import http
 
 pytestmark = pytest.mark.once
@@ -222,3 +223,17 @@ def test_numbers_that_are_none_are_told(number):
         assert {"not_finite", "wrong_type"} & {str(issue.reason) for issue in sap.check(message)}
         with pytest.raises(EncodeError):
             sap.encode(message)
+
+
+STAMP = "2025-09-28T10:15:23Z"
+
+
+@pytest.mark.parametrize("place", range(len(STAMP) + 1))
+def test_moments_of_which_one_letter_is_another(place):
+    """They are told where they are none, however quickly they are looked at."""
+    for sign in "-:TZtz0129 /.+x\u00e9":
+        for stamp in (STAMP[:place] + sign + STAMP[place + 1 :], STAMP[:place] + sign + STAMP[place:], STAMP[:place]):
+            message = sap.Task.from_dict({**copy.deepcopy(TASK), "issuedAt": stamp})
+            found = read_time(stamp)
+            good = found is not None and found[1]
+            assert ("/issuedAt" in [issue.where for issue in sap.check(message)]) is not good, stamp
