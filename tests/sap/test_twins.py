@@ -19,6 +19,7 @@ from turnwire._pure.json import sap as pure
 from turnwire.errors import DecodeError
 from turnwire.json.pointers import place_of
 from turnwire.json.text import reader
+from turnwire.sap import codec
 from turnwire.sap.codec import all_clear
 from turnwire.sap.messages import Record
 from turnwire.sap.spec import KEYS, MESSAGES, WIRE
@@ -242,7 +243,7 @@ def test_the_published_schema_is_the_current_one() -> None:
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_of_what_is_clear_nothing_is_said_whatever_keys_of_the_other_kind_it_has(wide: bool) -> None:
-    """A Task with a key of a Result, and the other way round."""
+    """A Task with a key of a Result, and the other way round. Only the compiled core calls anything clear."""
     told = 0
     for own, other in ((TASK, RESULT), (RESULT, TASK)):
         for name in (None, *(name for name in other if name not in own)):
@@ -255,4 +256,4 @@ def test_of_what_is_clear_nothing_is_said_whatever_keys_of_the_other_kind_it_has
                 continue
             assert issues == [] or not all_clear(data), name
             told += all_clear(data)
-    assert wide or told >= 2
+    assert wide or told >= 2 or not hasattr(codec._core, "clean")
