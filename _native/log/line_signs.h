@@ -267,6 +267,19 @@ static int tw_sign_letter(const uint8_t *s, size_t p, size_t stop)
     return (uint8_t)(first - '4') < 4 || (first == '2' && (second | 32) == 'f') || (first == '3' && second == '1');
 }
 
+/* Whether the quote at p may be the first of a line of JSON: blanks and brackets are in front of it, or numbers and other
+ * words of JSON behind a bracket. What stands in a string ends with it. */
+static int tw_sign_quote(const uint8_t *s, size_t p, size_t gap)
+{
+    size_t q = p, first = p;                 /* first: what is not blank, as far as the walk came */
+    for (; q > gap && s[q - 1] != '\n'; q--) {
+        if (tw_sign_space(s[q - 1])) continue;
+        if (!memchr("[],+-.0123456789Eaeflnrstu", s[q - 1], 26)) return 0;
+        first = q - 1;
+    }
+    return first == p || s[first] == '[';
+}
+
 /* Whether the byte at p of a gap that begins at `gap` may be the sign of something that the scan of tokens (or of lines) alone
  * would not see; all of the input ends at `stop`. */
 static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int kind, int escapes)
@@ -282,10 +295,8 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
         return escapes || (kind == TW_GAP_LINES && tw_sign_letter(s, p, stop));
     case 'M':
         return kind == TW_GAP_LINES && tw_sign_message(s, p, stop);
-    case '"':                                /* the first of a line of strings and arrays: what stands in one ends with it */
-        if (kind == TW_GAP_LINES) return 0;
-        while (q > gap && (tw_sign_space(s[q - 1]) || s[q - 1] == '[')) q--;
-        return q == gap || s[q - 1] == '\n';
+    case '"':
+        return kind != TW_GAP_LINES && tw_sign_quote(s, p, gap);
     case 0xE2:
         return stop - p >= 3 && s[p + 1] == 0xAB && s[p + 2] == 0xBB;
     case '`':

@@ -328,3 +328,16 @@ def test_batches_without_a_file_are_not_joined() -> None:
         scan = turnwire.scan(source, wire="nslip", columns=columns, batch_bytes=100)
         before = sum(1 for _ in turnwire.scan(source, wire="nslip", columns=columns, batch_bytes=100))
         assert (len(list(joined(iter(scan)))) < before) is joins
+
+
+@pytest.mark.parametrize("end", ["]\n", "]\r\n", "]]", "\n]", ', "z"]'])
+@pytest.mark.parametrize(
+    "front", ["", "[", "[7, ", "[[7,", "[null, -1.5e3,", "7, ", "[\n 7, ", "[1,\n2, ", "[]\n[7,", "[main] "]
+)
+def test_one_wire_reads_arrays_as_all_wires_do(front: str, end: str) -> None:
+    """Numbers may be in front of the first string: what stands in it ends with it, and is told by its place there."""
+    for text in ("@a3|f0|c1|S0|d", "SLIP v1 a b c"):
+        data = f'{front}"{text}"{end}'.encode()
+        one, everything = (turnwire.scan(data, wire=wire) for wire in ("nslip", None))
+        assert sum(map(len, one)) == sum(map(len, everything))
+        assert one.rejects.rows() == everything.rejects.rows(), data

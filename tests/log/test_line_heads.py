@@ -125,6 +125,29 @@ def test_a_gap_of_lines_as_long_as_a_part_of_docker_is_looked_at_closely(core: C
         assert heads.plain_gaps(b"x" * size, nothing, nothing, 0, 0, 0, size, False, False) is True
 
 
+@pytest.mark.parametrize("begun", ["", "x\n", 'x "y"\n', 'x"'])
+@pytest.mark.parametrize(
+    ("front", "is_json"),
+    [
+        *(
+            (front, True)
+            for front in ("", " ", "\t", "[", "[[", "[ [", "[7, ", "[-1.5E+3, ", "[true,false, null,", "[[1],\t")
+        ),
+        *((front, False) for front in ("x", "7, ", ",", "]", "[x", "[main] ", "[7\r", "-[", "[:")),
+    ],
+)
+def test_a_quote_that_begins_a_line_of_json(
+    core: Callable[[str], ModuleType], begun: str, front: str, is_json: bool
+) -> None:
+    """Blanks and brackets may be in front of it, and numbers and other words of JSON behind a bracket."""
+    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    data = f'{begun}{front}"@a1'.encode()
+    asked = (data, nothing, nothing, 0, 0, 0, len(data), False, False)
+    assert heads.plain_gaps(*asked) is pure.plain_gaps(*asked) is (not is_json or begun == 'x"'), data
+    behind = (data, nothing, nothing, 0, 0, len(begun), len(data), False, False)  # what is in front is not looked at
+    assert heads.plain_gaps(*behind) is pure.plain_gaps(*behind) is (not is_json), data
+
+
 @pytest.mark.parametrize("more", [-1, 0, 1])
 @pytest.mark.parametrize("front", [b"", b"x\n"])
 def test_lines_and_gaps_as_long_as_a_part_of_docker(core: Callable[[str], ModuleType], more: int, front: bytes) -> None:

@@ -46,6 +46,7 @@ _FENCE_LINE = re.compile(rb"(?<!.)" + FENCE_PATTERN.pattern)
 _PIECE = 4096
 _RECORD = re.compile(rb'[{"@]')
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
+_SCALARS = b" \t[],+-.0123456789Eaeflnrstu"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE + rb'|MESSAGE\\*"[ \t\r\n]*:[ \t\r\n]*\[|\\u00(?:[4-7].|2[fF]|31)', re.DOTALL)
 
@@ -133,9 +134,14 @@ def plain_gaps(
 
 
 def _begins_line(text: bytes, gap: int, place: int) -> bool:
-    """Whether nothing but brackets is in front of a quote in its line, as far as the gap says."""
-    before = text[gap:place].rstrip(b" \t[")
-    return not before or before.endswith(b"\n")
+    """Whether a quote may be the first of a line of JSON: nothing but blanks, brackets, and numbers and other words of
+    JSON behind a bracket, is in front of it, as far as the gap says."""
+    quote = text.rfind(b'"', gap, place)
+    line = text.rfind(b"\n", max(gap, quote), place)
+    if line < 0 <= quote:
+        return False
+    before = text[max(gap, line + 1) : place].strip(b" \t")
+    return not before or (before.startswith(b"[") and not before.strip(_SCALARS))
 
 
 def first_hint(data: Any, start: int, stop: int) -> int:
