@@ -18,9 +18,12 @@ def test_entries_count_from_1() -> None:
         for number in (1, 2, 3):
             assert ledger.append("k", str(number)) == number
         assert [ledger[number].body for number in (1, 2, 3)] == [b"1", b"2", b"3"]
-        for number in (0, -1, -3, 4, 2**63, -(2**63)):
+        for number in (0, -1, -3, 4, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**30):
             with pytest.raises(IndexError, match=f"the ledger has no entry {number}"):
                 ledger[number]
+            for kind in (None, "k"):
+                behind, before = (len([*ledger.entries(*asked, kind=kind)]) for asked in ((number,), (1, number)))
+                assert (behind, before) == ((3, 0) if number < 1 else (0, 3)), number
 
 
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\u20ac", "\U0001f600"])

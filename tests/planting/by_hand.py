@@ -24,6 +24,13 @@ from tests.planting.faults import ROOT, Fault, by_hand, drawn, modules
 FOLDER = ROOT / "build" / "by-hand"
 COPIED = ("_native", "_build", "src", "build/_native")
 """Folders that building needs; with them only what was changed is compiled anew."""
+FOLDERS = {
+    "atomic.py": ("tests/test_atomic.py",),
+    "progress.py": ("tests/cli",),
+    "conversion": ("tests/convert",),
+    "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
+}
+"""Packages in Python whose tests are not in a folder of the same name."""
 
 
 def copied() -> None:
@@ -41,15 +48,6 @@ def built() -> None:
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     environment = {**os.environ, "TURNWIRE_QUICK": "1", "TURNWIRE_REQUIRE_NATIVE": "1"}
     subprocess.run(command, cwd=FOLDER, env=environment, check=True, capture_output=True)
-
-
-FOLDERS = {
-    "atomic.py": ("tests/test_atomic.py",),
-    "progress.py": ("tests/cli",),
-    "conversion": ("tests/convert",),
-    "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
-}
-"""Packages in Python whose tests are not in a folder of the same name."""
 
 
 def asked_first(fault: Fault) -> tuple[str, ...]:

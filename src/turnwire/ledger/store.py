@@ -51,6 +51,7 @@ _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
 _SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
 _FIND = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _LAST = "SELECT rowid, chain FROM entries ORDER BY rowid DESC LIMIT 1"
+_FARTHEST = 2**63 - 1  # of the numbers that SQLite takes
 _PAGE = 512  # entries fetched at a time when many are read
 _TILE_SIZE = 1 << TILE
 _NAME_LIMIT = 0xFFFF  # bytes
@@ -96,6 +97,11 @@ def _item(kind: str, body: Any, key: str) -> Item:
     if isinstance(body, (bytearray, memoryview)):
         return kind, bytes(body), key
     return kind, body.encode() if isinstance(body, str) else canonical(body), key
+
+
+def _number(seq: int) -> int:
+    """A number that SQLite takes, in the place of one that no entry has."""
+    return max(0, min(seq, _FARTHEST))
 
 
 def _conflict(expected: int, last: int) -> RuleError:
@@ -356,7 +362,7 @@ class Ledger:
     def __getitem__(self, seq: int) -> Entry:
         """The entry with that number. Raises IndexError."""
         with self._read_lock:
-            row = self._reader.execute(f"{_SELECT} WHERE rowid = ?", (max(-1, min(seq, 1 << 62)),)).fetchone()
+            row = self._reader.execute(f"{_SELECT} WHERE rowid = ?", (_number(seq),)).fetchone()
         if row is None:
             raise IndexError(f"the ledger has no entry {seq}")
         return Entry(*row)
@@ -368,7 +374,7 @@ class Ledger:
         """Entries ``start`` up to, not including, ``stop``, in order; of one kind when ``kind`` is given."""
         where = "rowid >= ? AND rowid < ?" if kind is None else "rowid >= ? AND rowid < ? AND kind = ?"
         query = f"{_SELECT} WHERE {where} ORDER BY rowid LIMIT {_PAGE}"
-        stop = 2**63 - 1 if stop is None else stop
+        start, stop = _number(start), _FARTHEST if stop is None else _number(stop)
         while True:
             with self._read_lock:
                 rows = self._reader.execute(query, (start, stop) if kind is None else (start, stop, kind)).fetchall()
@@ -379,7 +385,7 @@ class Ledger:
 
     def find(self, kind: str, key: str) -> Iterator[Entry]:
         """Entries of that kind with that key, newest first, through an index."""
-        before = 2**63 - 1
+        before = _FARTHEST
         limit = 1  # the newest is mostly the one that is wanted
         while True:
             with self._read_lock:

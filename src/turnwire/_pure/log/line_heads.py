@@ -47,6 +47,7 @@ _PIECE = 4096
 _RECORD = re.compile(rb'[{"@]')
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
 _SCALARS = b" \t[],+-.0123456789Eaeflnrstu"
+"""What numbers, true, false and null are written with in an array, and what is between them."""
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE + rb'|MESSAGE\\*"[ \t\r\n]*:[ \t\r\n]*\[|\\u00(?:[4-7].|2[fF]|31)', re.DOTALL)
 
