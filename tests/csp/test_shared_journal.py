@@ -14,7 +14,7 @@ from turnwire import csp
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
 
-INTERRUPTED = ("csp/store.py", "csp/journal.py", "ledger/store.py", "ledger/nodes.py")
+INTERRUPTED = ("csp/store.py", "csp/journal.py", "ledger/store.py", "ledger/writing.py", "ledger/nodes.py")
 """Files of whose lines each is a place of an interruption."""
 
 

@@ -43,8 +43,8 @@ def test_it_is_a_ledger_without_a_file(folder: Path) -> None:
 def test_a_changed_entry_is_found() -> None:
     with Ledger(":memory:") as ledger:
         ledger.append_many([("x", "one"), ("x", "two")])
-        ledger._writer.execute("DROP TRIGGER entries_no_update")
-        ledger._writer.execute("UPDATE entries SET body = X'00' WHERE rowid = 2")
+        ledger._writer.connection.execute("DROP TRIGGER entries_no_update")
+        ledger._writer.connection.execute("UPDATE entries SET body = X'00' WHERE rowid = 2")
         verdict = ledger.verify()
         assert verdict.fault is not None
         assert ledger.append("x", "three") == 3

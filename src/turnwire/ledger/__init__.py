@@ -3,8 +3,9 @@
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof
 from turnwire.ledger.rows import Fault
 from turnwire.ledger.schema import Entry
-from turnwire.ledger.store import Batch, Ledger
+from turnwire.ledger.store import Ledger
 from turnwire.ledger.verify import Verdict, require, verify_file
+from turnwire.ledger.writing import Batch
 
 __all__ = [
     "Batch",

@@ -104,11 +104,16 @@ def told(error: Exception) -> str:
     return str(error)
 
 
+def broken(text: str) -> RuleError:
+    """The error of a ledger that is not what it was."""
+    return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
+
+
 def damage(error: BaseException | None) -> RuleError | None:
     """The RuleError(ledger_broken) of an error of SQLite that says the file is not as SQLite wrote it; else None."""
     if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
         return None
-    return RuleError(Reason.LEDGER_BROKEN, f"the file is damaged: {error}", rule="ledger")
+    return broken(f"the file is damaged: {error}")
 
 
 class Reading:
@@ -240,7 +245,13 @@ def require_schema(connection: sqlite3.Connection) -> None:
     with Reading(nullcontext()):
         strange = strange_schema(connection)
     if strange is not None:
-        raise RuleError(Reason.LEDGER_BROKEN, f"schema: {strange}", rule="ledger")
+        raise broken(f"schema: {strange}")
+
+
+def require_continued(connection: sqlite3.Connection, size: int, link: bytes) -> None:
+    """Raises RuleError(ledger_broken) where entry ``size`` is not there with that link of the chain."""
+    if connection.execute("SELECT chain FROM entries WHERE rowid = ?", (size,)).fetchone() != (link,):
+        raise broken(f"the file does not continue the {size} entries that it had")
 
 
 LOST_LOG = "it holds nothing, but SQLite wrote to it by a -wal file, which is not there: what that held is missing"

@@ -104,6 +104,13 @@ def first_link(ledger_id: str) -> bytes:
     return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()
 
 
+def last_entry(connection: sqlite3.Connection, ledger_id: str) -> tuple[int, bytes]:
+    """The number of the last entry and its link of the chain; (0, the first link) where there is none."""
+    row = connection.execute("SELECT rowid, chain FROM entries ORDER BY rowid DESC LIMIT 1").fetchone()
+    found: tuple[int, bytes] = row or (0, first_link(ledger_id))
+    return found
+
+
 class Entry(NamedTuple):
     """One entry. seq: 1, 2, 3 ...; at: UTC microseconds since 1970; key: what it is found by ("" for none)."""
 

@@ -6,29 +6,27 @@ import io
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from turnwire import _backend
-from turnwire.errors import Reason, RuleError, expect
-from turnwire.json.canonical import canonical
+from turnwire.errors import expect
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (
     Reading,
-    damage,
+    broken,
     in_memory,
     open_read_only,
     open_reader,
     open_writer,
+    require_continued,
     require_schema,
 )
 from turnwire.ledger.nodes import Nodes
 from turnwire.ledger.rows import Broken, Hashed
-from turnwire.ledger.schema import TILE, Entry, first_link
+from turnwire.ledger.schema import Entry, last_entry
+from turnwire.ledger.writing import Batch, Item, Writer, item
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,82 +34,17 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from turnwire._pure.common import ledger as _core
     from turnwire.ledger.verify import Verdict
-else:
-    _core = _backend.load("common.ledger")
 
-_GROUP = 64  # rows of one statement, where there are many
-_VALUES = "(?, ?, ?, ?, ?, ?)"
-_INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES {}"
-_INSERT_ONE = f"{_INSERT.format(_VALUES)} RETURNING rowid"
-_INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
-_COUNT = "SELECT count(*) FROM entries WHERE rowid BETWEEN ? AND ?"
-_INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
 _SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
 _FIND = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
-_LAST = "SELECT rowid, chain FROM entries ORDER BY rowid DESC LIMIT 1"
 _FARTHEST = 2**63 - 1  # of the numbers that SQLite takes
 _PAGE = 512  # entries fetched at a time when many are read
-_TILE_SIZE = 1 << TILE
-_NAME_LIMIT = 0xFFFF  # bytes
-_SURELY_SHORT = _NAME_LIMIT // 4  # characters
-
-Item = tuple[str, bytes, str]  # kind, body, key
-
-
-class Batch:
-    """Entries that are appended together or not at all; made by :meth:`Ledger.batch`.
-
-    Attributes:
-        seqs: the numbers the entries got, once the batch is written.
-    """
-
-    def __init__(self) -> None:
-        self._items: list[Item] = []
-        self.seqs = range(0)
-
-    def append(self, kind: str, body: Any, *, key: str = "") -> None:
-        """Adds an entry; see :meth:`Ledger.append`."""
-        self._items.append(_item(kind, body, key))
-
-
-class _Ticket:
-    """What one caller wants written, and what became of it."""
-
-    __slots__ = ("error", "expected", "first", "items")
-
-    def __init__(self, items: list[Item], expected: int | None) -> None:
-        self.items = items
-        self.expected = expected
-        self.first = 0
-        self.error: BaseException | None = None
-
-
-def _item(kind: str, body: Any, key: str) -> Item:
-    for name, text in (("kind", kind), ("key", key)):
-        if not isinstance(text, str) or (len(text) > _SURELY_SHORT and len(text.encode()) > _NAME_LIMIT):
-            raise ValueError(f"{name} is a string of at most {_NAME_LIMIT} bytes")
-    if isinstance(body, bytes):
-        return kind, body, key
-    if isinstance(body, (bytearray, memoryview)):
-        return kind, bytes(body), key
-    return kind, body.encode() if isinstance(body, str) else canonical(body), key
 
 
 def _number(seq: int) -> int:
     """A number that SQLite takes, in the place of one that no entry has."""
     return max(0, min(seq, _FARTHEST))
-
-
-def _conflict(expected: int, last: int) -> RuleError:
-    return RuleError(
-        Reason.APPEND_CONFLICT, f"the last entry is {last}, not {expected}: somebody else has written", rule="expect"
-    )
-
-
-def _broken(text: str) -> RuleError:
-    return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
 
 
 class Ledger:
@@ -154,25 +87,16 @@ class Ledger:
         self.in_memory = in_memory(path)
         self._timeout = timeout
         self._signer = None if signer is None else private_key(signer)
-        self._write_lock: Any = threading.Lock()
+        self._writer: Writer | None = None
         if read_only:
             self._reader, lock, self.id = open_read_only(path, timeout)
             self._read_lock = Reading(lock)
-            self._writer = self._reader
         else:
-            self._writer, self.id = open_writer(path, timeout, synchronous)
+            connection, self.id = open_writer(path, timeout, synchronous)
             # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
-            self._reader = self._writer if self.in_memory else open_reader(path, timeout)
+            self._reader = connection if self.in_memory else open_reader(path, timeout)
             self._read_lock = Reading(threading.RLock() if self.in_memory else threading.Lock())
-            if self.in_memory:
-                self._write_lock = self._read_lock
-        self._waiting: deque[_Ticket] = deque()
-        self._known_version = -1  # of the file, as SQLite counts other connections' commits
-        self._last = 0
-        self._chain = first_link(self.id)
-        self._tile: list[bytes] | None = []  # leaves since the last complete tile; None: to be read again
-        self._schema_version = -1  # that was looked at
-        self._file = self._file_now()
+            self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
         self._hashed = Hashed(self.id)  # the rows that are proved
         if after is not None:
             try:
@@ -190,16 +114,14 @@ class Ledger:
 
     def close(self) -> None:
         """Closes the file. What was appended stays."""
-        with self._write_lock, suppress(OSError), self._read_lock:  # of what was read, each reader was told
-            self._writer.close()
-            self._reader.close()
-
-    def _file_now(self) -> tuple[int, int] | None:
-        """Which file has the ledger's name; None in memory, and where files have no numbers."""
-        if self.in_memory or os.name != "posix":
-            return None
-        found = os.stat(self.path)
-        return found.st_dev, found.st_ino
+        with suppress(OSError):  # of what was read, each reader was told
+            if self._writer is None:
+                with self._read_lock:
+                    self._reader.close()
+            else:
+                with self._writer.lock, self._read_lock:
+                    self._writer.connection.close()
+                    self._reader.close()
 
     # ---------------------------------------------------------------- writing
 
@@ -215,7 +137,7 @@ class Ledger:
 
         Any other error leaves open whether the entry was written; with ``expect`` the same call can be made again.
         """
-        return self._write([_item(kind, body, key)], expect)
+        return self._write([item(kind, body, key)], expect)
 
     def append_many(
         self, entries: Iterable[tuple[str, Any] | tuple[str, Any, str]], *, expect: int | None = None
@@ -224,7 +146,7 @@ class Ledger:
 
         ``expect``: see :meth:`append`.
         """
-        items = [_item(entry[0], entry[1], entry[2] if len(entry) > 2 else "") for entry in entries]
+        items = [item(entry[0], entry[1], entry[2] if len(entry) > 2 else "") for entry in entries]
         first = self._write(items, expect) if items else 0
         return range(first, first + len(items))
 
@@ -236,120 +158,13 @@ class Ledger:
         """
         batch = Batch()
         yield batch
-        first = self._write(batch._items, expect) if batch._items else 0
-        batch.seqs = range(first, first + len(batch._items))
+        first = self._write(batch.items, expect) if batch.items else 0
+        batch.seqs = range(first, first + len(batch.items))
 
     def _write(self, items: list[Item], expected: int | None) -> int:
-        """Group commit: whoever gets the lock first writes for all who wait."""
-        if self.read_only:
+        if self._writer is None:
             raise io.UnsupportedOperation(f"{os.fspath(self.path)} was opened for reading only")
-        ticket = _Ticket(items, expected)
-        try:
-            self._waiting.append(ticket)
-            with self._write_lock:
-                if not ticket.first and ticket.error is None:
-                    self._commit(ticket)
-        except BaseException:
-            with suppress(ValueError):  # nobody writes what its caller was told has failed
-                self._waiting.remove(ticket)
-            raise
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket.first
-
-    def _commit(self, own: _Ticket) -> None:
-        """Writes the caller's ticket and all that wait. What is taken gets its number or an error, whatever comes
-        between; a ticket that an interruption let fall is its own caller's to write."""
-        execute = self._writer.execute
-        taken = [own]
-        firsts: list[int] = []
-        try:
-            while self._waiting:
-                ticket = self._waiting.popleft()
-                if ticket is not own:
-                    taken.append(ticket)
-            if self._writer.in_transaction:  # an interruption came between an error and its end
-                execute("ROLLBACK")
-            execute("BEGIN IMMEDIATE")
-            self._catch_up()
-            now = time.time_ns() // 1000
-            for ticket in taken:
-                if ticket.expected is not None and ticket.expected != self._last:
-                    ticket.error = _conflict(ticket.expected, self._last)
-                    firsts.append(0)
-                    continue
-                firsts.append(self._last + 1)
-                self._insert(ticket.items, now)
-            execute("COMMIT")
-            for ticket, first in zip(taken, firsts, strict=True):
-                ticket.first = first
-        except BaseException as error:
-            self._known_version = -1  # what we believe about the end of the file may never have been written
-            for ticket in taken:
-                if not ticket.first and ticket.error is None:
-                    ticket.error = damage(error) or error
-            if self._writer.in_transaction:
-                execute("ROLLBACK")
-            if not isinstance(error, Exception):
-                raise
-
-    def _catch_up(self) -> None:
-        if self._file_now() != self._file:
-            raise _broken("another file has the ledger's name: this one is no longer written")
-        (version,) = self._writer.execute("PRAGMA data_version").fetchone()
-        if version != self._known_version:
-            (schema,) = self._writer.execute("PRAGMA schema_version").fetchone()
-            if schema != self._schema_version:
-                require_schema(self._writer)
-                self._schema_version = schema
-            if self._known_version != -1 and self._last:
-                link = self._writer.execute("SELECT chain FROM entries WHERE rowid = ?", (self._last,)).fetchone()
-                if link != (self._chain,):
-                    raise _broken(f"the file does not continue the {self._last} entries that it had")
-            self._last, self._chain = self._writer.execute(_LAST).fetchone() or (0, first_link(self.id))
-            self._tile = None if self._last % _TILE_SIZE else []
-            self._known_version = version
-
-    def _insert(self, items: list[Item], now: int) -> None:
-        start = 0
-        while start < len(items):  # up to the end of a tile at a time
-            piece = items[start : start + _TILE_SIZE - self._last % _TILE_SIZE]
-            rows, leaves, self._chain = _core.seal(self._last, now, piece, self._chain)
-            self._insert_rows(rows)
-            self._last += len(piece)
-            start += len(piece)
-            if self._tile is not None:
-                self._tile += leaves
-            if not self._last % _TILE_SIZE:
-                self._close_tile(self._last, self._tile)
-                self._tile = []
-
-    def _insert_rows(self, rows: list[Any]) -> None:
-        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out. Many are
-        counted where they are, once all are in, which costs a seventh of having each number returned."""
-        execute = self._writer.execute
-        stored = 0
-        whole = len(rows) - len(rows) % _GROUP
-        for start in range(0, whole, _GROUP):
-            execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
-        if whole:
-            (stored,) = execute(_COUNT, (rows[0][0], rows[whole - 1][0])).fetchone()
-        for row in rows[whole:]:
-            stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
-        if stored != len(rows):
-            raise _broken(f"only {stored} of {len(rows)} entries were stored: nothing is")
-
-    def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
-        """Stores the inner nodes that the entry ``seq`` completes."""
-        source = Nodes(self._writer)
-        if leaves is not None:
-            source.tiles[seq // _TILE_SIZE - 1] = leaves
-        level = TILE
-        while not seq % (1 << level):
-            position = (seq >> level) - 1
-            hash_ = source.computed(level, position)
-            self._writer.execute(_INSERT_NODE, (level, position, hash_))
-            level += TILE
+        return self._writer.write(items, expected)
 
     # ---------------------------------------------------------------- reading
 
@@ -411,7 +226,7 @@ class Ledger:
                 self._go_on(nodes.connection)
                 last, top, link = self._hashed.size, self._hashed.root(), self._hashed.chain
             else:
-                last, link = nodes.connection.execute(_LAST).fetchone() or (0, first_link(self.id))
+                last, link = last_entry(nodes.connection, self.id)
                 top = merkle.root(last, nodes).hex()
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         checkpoint = Checkpoint(self.id, last, top, link.hex(), now)
@@ -421,24 +236,22 @@ class Ledger:
         """Proves the rows that came since the last time. Raises RuleError(ledger_broken)."""
         proved = self._hashed
         if proved.size:
-            kept = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (proved.size,)).fetchone()
-            if kept != (proved.chain,):
-                raise _broken(f"the file does not continue the {proved.size} entries that it had")
+            require_continued(connection, proved.size, proved.chain)
         try:
             proved.go_on(connection, wanted)
-        except Broken as broken:
+        except Broken as found:
             self._hashed = Hashed(self.id)
-            raise _broken(f"{broken.fault.where} at entry {broken.fault.seq}: {broken.fault.text}") from None
+            raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
 
     def _require_after(self, connection: sqlite3.Connection, after: Checkpoint) -> None:
         expect(after, Checkpoint, "a Checkpoint is continued")
         if after.ledger != self.id:
-            raise _broken(f"the kept head is of ledger {after.ledger}, this is {self.id}")
+            raise broken(f"the kept head is of ledger {after.ledger}, this is {self.id}")
         self._go_on(connection, {after.size})
         if self._hashed.size < after.size:
-            raise _broken(f"the kept head has {after.size} entries, the file {self._hashed.size}: its tail is cut off")
+            raise broken(f"the kept head has {after.size} entries, the file {self._hashed.size}: its tail is cut off")
         if self._hashed.seen.get(after.size) != (after.root, after.chain):
-            raise _broken(f"the first {after.size} entries are not those of the kept head")
+            raise broken(f"the first {after.size} entries are not those of the kept head")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
         """That entry ``seq`` is among the first ``size`` (default: all) entries. Raises IndexError."""

@@ -1,0 +1,221 @@
+"""Writing a ledger: entries are sealed, inserted and committed for all who wait at the same time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections import deque
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire.errors import Reason, RuleError
+from turnwire.json.canonical import canonical
+from turnwire.ledger.connection import broken, damage, in_memory, require_continued, require_schema
+from turnwire.ledger.nodes import Nodes
+from turnwire.ledger.schema import TILE, last_entry
+
+if TYPE_CHECKING:
+    from turnwire._pure.common import ledger as _core
+else:
+    _core = _backend.load("common.ledger")
+
+_GROUP = 64  # rows of one statement, where there are many
+_VALUES = "(?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES {}"
+_INSERT_ONE = f"{_INSERT.format(_VALUES)} RETURNING rowid"
+_INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
+_COUNT = "SELECT count(*) FROM entries WHERE rowid BETWEEN ? AND ?"
+_INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
+_TILE_SIZE = 1 << TILE
+_NAME_LIMIT = 0xFFFF  # bytes
+_SURELY_SHORT = _NAME_LIMIT // 4  # characters
+
+Item = tuple[str, bytes, str]  # kind, body, key
+
+
+class Batch:
+    """Entries that are appended together or not at all; made by :meth:`Ledger.batch`.
+
+    Attributes:
+        items: what will be written. seqs: the numbers the entries got, once the batch is written.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.seqs = range(0)
+
+    def append(self, kind: str, body: Any, *, key: str = "") -> None:
+        """Adds an entry; see :meth:`Ledger.append`."""
+        self.items.append(item(kind, body, key))
+
+
+class _Ticket:
+    """What one caller wants written, and what became of it."""
+
+    __slots__ = ("error", "expected", "first", "items")
+
+    def __init__(self, items: list[Item], expected: int | None) -> None:
+        self.items = items
+        self.expected = expected
+        self.first = 0
+        self.error: BaseException | None = None
+
+
+def item(kind: str, body: Any, key: str) -> Item:
+    """An entry as it is written; see :meth:`Ledger.append`. Raises ValueError for a name that is too long."""
+    for name, text in (("kind", kind), ("key", key)):
+        if not isinstance(text, str) or (len(text) > _SURELY_SHORT and len(text.encode()) > _NAME_LIMIT):
+            raise ValueError(f"{name} is a string of at most {_NAME_LIMIT} bytes")
+    if isinstance(body, bytes):
+        return kind, body, key
+    if isinstance(body, (bytearray, memoryview)):
+        return kind, bytes(body), key
+    return kind, body.encode() if isinstance(body, str) else canonical(body), key
+
+
+def _conflict(expected: int, last: int) -> RuleError:
+    return RuleError(
+        Reason.APPEND_CONFLICT, f"the last entry is {last}, not {expected}: somebody else has written", rule="expect"
+    )
+
+
+class Writer:
+    """What appends to a ledger, for several threads at a time.
+
+    Args:
+        connection: that writes. identity: the ledger's id. path: of its file.
+        lock: to hold while the connection is used; a thread that waits for it may find its entries written.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, identity: str, path: str | os.PathLike[str], lock: Any) -> None:
+        self.connection = connection
+        self.lock = lock
+        self._id = identity
+        self._path = path
+        self._waiting: deque[_Ticket] = deque()
+        self._known_version = -1  # of the file, as SQLite counts other connections' commits
+        self._last = 0
+        self._chain = b""  # is read with the version
+        self._tile: list[bytes] | None = []  # leaves since the last complete tile; None: to be read again
+        self._schema_version = -1  # that was looked at
+        self._file = self._file_now()
+
+    def _file_now(self) -> tuple[int, int] | None:
+        """Which file has the ledger's name; None in memory, and where files have no numbers."""
+        if in_memory(self._path) or os.name != "posix":
+            return None
+        found = os.stat(self._path)
+        return found.st_dev, found.st_ino
+
+    def write(self, items: list[Item], expected: int | None) -> int:
+        """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
+        that the ledger must end with, or RuleError(append_conflict). Whoever gets the lock first writes for all who
+        wait."""
+        ticket = _Ticket(items, expected)
+        try:
+            self._waiting.append(ticket)
+            with self.lock:
+                if not ticket.first and ticket.error is None:
+                    self._commit(ticket)
+        except BaseException:
+            with suppress(ValueError):  # nobody writes what its caller was told has failed
+                self._waiting.remove(ticket)
+            raise
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.first
+
+    def _commit(self, own: _Ticket) -> None:
+        """Writes the caller's ticket and all that wait. What is taken gets its number or an error, whatever comes
+        between; a ticket that an interruption let fall is its own caller's to write."""
+        execute = self.connection.execute
+        taken = [own]
+        firsts: list[int] = []
+        try:
+            while self._waiting:
+                ticket = self._waiting.popleft()
+                if ticket is not own:
+                    taken.append(ticket)
+            if self.connection.in_transaction:  # an interruption came between an error and its end
+                execute("ROLLBACK")
+            execute("BEGIN IMMEDIATE")
+            self._catch_up()
+            now = time.time_ns() // 1000
+            for ticket in taken:
+                if ticket.expected is not None and ticket.expected != self._last:
+                    ticket.error = _conflict(ticket.expected, self._last)
+                    firsts.append(0)
+                    continue
+                firsts.append(self._last + 1)
+                self._insert(ticket.items, now)
+            execute("COMMIT")
+            for ticket, first in zip(taken, firsts, strict=True):
+                ticket.first = first
+        except BaseException as error:
+            self._known_version = -1  # what we believe about the end of the file may never have been written
+            for ticket in taken:
+                if not ticket.first and ticket.error is None:
+                    ticket.error = damage(error) or error
+            if self.connection.in_transaction:
+                execute("ROLLBACK")
+            if not isinstance(error, Exception):
+                raise
+
+    def _catch_up(self) -> None:
+        if self._file_now() != self._file:
+            raise broken("another file has the ledger's name: this one is no longer written")
+        (version,) = self.connection.execute("PRAGMA data_version").fetchone()
+        if version != self._known_version:
+            (schema,) = self.connection.execute("PRAGMA schema_version").fetchone()
+            if schema != self._schema_version:
+                require_schema(self.connection)
+                self._schema_version = schema
+            if self._known_version != -1 and self._last:
+                require_continued(self.connection, self._last, self._chain)
+            self._last, self._chain = last_entry(self.connection, self._id)
+            self._tile = None if self._last % _TILE_SIZE else []
+            self._known_version = version
+
+    def _insert(self, items: list[Item], now: int) -> None:
+        start = 0
+        while start < len(items):  # up to the end of a tile at a time
+            piece = items[start : start + _TILE_SIZE - self._last % _TILE_SIZE]
+            rows, leaves, self._chain = _core.seal(self._last, now, piece, self._chain)
+            self._insert_rows(rows)
+            self._last += len(piece)
+            start += len(piece)
+            if self._tile is not None:
+                self._tile += leaves
+            if not self._last % _TILE_SIZE:
+                self._close_tile(self._last, self._tile)
+                self._tile = []
+
+    def _insert_rows(self, rows: list[Any]) -> None:
+        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out. Many are
+        counted where they are, once all are in, which costs a seventh of having each number returned."""
+        execute = self.connection.execute
+        stored = 0
+        whole = len(rows) - len(rows) % _GROUP
+        for start in range(0, whole, _GROUP):
+            execute(_INSERT_GROUP, list(chain.from_iterable(rows[start : start + _GROUP])))
+        if whole:
+            (stored,) = execute(_COUNT, (rows[0][0], rows[whole - 1][0])).fetchone()
+        for row in rows[whole:]:
+            stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
+        if stored != len(rows):
+            raise broken(f"only {stored} of {len(rows)} entries were stored: nothing is")
+
+    def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
+        """Stores the inner nodes that the entry ``seq`` completes."""
+        source = Nodes(self.connection)
+        if leaves is not None:
+            source.tiles[seq // _TILE_SIZE - 1] = leaves
+        level = TILE
+        while not seq % (1 << level):
+            position = (seq >> level) - 1
+            hash_ = source.computed(level, position)
+            self.connection.execute(_INSERT_NODE, (level, position, hash_))
+            level += TILE
