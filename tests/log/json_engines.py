@@ -6,17 +6,17 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from tests.conftest import BACKENDS
+from tests.log.engines import arrays, by_dtype
 from tests.vectors import load
-from turnwire.contract import BulkScanner
+from turnwire.contract import BulkScanner, Column
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.columns import DTYPES
 from turnwire.registry import bulk_scanner
@@ -33,22 +33,28 @@ REJECT_DTYPES = {
     "inner": "i8",
     "row": "i8",
 }
+_REJECTS = by_dtype(REJECT_DTYPES)
 
 
 def scanner_of(wire: str) -> BulkScanner:
     return bulk_scanner(wire)
 
 
-def tables(scanner: BulkScanner, room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns and rejects to fill, with rubbish in them."""
+@cache
+def names_by_dtype(columns: tuple[Column, ...]) -> dict[str, list[str]]:
+    """The arrays that a core fills for the columns, by their dtype."""
     dtypes = {"offset": "i8", "length": "i8", "place": "i8", "size": "i8", "line": "i8", "present": "u8", "wire": "u1"}
-    for column in scanner.columns:
+    for column in columns:
         if column.kind == "text":
             dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
         else:
             dtypes[column.name] = DTYPES[column.kind]
-    columns = {name: np.full(room, 77, dtype) for name, dtype in dtypes.items()}
-    return columns, {name: np.full(rejects, 77, dtype) for name, dtype in REJECT_DTYPES.items()}
+    return by_dtype(dtypes)
+
+
+def tables(scanner: BulkScanner, room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and rejects to fill, with rubbish in them."""
+    return arrays(names_by_dtype(tuple(scanner.columns)), room), arrays(_REJECTS, rejects)
 
 
 class Read:
