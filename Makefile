@@ -81,9 +81,16 @@ demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with
 ifneq ($(PURE),)
 test: test-pure ## run the whole suite, on the native core and again in pure Python
 else
-# Side by side, since each of them is one process; the pure half, which takes longest, goes first where cores are scarce.
-test: $(VENV)/.extra-test build/.native-$(TAG) browser
-	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
+# Side by side, since each of them is one process; the pure half, which takes longest, goes first where cores are scarce:
+# it needs nothing compiled, so that it begins as soon as all is installed.
+test: $(VENV)/.base browser
+	@mkdir -p build; \
+	$(MAKE) --no-print-directory build/.native-$(TAG) >build/compiled.log 2>&1 & compiling=$$!; \
+	$(MAKE) --no-print-directory $(VENV)/.extra-test; installed=$$?; \
+	[ $$installed = 0 ] || { kill $$compiling; wait $$compiling; exit $$installed; }; \
+	$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
+	wait $$compiling; compiled=$$?; cat build/compiled.log; \
+	[ $$compiled = 0 ] || { kill $$pure; wait $$pure; exit $$compiled; }; \
 	nice -n 1 $(MAKE) --no-print-directory test-native PART=1 >build/test-part-1.log 2>&1 & second=$$!; \
 	nice -n 1 $(MAKE) --no-print-directory test-native PART=2 >build/test-part-2.log 2>&1 & third=$$!; \
 	nice -n 1 $(MAKE) --no-print-directory test-native PART=0; native=$$?; \
