@@ -13,8 +13,9 @@ PY := $(VENV)/bin/python
 # Modules are compiled when they are first imported: most of those in the packages never are.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest
-# Where `make locked` brought uv it installs what an environment requires, and leaves pip, which comes after it, the rest.
-UV := $(wildcard .venv/bin/uv)
+# uv installs what an environment requires in a third of the time, where an index is not set for pip alone. pip comes after
+# it, for the rest.
+UV = $(shell test -x .venv/bin/uv && echo .venv/bin/uv)
 
 PURE := $(filter-out 0,$(TURNWIRE_PURE))
 NATIVE := build/.native-$(TAG)
@@ -52,6 +53,7 @@ $(VENV)/.base: pyproject.toml
 	@$(if $(UV),$(if $(filter .venv,$(VENV)),,$(UV) venv --quiet --seed --allow-existing --python $(INTERPRETER) $(VENV) 2>/dev/null ||)) \
 	    $(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
 	@$(if $(PURE),,$(PY) _build/turnwire_build.py)
+	@$(if $(UV),,[ $(VENV) != .venv ] || $(PY) -m pip config list | grep -q '^[^=]*\.index-url=' || $(PIP) 'uv>=0.5' 2>/dev/null || true)
 	@$(if $(UV),$(UV) pip install --quiet --python $(PY) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2') 2>/dev/null ||) \
 	    $(PIP) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2')
 	@touch $@
@@ -312,7 +314,7 @@ gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wir
 
 dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 	@rm -rf dist
-	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build $(if $(UV),--installer uv) --outdir dist .
+	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build $(if $(wildcard $(VENV)/bin/uv),--installer uv) --outdir dist .
 	@ls -l dist
 
 wheels: ## build the wheels of this machine: one for manylinux, checked by auditwheel, and the pure one
