@@ -55,6 +55,7 @@ ONCE = {
     "ledger/test_read_only.py": "files that cannot be written",
     "ledger/test_three_files.py": "the files of SQLite",
     "ledger/test_trust.py": "files, copies and signatures",
+    "log/test_all_wires.py": "statistics, blocks and files",
     "log/test_commands_agree.py": "commands",
     "log/test_directories.py": "folders",
     "log/test_endless_rotation.py": "files that are rotated",
@@ -74,7 +75,9 @@ ONCE = {
     "log/test_services.py": "what is around a scan",
     "log/test_sources.py": "where bytes come from",
     "log/test_tasks.py": "tasks of programs",
+    "log/test_stats.py": "sums of columns",
     "log/test_threads.py": "threads, and how they end",
+    "log/test_where.py": "rows that are chosen by columns",
     "sap/test_admission.py": "an agent at work",
     "sap/test_agent.py": "an agent at work",
     "sap/test_agent_machine.py": "an agent at work",
@@ -88,6 +91,7 @@ ONCE = {
     "sap/test_vetting.py": "an agent at work",
     "sap/test_words_of_rules.py": "words of rules and times, and of the pure judge by its name",
     "test_add_a_wire.py": "the page for who contributes",
+    "test_checklists.py": "lists of checks",
     "test_cost.py": "what the compiled core and the rules cost",
     "test_documents.py": "pages",
     "test_examples.py": "the demo",
@@ -97,7 +101,7 @@ ONCE = {
     "test_showing.py": "tables of notebooks",
 }
 """Folders and files, and what their tests are about that is the same on each core."""
-BOTH = ("cli/test_all_wires.py", "cli/test_scan.py", "cli/test_validate.py")
+BOTH = ("cli/test_all_wires.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
 PARTS = (

@@ -19,7 +19,7 @@ WIRES = (None, "nslip", "csp", "sstp", "sap", "kick")
 # By definition `@composite|` and `@catch|` are candidates. The sources of a lexer and the documentation of one library
 # hold some: they are left out here, as nothing but the definition could tell.
 _NEAR = re.compile(CANDIDATE)
-MOST_BYTES = 2 << 20
+MOST_BYTES = 5 << 18
 SUFFIXES = {".py", ".js", ".json", ".md", ".txt", ".rst", ".html", ".css", ".ts", ".h"}
 
 
