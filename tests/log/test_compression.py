@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
 import sys
 import zlib
@@ -20,6 +21,7 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError, MissingDependency, Reason
 from turnwire.finding.contents import contents
+from turnwire.log.input import reading
 
 pytestmark = pytest.mark.once
 
@@ -127,6 +129,55 @@ def test_what_only_looks_compressed_is_text() -> None:
     for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M", b"B", b"BZh91AY&S", b"\xfd7zXZ"):
         found = scan_nslip(head)
         assert (list(found), found.counts.text) == ([], len(head))
+
+
+def test_sixteen_bytes_begin_a_frame_to_be_skipped() -> None:
+    """RFC 8878, 3.1.2: 0x184D2A50 to 0x184D2A5F, then the size in 4 bytes, the least one first."""
+    for number in (0x40, 0x4F, *range(0x50, 0x60), 0x60, 0xD0):
+        data = bytes([number]) + b"\x2a\x4d\x18" + (260).to_bytes(4, "little") + b"@" * 260 + zst(GOOD)
+        found = scan_nslip(data)
+        list(found)
+        assert found.counts.bytes == (len(GOOD) if number >> 4 == 5 else len(data)), hex(number)
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_head_that_is_cut_off_is_no_junk(form: str) -> None:
+    """What may still become the next member, frame or stream is cut off; with one other byte it is junk."""
+    stored = FORMS[form](GOOD)
+    longest = {"gzip": 3, "bzip2": 10, "xz": 6, "zstd": 4}[form]
+    for size in range(1, longest):
+        for more, reason in ((stored[:size], "cut_off"), (stored[: size - 1] + b"?", "trailing_junk")):
+            found = scan_nslip(stored + more)
+            assert sum(map(len, found)) == 1
+            (row,) = found.rejects.rows()
+            place = len(stored) + (size if reason == "cut_off" else 0)
+            assert (row["reason"], row["fault"]) == (reason, place), more
+
+
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_pipe_may_bring_the_first_bytes_one_by_one(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long each of them is waited for, they tell what the stream is."""
+    stored = FORMS[form](GOOD)
+    pieces = [stored[place : place + 1] for place in range(12)] + [stored[12:]]
+    ours, theirs = os.pipe()
+    usual, waits = reading.Input.into, 0
+
+    def into(self: reading.Input, view: memoryview, /) -> int | None:
+        nonlocal waits
+        count = usual(self, view)
+        if count is None:
+            waits += 1
+            if pieces:
+                os.write(theirs, pieces.pop(0))
+            elif waits == 14:
+                os.close(theirs)
+        return count
+
+    monkeypatch.setattr(reading, "IDLE", 0.0)
+    monkeypatch.setattr(reading.Input, "into", into)
+    with open(ours, "rb", buffering=0) as file:
+        found = scan_nslip(file)
+        assert (sum(map(len, found)), found.counts.bytes, waits) == (1, len(GOOD), 14)
 
 
 WITHIN = ("gzip", "gzip members", "bzip2", "bzip2 streams", "xz", "zstd", "zstd without sizes", "zstd frames")
