@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.log.rotating import record
+from tests.log.test_follow import followed
+from turnwire.log.input import following
 from turnwire.log.input.sources import names_files, read_once, sources
 
 pytestmark = pytest.mark.once
@@ -101,6 +104,23 @@ def test_what_is_in_a_folder_itself_goes_before_what_links_lead_to(tmp_path: Pat
         (tmp_path / name / "over").symlink_to(f"../{other}")
     names = [batch.file for batch in turnwire.scan(tmp_path, wire="nslip")]
     assert names == [str(tmp_path / name / "x.log") for name in ("a", "b")]
+
+
+def test_a_glob_that_matches_nothing_for_the_moment_keeps_no_other_source_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.01)
+    folder, first = tmp_path / "folder", tmp_path / "a1.txt"
+    folder.mkdir()
+    first.write_bytes(record(0))
+    with followed([f"{tmp_path}/a*.txt", folder]) as log:
+        assert log.next() == [(0, 1)]
+        first.unlink()
+        assert log.quiet()
+        (folder / "b.log").write_bytes(record(1))
+        assert log.next() == [(1, 1)]
+        (tmp_path / "a2.txt").write_bytes(record(2))
+        assert log.next() == [(2, 1)]
 
 
 ERRORS = [

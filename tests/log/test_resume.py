@@ -18,6 +18,7 @@ from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, Reason
+from turnwire.log.input.resuming import Bookmark
 
 both_cores = pytest.mark.usefixtures("scan_core")
 
@@ -256,6 +257,7 @@ def test_what_is_no_file_has_no_position() -> None:
         *(("size", "9"), ("head", None), ("head_bytes", -1), ("name", 3), ("inode", []), ("device", "x")),
         *(("head_bytes", 1025), ("head_bytes", (1 << 63) - 1), ("offset", 1 << 31), ("offset", (1 << 63) - 1)),
         *(("carried", True), ("carried", "x"), ("carried", [1 << 63]), ("carried", [-1]), ("carried", ["x"])),
+        *((part, {"a": 1}) for part in Bookmark._fields),
     ],
 )
 def test_bookmarks_that_are_none(tmp_path: Path, part: str, value: Any) -> None:
