@@ -171,3 +171,18 @@ def _stored(raised: BaseException, when: str, monkeypatch: pytest.MonkeyPatch) -
     else:
         monkeypatch.setattr(type(memory.open("/kinds/a.log")), "readinto", fail)
     return "memory:///kinds/a.log"
+
+
+def test_lines_go_on_in_the_copy_of_a_log_that_was_cut_and_begins_again_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.01)
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0) + record(1))
+    with followed(path) as log:
+        assert log.next(2) == [(0, 1), (1, 2)]
+        with log.between_looks():
+            (tmp_path / "app.log.1").write_bytes(b"".join(map(record, range(4))))
+            path.write_bytes(b"".join(map(record, (0, 1, 4))))
+        found = log.next(3)
+        assert sorted(found) == [(2, 3), (3, 4), (4, 3)]
