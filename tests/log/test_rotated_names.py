@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.log.rotating import record
 from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
+from turnwire.log.input import pieces
 from turnwire.log.input.rotated_names import is_counted, is_like, plain_name
 
 pytestmark = pytest.mark.once
@@ -56,6 +58,27 @@ def test_a_scan_that_goes_on_finds_it(added: str, tmp_path: Path) -> None:
     path.write_bytes(record(2))
     second = scan_nslip(path, resume=first.position)
     assert numbers_of(second) == [1, 2]
+
+
+@pytest.mark.parametrize(("packed", "settled"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
+    packed: bool, settled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody does in a compressed file, nor in one that was not written for a while."""
+    monkeypatch.setattr(pieces, "SETTLED", 1.0 if settled else 1e10)
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    data = record(0) + record(1) + record(2)[:-1]
+    older = tmp_path / ("app.log.1.gz" if packed else "app.log.1")
+    older.write_bytes(gzip.compress(data) if packed else data)
+    os.utime(older, (2, 2))
+    (tmp_path / "new").write_bytes(record(3))
+    (tmp_path / "new").rename(path)
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == ([1, 2, 3] if packed or settled else [1, 3])
 
 
 @pytest.mark.parametrize("longer", ["x.log", "y.log"])
