@@ -58,6 +58,30 @@ def test_options(option: str, value: Any, error: type[Exception], text: str) -> 
         read(**{option: value})
 
 
+@pytest.mark.parametrize("name", ["follow", "borrow", "fences"])
+@pytest.mark.parametrize("value", [None, 0, 1, "yes", []], ids=repr)
+def test_a_switch_is_true_or_false(name: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"^{name} is True or False, not {type(value).__name__}$"):
+        turnwire.scan(LOG, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["resume", "follow", "progress", "borrow", "threads"])
+def test_a_plan_takes_nothing_that_depends_on_where_a_scan_began(name: str, tmp_path: Any) -> None:
+    with pytest.raises(ValueError, match=f"^plan takes no {name}$"):
+        plan(str(tmp_path), **{name: True})
+
+
+def test_a_position_is_the_one_that_was_given() -> None:
+    """What becomes of it later does not matter: each run begins at the same place."""
+    place: dict[str, Any] = {"turnwire": 1, "record": 7, "files": []}
+    found = turnwire.scan(LOG, resume=place)
+    for _ in range(2):
+        assert [batch["record"].tolist() for batch in found] == [[7]]
+        place["record"] = 99
+        place["files"].append("x")
+    assert found.position == {"turnwire": 1, "record": 8, "files": []}
+
+
 @pytest.mark.parametrize("name", LIMITS._fields)
 def test_every_limit_is_a_whole_number(name: str) -> None:
     for wrong in ("x", 1.5, None, True):

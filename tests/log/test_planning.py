@@ -203,3 +203,26 @@ def test_line_numbers_are_counted_once(tmp_path: Path) -> None:
         numbers.learn("other", 0, 300, 7)
         assert numbers.between("other", file, 0, 300) == 7
         assert numbers.between("other", file, 0, 600) == 107
+
+
+@pytest.mark.parametrize(
+    "sizes", [[20] * 12, [100, 1, 1, 900, 4000, 4000, 1, 20_000, 1, 1], [5000] * 5, [0, 0, 30_000, 0]]
+)
+@pytest.mark.parametrize("block_bytes", [1, 5000, 9000, 16_384, 1 << 20])
+def test_small_files_fill_a_block_before_the_next_one_is_begun(
+    tmp_path: Path, sizes: list[int], block_bytes: int
+) -> None:
+    """Each weighs its bytes and 4096 for opening it; the first of a block may be larger than that."""
+    for number, size in enumerate(sizes):
+        (tmp_path / f"{number:02}.log").write_bytes(b"x" * size)
+    together: list[list[str]] = []
+    left = 0
+    for number, size in enumerate(sizes):
+        if not together or size + 4096 > left:
+            together.append([])
+            left = block_bytes
+        together[-1].append(str(tmp_path / f"{number:02}.log"))
+        left -= size + 4096
+    blocks = plan(str(tmp_path), wire="nslip", block_bytes=block_bytes)
+    assert [[state.name for state in block.states] for block in blocks] == together
+    assert sum(block.size for block in blocks) == sum(sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from tests.nslip.twins import rounds
 from turnwire import nslip, scan
 from turnwire.contract import Column
 from turnwire.log.engine.where import _CONVERT, _number_among, _number_within
+from turnwire.nslip import base62
 from turnwire.nslip.spec import Act, FrameType
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -183,6 +185,36 @@ def test_truth_and_signed_numbers() -> None:
     assert _CONVERT["bool"]("ok", Column("ok", "bool"), True) == 1
     with pytest.raises(TypeError):
         _CONVERT["bool"]("ok", Column("ok", "bool"), 1)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.uint64, np.bool_, np.float64])
+def test_ranges_and_values_at_the_edges_of_each_type(dtype: Any) -> None:
+    """From the least number that a column can hold to the greatest, and beyond."""
+    ends: list[Any] = [-inf, -1.5, 0, inf] if dtype is np.float64 else [0, 1]
+    if dtype not in (np.float64, np.bool_):
+        ends = [int(np.iinfo(dtype).min), 0, 1, int(np.iinfo(dtype).max)]
+    array = np.array(ends, dtype)
+    asked = [None, *ends] if dtype is np.float64 else [None, -(1 << 70), *range(-2, 3), 1 << 70]
+    asked += [] if dtype is np.float64 else [end + more for end in ends for more in (-1, 0, 1)]
+    for low, high in itertools.product(asked, repeat=2):
+        wanted = [(low is None or end >= low) and (high is None or end < high) for end in ends]
+        assert _number_within(array, low, high).tolist() == wanted, (low, high)
+    for one in filter(lambda one: one is not None, asked):
+        assert _number_among(array, {one}).tolist() == [end == one for end in ends], one
+        assert _number_among(array, {one, 1}).tolist() == [end in (one, 1) for end in ends], one
+
+
+@pytest.mark.parametrize("name", ["sender", "receiver", "conversation"])
+def test_numbers_of_any_length_are_asked_for_as_text(name: str) -> None:
+    numbers = sorted({10**power + more for power in range(20) for more in (-1, 0)} | {(1 << 64) - 1})
+    data = b"".join(b"@a3|f0|c%s|S%s|d%s|T1#\n" % ((base62.encode(one).encode(),) * 3) for one in numbers)
+    for row, one in enumerate(numbers):
+        for wanted in (str(one), str(one).encode(), one, {str(one), None}):
+            assert table(scan_nslip(data, where={name: wanted}))["record"] == [row]
+        for wanted in (f"0{one}", f"+{one}", f"{one} ", f"{one}.0"):
+            assert list(scan_nslip(data, where={name: wanted})) == []
+    for beyond in (str(1 << 64), str(10**20), "9" * 21, "-1"):
+        assert list(scan_nslip(data, where={name: beyond})) == []
 
 
 def test_random_conditions_on_damaged_logs() -> None:
