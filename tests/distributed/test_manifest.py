@@ -38,7 +38,13 @@ def test_a_line_that_is_no_row(tmp_path: Path, lines: list[bytes], line: bytes) 
         Manifest.read(tmp_path)
 
 
-@pytest.mark.parametrize("part", ["key", "state", "index", "block", "counts", "wires", "output", "quarantine"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("key", "state", "index", "block", "records", "selected", "counts", "wires", "reasons"),
+        *("output", "quarantine"),
+    ],
+)
 def test_a_row_that_lacks_a_part(tmp_path: Path, lines: list[bytes], part: str) -> None:
     row = json.loads(lines[0])
     for changed in ({**row, part: None}, {name: value for name, value in row.items() if name != part}):
@@ -80,6 +86,50 @@ def test_of_two_rows_of_a_block_the_later_one_counts(tmp_path: Path, lines: list
         written = [json.dumps({**row, "state": state}).encode() + b"\n" for state in states]
         (tmp_path / NAME).write_bytes(b"".join(written))
         assert [one["state"] for one in Manifest.read(tmp_path).rows] == [states[-1]]
+
+
+def test_blocks_that_ended_in_any_order_stand_as_they_were_planned(tmp_path: Path) -> None:
+    """Their numbers go on from block to block, as far as all before them are done."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.log").write_bytes(LOG * 5)
+    rows = [
+        run_block(block, str(tmp_path), index)
+        for index, block in enumerate(plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20))
+    ]
+    assert len(rows) == 5
+    for order in ((4, 3, 2, 1, 0), (2, 0, 4, 1, 3)):
+        (tmp_path / NAME).unlink(missing_ok=True)
+        manifest = Manifest(tmp_path)
+        for index in order:
+            manifest.add(dict(rows[index]))
+        manifest.finish()
+        for one in (manifest, Manifest.read(tmp_path)):
+            assert [row["index"] for row in one.rows] == [0, 1, 2, 3, 4]
+            assert [row["first_record"] for row in one.rows] == [0, 1, 2, 3, 4]
+            assert [row["first_line"] for row in one.rows] == [1, 2, 3, 4, 5]
+            assert [number for batch in one.batches() for number in batch["record"].to_pylist()] == [0, 1, 2, 3, 4]
+    manifest = Manifest(tmp_path, [dict(row) for row in rows])
+    manifest.rows[1] |= {"state": "failed"}
+    manifest.finish()
+    assert [row["first_record"] for row in manifest.rows] == [0, 1, None, None, None]
+    assert (manifest.complete, manifest.counts.bytes) == (False, 4 * len(LOG))
+
+
+@pytest.mark.parametrize("errors", ["collect", "skip"])
+@pytest.mark.parametrize("wanted", [None, {"src": 0}, {"src": 7}])
+def test_a_row_counts_all_records_and_those_that_were_wanted(
+    tmp_path: Path, errors: str, wanted: dict[str, int] | None
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "a.log").write_bytes(LOG * 3 + LOG.replace(b"S0", b"S7") + b"@a3|f0 bad\n")
+    (block,) = plan(str(tmp_path / "a.log"), wire="nslip", where=wanted, errors=errors)
+    row = run_block(block, str(tmp_path), 0)
+    selected = 4 if wanted is None else {0: 3, 7: 1}[wanted["src"]]
+    assert (row["records"], row["selected"], row["rejects"]) == (4, selected, 1)
+    assert (row["wires"], row["reasons"]) == ({"nslip": 4}, {"bad_digit": 1})
+    assert row["counts"] == {"bytes": 91, "records": 76, "rejects": 10, "text": 5}
+    tables = [parquet.read_table(tmp_path / row[what]["file"]).num_rows for what in ("output", "quarantine")]
+    assert tables == [selected, 1 if errors == "collect" else 0]
 
 
 @pytest.mark.parametrize("what", ["output", "quarantine"])

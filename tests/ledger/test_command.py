@@ -65,6 +65,33 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     }
 
 
+def test_one_broken_file_of_several_is_told(tmp_path: Path, run: Command) -> None:
+    """Whichever it is."""
+    good, bad = str(tmp_path / "good"), str(tmp_path / "bad")
+    with Ledger(good) as ledger:
+        ledger.append("x", b"b")
+    (tmp_path / "bad").write_bytes(b"no ledger")
+    for files in ([good], [bad], [good, bad], [bad, good], [good, bad, good]):
+        done = run("verify", [*files, "--json"])
+        assert done.exit_code == int(bad in files)
+        assert [json.loads(line)["ok"] for line in done.output.splitlines()] == [file == good for file in files]
+
+
+@pytest.mark.parametrize("option", ["--old", "--sign"])
+def test_what_is_for_proofs_of_continuation_goes_with_no_other(
+    path: str, tmp_path: Path, option: str, run: Command
+) -> None:
+    with Ledger(path) as ledger:
+        ledger.append("x", b"b")
+    head, proof, key = tmp_path / "head", tmp_path / "proof", tmp_path / "key"
+    head.write_text(run("ledger", ["head", path]).output)
+    proof.write_text(run("ledger", ["prove", path, "1"]).output)
+    key.write_text(Ed25519PrivateKey.generate().private_bytes_raw().hex())
+    check = ["check", str(proof), "--head", str(head)]
+    assert run("ledger", check) == (0, "the proof holds\n")
+    assert run("ledger", [*check, option, str(head if option == "--old" else key)]) == (2, "")
+
+
 def test_conform(tmp_path: Path, run: Command) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text(json.dumps(TASK) + "\n" + json.dumps(RESULT))
