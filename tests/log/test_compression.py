@@ -280,6 +280,29 @@ def test_errors_raise_and_skip() -> None:
     assert (skipped.rejects.rows(), skipped.counts.reasons) == ([], {"cut_off": 1})
 
 
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut_off": lambda stored: stored[:-3],
+    "trailing_junk": lambda stored: stored + b"junk\n",
+    "bad_compression": lambda stored: stored[:-6] + bytes([stored[-6] ^ 1]) + stored[-5:],
+    "ratio_too_high": lambda stored: stored,
+}
+
+
+@pytest.mark.parametrize("reason", DAMAGE)
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd with checksum"])
+def test_what_may_still_be_written_waits_and_damage_does_not(form: str, reason: str, tmp_path: Path) -> None:
+    """A scan that keeps its position leaves a stream that is cut off for the next one; any other fault it tells."""
+    path = tmp_path / "a.log"
+    path.write_bytes(DAMAGE[reason](FORMS[form](DATA)))
+    limits = LIMITS._replace(ratio=1, ratio_from=100) if reason == "ratio_too_high" else LIMITS
+    for resume in (None, {}):
+        found = scan_nslip(path, resume=resume, limits=limits)
+        list(found)
+        told = [row["reason"] for row in found.rejects.rows() if row["wire"] in STREAMS]
+        assert told == ([] if resume is not None and reason == "cut_off" else [reason])
+        assert found.counts.reasons.get(reason, 0) == len(told)
+
+
 LIMIT = LIMITS._replace(ratio=200, ratio_from=1 << 20)
 
 
