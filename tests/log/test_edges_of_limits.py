@@ -158,3 +158,20 @@ def test_a_damaged_object_that_is_too_long_is_told_where_the_limit_is(limit: int
         found = [(one["reason"], one["fault"] - len(before)) for one in scan.rejects.rows()]
         assert found in ([("message_too_large", limit)], [])
         assert found or limit < 60
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", ["kick", None])
+@pytest.mark.parametrize("size", [1, 16, 100, 200, 1 << 20])
+def test_a_document_that_is_too_large_is_told_at_its_byte_of_the_input(wire: str | None, size: int) -> None:
+    """Wherever blocks are cut: the fault is the first byte behind the limit."""
+    before = b"prose that means nothing\n" * 4
+    document = "⫻content/x:a/1\n".encode() + b"words of it\n" * 40
+    for limit in (100, 101, len(document) - 1, len(document)):
+        found = turnwire.scan(before + document, wire=wire, batch_bytes=size, limits=LIMITS._replace(message=limit))
+        records = [(one.offset, one.length) for one in found.messages()]
+        rejects = [(row["offset"], row["fault"], row["line"], row["reason"]) for row in found.rejects.rows()]
+        if limit == len(document):
+            assert (records, rejects) == ([(len(before), len(document))], [])
+        else:
+            assert (records, rejects) == ([], [(len(before), len(before) + limit, 5, "message_too_large")])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.fuzz.edits import MESSAGES
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES
@@ -162,3 +163,30 @@ def test_what_stands_in_front_of_a_record_does_not_depend_on_blocks(before: str,
     for size in (1, 16, len(data)):
         found = [one.wrapped for one in turnwire.scan(data, batch_bytes=size).messages()]
         assert found == ["line", wrapped], size
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", turnwire.WIRES)
+@pytest.mark.parametrize("size", [1 << 20, 300])
+def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int) -> None:
+    """Those of other wires, and their damage, are none of them: in front of it, between and behind."""
+    good = {name: next(iter(MESSAGES[name])) for name in turnwire.WIRES}
+    others = [text for name, text in good.items() if name != wire]
+    bad = good[wire].rstrip()[: 3 * len(good[wire]) // 4]
+    parts = [*others, good[wire], *others, good[wire], good[wire], *others, bad, *others, good[wire]]
+    data = "\n\n".join(parts).encode()
+    kept = turnwire.scan(data, wire=wire, batch_bytes=size)
+    places = [place for batch in kept for place in batch["offset"].tolist()]
+    first = int(kept.rejects["offset"][0])
+    raised = turnwire.scan(data, wire=wire, batch_bytes=size, errors="raise")
+    met: list[int] = []
+
+    def read() -> None:
+        for batch in raised:
+            met.extend(batch["offset"].tolist())
+
+    with pytest.raises(turnwire.DecodeError) as caught:
+        read()
+    assert met == [place for place in places if place < first]
+    assert len(met) >= 3
+    assert caught.value.wire == wire

@@ -17,7 +17,7 @@ import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
-from turnwire import DecodeError, Reason
+from turnwire import LIMITS, DecodeError, Reason
 from turnwire.log.input.resuming import Bookmark
 
 both_cores = pytest.mark.usefixtures("scan_core")
@@ -320,3 +320,25 @@ def test_a_position_does_not_depend_on_blocks(data: bytes, wire: str | None, tmp
         (place,) = scan.position["files"]
         found[size] = place["offset"], place["line"], scan.counts.bytes
     assert set(found.values()) == {found[100]}
+
+
+@both_cores
+@pytest.mark.parametrize("fence", [b"<<<", b"<<<<<"])
+def test_messages_behind_a_heredoc_that_nothing_closes_stay_marked(fence: bytes, tmp_path: Path) -> None:
+    """However many scans it takes: each goes on within what the one before left open."""
+    head = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
+    limits = LIMITS._replace(message=300)  # behind so many bytes nobody waits for the end of a heredoc
+    lost = head + b"CONTENT\n" + fence + b"\n" + b"never closed\n" * 40
+    pieces = [head + b"\n", lost, *[head + b"\n", b"text\n" + head + b"\n"] * 3]
+    whole = table(turnwire.scan(b"".join(pieces), wire="csp", limits=limits))["inside_unclosed_heredoc"]
+    assert whole == [False] + [True] * 6
+    path = tmp_path / "a.log"
+    for cut in range(1, len(pieces)):
+        path.write_bytes(b"".join(pieces[:cut]))
+        first = turnwire.scan(path, wire="csp", resume={}, limits=limits)
+        marks = table(first)["inside_unclosed_heredoc"]
+        with path.open("ab") as file:
+            file.write(b"".join(pieces[cut:]))
+        second = turnwire.scan(path, wire="csp", resume=json.loads(json.dumps(first.position)), limits=limits)
+        marks += table(second)["inside_unclosed_heredoc"]
+        assert marks == whole, cut
