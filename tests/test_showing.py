@@ -137,6 +137,22 @@ def test_a_scan_reads_nothing_to_be_shown(tmp_path: Path) -> None:
         assert "<script>" in rows["source"] and rows["wire"] == "all"
 
 
+@pytest.mark.parametrize(
+    ("data", "records", "rejects"),
+    [
+        (b"", "0", "0"),
+        (b"@a3|f0|c1|S0|d1|T1#\n", "nslip 1", "0"),
+        (b"@a3|f0|c-|S0|d1|T1#\n", "0", "bad_digit 1"),
+        (b"@a3|f0|c1|S0|d1|T1#\n" * 1000 + b"@a3|f0|c-|S0|d1|T1#\n@a3|f0|c1 x\n" * 2, "nslip 1,000", "bad_digit 4"),
+    ],
+)
+def test_of_all_wires_those_that_were_met_are_shown(data: bytes, records: str, rejects: str) -> None:
+    scan = turnwire.scan(data)
+    list(scan)
+    rows = dict(row for row in shown(scan) if len(row) == 2)
+    assert (rows["records"], rows["rejects"]) == (records, rejects)
+
+
 def test_batches_and_rejects() -> None:
     text = _nslip_text().replace("\n", "").replace("\0", "\x01")
     data = f'@a3|f0|c1|S0|d1|T1|t"{text}"#\n'.encode() * 25 + b"@a3|f0|c<b>\x1b\xff|S0|d1|T1#\n" * 12

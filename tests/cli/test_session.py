@@ -188,3 +188,19 @@ def test_nothing_and_damage_alone_are_told(tmp_path: Path, command: str) -> None
         done = turnwire("session", command, source, *more)
         assert (done.code, done.out) == (code, b"")
         assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == said
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("good", [1, 2, 20])
+def test_most_of_the_first_lines_of_a_session_are_events(good: int, more: int, tmp_path: Path) -> None:
+    """Where the first one is none: half of them is not enough, and lines behind the first hundred do not count."""
+    path = tmp_path / "a.session"
+    bad = b"no event\n" * (good + more)
+    events = b'{"a":1}\n' * good
+    path.write_bytes(bad + events)
+    told = "is no session" in turnwire("session", "check", path).err
+    assert told is (more >= 0 if bad else False)
+    path.write_bytes(b"no event\n" * (100 - 50 - more) + b'{"a":1}\n' * (50 + more) + b"no event\n" * 500)
+    assert ("is no session" in turnwire("session", "check", path).err) is (more <= 0)
+    path.write_bytes(b'{"a":1}\n' + b"no event\n" * 500)
+    assert "is no session" not in turnwire("session", "check", path).err, "the first one is"
