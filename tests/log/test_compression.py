@@ -295,7 +295,8 @@ def test_what_may_still_be_written_waits_and_damage_does_not(form: str, reason: 
     path = tmp_path / "a.log"
     path.write_bytes(DAMAGE[reason](FORMS[form](DATA)))
     limits = LIMITS._replace(ratio=1, ratio_from=100) if reason == "ratio_too_high" else LIMITS
-    for resume in (None, {}):
+    positions: tuple[Any, ...] = (None, {})
+    for resume in positions:
         found = scan_nslip(path, resume=resume, limits=limits)
         list(found)
         told = [row["reason"] for row in found.rejects.rows() if row["wire"] in STREAMS]

@@ -67,8 +67,9 @@ def test_a_switch_is_true_or_false(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", ["resume", "follow", "progress", "borrow", "threads"])
 def test_a_plan_takes_nothing_that_depends_on_where_a_scan_began(name: str, tmp_path: Any) -> None:
+    options: dict[str, Any] = {name: True}
     with pytest.raises(ValueError, match=f"^plan takes no {name}$"):
-        plan(str(tmp_path), **{name: True})
+        plan(str(tmp_path), **options)
 
 
 def test_a_position_is_the_one_that_was_given() -> None:
