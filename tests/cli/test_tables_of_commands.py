@@ -10,13 +10,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_policy import CLAUSES
 from turnwire import kick, session
-from turnwire.cli import manual, model_tools, outcome, program, spreading, tables
+from turnwire.cli import manual, measuring, model_tools, outcome, program, spreading, tables
 from turnwire.cli.commands import validate
 from turnwire.cli.commands.stats import _decimals
 from turnwire.cli.stopping import Terminated
@@ -124,6 +125,18 @@ def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
         raise error
 
     assert program._guarded(fail) == code
+
+
+def test_what_some_messages_lack_is_no_field_that_all_have() -> None:
+    """The peers of a measurement read and write just the fields of each message."""
+    samples = [{"a": 1, "b": "x"}, {"a": 2}, {"c": 3, "a": 4}]
+    record = measuring.record_type(samples)
+    for sample in samples:
+        written = msgspec.json.encode(record(**sample))
+        assert msgspec.json.decode(written) == sample
+        assert msgspec.json.decode(written, type=record) == record(**sample)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(b'{"b":"x"}', type=record)
 
 
 @pytest.mark.parametrize("name", ["file", "where", "subject", "sender"])

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -171,6 +172,22 @@ def test_each_block_that_ends_is_told_however_it_ended() -> None:
     for state in ("failed", "done", "quarantined"):
         run._ended({"state": state})
     assert told == ["failed", "told", "done", "told", "quarantined", "told"]
+
+
+def test_what_is_submitted_may_fail_and_be_tried_again() -> None:
+    """After an error of the system, twice; Dask remembers what a key gave, so that no two tasks have one."""
+    asked: list[dict[str, Any]] = []
+    run = object.__new__(_Run)
+    client = SimpleNamespace(submit=lambda *arguments, **options: asked.append({"arguments": arguments, **options}))
+    manifest = SimpleNamespace(out=Path("there"))
+    run.__dict__.update(_client=client, _manifest=manifest, _run=run_block, _name="a run")
+    block = SimpleNamespace(to_dict=lambda: {"file": "a.log"})
+    submitted: Any = run._submitted
+    for index in (0, 0, 1):
+        submitted(index, block)
+    assert [one["arguments"] for one in asked] == [(run_block, {"file": "a.log"}, "there", at) for at in (0, 0, 1)]
+    assert [(one["retries"], one["pure"]) for one in asked] == [(2, False)] * 3
+    assert len({one["key"] for one in asked}) == 3
 
 
 def test_blocks_of_several_files_are_kept_as_they_were_planned(monkeypatch: pytest.MonkeyPatch) -> None:
