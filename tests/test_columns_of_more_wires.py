@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import turnwire
 from turnwire import DecodeError, Reason, registry
 from turnwire.contract import LINES, Column, TextPlan, Wire, record_bytes
+from turnwire.log import plan, read_block
 from turnwire.log.engine import all_wires
 
 WHOLE = re.compile(rb"(?:DAY|T\xc4\xafG)/([0-9]{1,20}) (\w+)(?=\r?\n|\Z)")
@@ -47,7 +49,9 @@ def decode(data: Any) -> Day:
     return Day(int(found[1]), found[2].decode())
 
 
-def made(columns: tuple[Column, ...] = (), common: Any = None, values: Any = None) -> Wire:
+def made(
+    columns: tuple[Column, ...] = (), common: Any = None, values: Any = None, whole: re.Pattern[bytes] = WHOLE
+) -> Wire:
     """The wire, with columns of its own."""
     return Wire(
         "day",
@@ -62,7 +66,7 @@ def made(columns: tuple[Column, ...] = (), common: Any = None, values: Any = Non
         prompt=str,
         plain=Day._asdict,
         damaged=lambda line: re.fullmatch(rb"(?:DAY|T..G)/[0-9x]+ \w+", line) is not None,
-        plan=TextPlan(OPENINGS, WHOLE, columns, common or {}, values=values),
+        plan=TextPlan(OPENINGS, whole, columns, common or {}, values=values),
     )
 
 
@@ -95,6 +99,10 @@ def test_a_common_column_comes_from_what_fits_it(name: str, kind: str) -> None:
             wanted = int(moment.timestamp() * 1_000_000) if kind == "timestamp" else value
             assert found == (str(wanted) if (name, kind) not in (("sequence", "u64"),) and kind == "u64" else wanted)
         assert batch.valid(name).tolist() == [True]
+    asked = {"enum": "b", "timestamp": moment}.get(kind, value)
+    for wanted, rows in (({asked}, 1), (None, 0)):
+        found = turnwire.scan(b"DAY/7 x\n", wire="day", where={"own": wanted})
+        assert sum(map(len, found)) == rows
 
 
 @pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=5, minutes=30))])
@@ -104,6 +112,66 @@ def test_a_time_without_a_zone_is_utc(zone: timezone | None) -> None:
     [batch] = turnwire.scan(b"DAY/7 x\n", wire="day")
     there = moment if zone else moment.replace(tzinfo=UTC)
     assert batch["time"].tolist() == [(there - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)]
+
+
+def test_a_time_of_its_own_goes_before_that_of_the_line() -> None:
+    """And a record without one has that of its line."""
+    moment, first = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 5, 9, tzinfo=UTC)
+    when = Column("when", "timestamp", nullable=True)
+    values: Any = lambda message: {"when": moment if message.number == 2 else None}  # noqa: E731
+    turnwire.register(made((when,), {"time": "when"}, values=values))
+    lines = [json.dumps({"time": "2026-01-05T09:00:00Z", "log": f"DAY/{number} x"}) for number in (1, 2, 3)]
+    data = "".join(f"{line}\n" for line in [*lines, "DAY/4 x"]).encode()
+    for some in (data, data.replace(b"DAY/2", b"DAY/5")):
+        [batch] = turnwire.scan(some)
+        wanted: list[datetime | None] = [first, moment if some is data else first, first, None]
+        times = [datetime.fromtimestamp(time / 1e6, UTC) for time in batch["time"].tolist()]
+        there = zip(times, batch.valid("time").tolist(), strict=True)
+        assert [time if good else None for time, good in there] == wanted
+
+
+@pytest.mark.parametrize("count", [58, 59, 60, 61])
+def test_a_wire_has_sixty_columns_at_most(count: int) -> None:
+    """Its kind is one of them."""
+    columns = tuple(Column(f"c{number}", "text", nullable=True) for number in range(count - 1))
+    turnwire.register(made(columns, values=lambda message: {"c0": "first", f"c{count - 2}": "last"}))
+    if count > 60:
+        with pytest.raises(ValueError, match="day has more than 60 columns"):
+            turnwire.scan(b"", wire="day")
+        return
+    [batch] = turnwire.scan(b"DAY/7 x\n", wire="day")
+    assert (list(batch["c0"]), list(batch[f"c{count - 2}"])) == (["first"], ["last"])
+    assert (batch.valid("kind").tolist(), batch.valid("c1").tolist()) == ([True], [False])
+
+
+def test_a_fault_is_in_its_range() -> None:
+    """Whatever the wire's own reading says: at its end at the latest."""
+    turnwire.register(made())
+    data = b"prose\nDAY/x a\nprose\n"
+    for place in (0, 3, 7, 8, 1000):
+        error = DecodeError(Reason.BAD_FRAMING, "no", offset=place, line=1, wire="day")
+
+        def refuse(_: Any, error: DecodeError = error) -> Day:
+            raise error
+
+        wire = registry.wire("day")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(wire, "decode", refuse)
+            found = turnwire.scan(data)
+            list(found)
+        assert [(row["offset"], row["length"], row["fault"]) for row in found.rejects.rows()] == [
+            (6, 7, 6 + min(place, 7))
+        ]
+
+
+def test_blocks_end_where_a_record_does(tmp_path: Path) -> None:
+    """Also where its own end is that of its line: the next line is none of it."""
+    turnwire.register(made(whole=re.compile(rb"DAY/([0-9]{1,20}) (\w+)\r?\n")))
+    path = tmp_path / "a.log"
+    path.write_bytes(b"".join(b"DAY/%d x\n" % number for number in range(10)))
+    blocks = plan(str(path), block_bytes=8, read=True)
+    assert [block.start for block in blocks] == list(range(0, 80, 8))
+    assert [sum(map(len, read_block(block))) for block in blocks] == [1] * 10
 
 
 LINES_OF_DAYS = (("DAY/1 one", None), ("DAY/2x two", 4), ("prose", None), ("DAY/3 three", None), ("DAY/x4 four", 4))

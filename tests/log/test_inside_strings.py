@@ -178,3 +178,16 @@ def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> No
             ]
         assert times == [None, 1777888800500000, None], size
         assert found.position["files"][0]["offset"] == found.counts.bytes == len(data) - 1, size
+
+
+@pytest.mark.parametrize("wire", ["csp", None])
+@pytest.mark.parametrize("number", range(1, 16))
+def test_damage_in_a_string_stands_between_its_messages(number: int, wire: str | None) -> None:
+    """Of four messages of CSP/1 any may be damaged: each range begins where it begins."""
+    good = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n\n"
+    texts = [good.replace("CTX C1\n", "") if number >> place & 1 else good for place in range(4)]
+    starts = [sum(map(len, texts[:place])) for place in range(4)]
+    found = scan(json.dumps({"log": "".join(texts)}).encode() + b"\n", wire=wire)
+    columns, rejects, _ = everything(found)
+    assert columns["inner"] == [starts[place] for place in range(4) if not number >> place & 1]
+    assert [one["inner"] for one in rejects] == [starts[place] for place in range(4) if number >> place & 1]

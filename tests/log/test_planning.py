@@ -25,6 +25,7 @@ from turnwire.log import Block, plan, read_block
 from turnwire.log.input.resuming import TICK
 from turnwire.log.planning import cutting, states
 from turnwire.log.planning.line_numbers import LineNumbers
+from turnwire.log.planning.plain import plain, restored
 
 
 @pytest.fixture
@@ -226,3 +227,38 @@ def test_small_files_fill_a_block_before_the_next_one_is_begun(
     blocks = plan(str(tmp_path), wire="nslip", block_bytes=block_bytes)
     assert [[state.name for state in block.states] for block in blocks] == together
     assert sum(block.size for block in blocks) == sum(sizes)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_on_another_machine_a_file_has_another_device_and_inode(tmp_path: Path, sampled: bool) -> None:
+    """Within one device another inode is another file, where not all of it is digested; and devices are in no key."""
+    path = tmp_path / "a.log"
+    path.write_bytes(b"x" * (states.HEAD * states.SAMPLES + 1))
+    (block,) = plan(str(path), wire="nslip", read=not sampled)
+    (state,) = block.states
+    assert (state.sampled, state.inode is None) == (sampled, False)
+    assert state.inode is not None
+    device, inode, written = state.inode
+    with path.open("rb", buffering=0) as file:
+        for other, refused in (
+            ((device, inode, written), False),
+            ((device, inode + 1, written), sampled),
+            ((device, inode, written + 1), sampled),
+            ((device + 1, inode, written), False),
+            ((device + 1, inode + 1, written + 1), False),
+        ):
+            moved = state._replace(inode=other)
+            assert (states.changed(moved, file, 0, state.size) is not None) is refused, other
+    keys = {place: block._replace(inode=place).key for place in ((1, 2, 3), (9, 2, 3), (1, 9, 3), (1, 2, 9))}
+    assert keys[1, 2, 3] == keys[9, 2, 3]
+    assert len(set(keys.values())) == 3
+
+
+@pytest.mark.parametrize("number", [0, 1, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, 1 << 64])
+def test_numbers_that_other_readers_of_json_would_round_are_text(number: int) -> None:
+    """Both signs; truths are none."""
+    for one in (number, -number):
+        written = plain(one)
+        assert written == ({"int": str(one)} if abs(one) >= 1 << 53 else one)
+        assert restored(json.loads(json.dumps(written))) == one
+    assert [plain(one) for one in (True, False)] == [True, False]

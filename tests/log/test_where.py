@@ -259,6 +259,11 @@ def test_numbers_with_a_fraction() -> None:
         ((None, 0.5), [0, 4]),
         ((0.5, inf), [2, 3]),
         ((None, None), [0, 2, 3, 4]),
+        ((-(2**2000), 0.5), [0, 4]),
+        ((-(2**2000), 2**2000), [0, 2, 3, 4]),
+        ((None, -(2**2000)), []),
+        ((2**2000, None), []),
+        (-(2**2000), []),
     ]
     for wanted, rows in cases:
         assert table(scan(data, wire="sstp", where={"confidence": wanted}))["record"] == rows, wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import sys
@@ -63,6 +64,17 @@ def test_each_sign_of_a_formula_is_guarded(name: str, size: str) -> None:
         assert unguarded(guarded(text)) == text
     for text in (f"1{sign}1", f"a {sign}1", f"\u00b7{sign}"):
         assert guarded(text) == text
+
+
+@pytest.mark.parametrize("formulas", ["guard", "keep"])
+@pytest.mark.parametrize("by", [None, "wire", "day"])
+def test_cells_are_guarded_where_that_is_asked_for(tmp_path: Path, by: str | None, formulas: str) -> None:
+    """In one file, and in each of a directory."""
+    found = turnwire.scan(b'@a3|f0|c1|S0|d1|T1|t"=1+1"#\n')
+    (path,) = write(found, tmp_path / "out", format="csv", partition_by=by, formulas=formulas)
+    with open(path, newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["subject"] == ("'=1+1" if formulas == "guard" else "=1+1")
 
 
 @pytest.mark.parametrize("by", ["wire", "day"])
