@@ -335,3 +335,58 @@ def test_white_space_around_a_key_is_none_of_it(end: bytes, tmp_path: Path, monk
         options = asked.pop()
         assert options["key"] == b"a secret of some length"
         assert {f"--{name}" for name in ("carry", "restore", "nearest") if options[name]} == set(given)
+
+
+@pytest.mark.parametrize(("complete", "reasons", "code"), [(True, {}, 0), (True, {"x": 1}, 1), (False, {}, 3)])
+def test_blocks_that_are_missing_count_before_bad_records(
+    complete: bool, reasons: dict[str, int], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan in blocks that is not complete is no scan, whatever was found."""
+    counts = library.scan(b"").counts._replace(reasons=reasons)
+    row = {"state": "failed", "error": "x", "block": {"file": "a.log", "start": 0, "stop": 9}}
+    made = SimpleNamespace(counts=counts, complete=complete, rows=[] if complete else [row], path=tmp_path)
+    monkeypatch.setattr("turnwire.distributed.dask_scan", lambda *_, **__: made)
+    monkeypatch.setattr(spreading, "_client", lambda *_: nullcontext())
+    done = turnwire("scan", "-", "--dask", "local", "-o", tmp_path / "out", stdin=GOOD)
+    assert (done.code, "failed: a.log: bytes 0 to 9: x" in done.err) == (code, not complete)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--json"],
+        ["--follow"],
+        ["--borrow"],
+        ["--partition-by", "wire"],
+        ["--rejects", "bad"],
+        ["--limit", "5"],
+        ["--format", "parquet"],
+        ["--errors", "raise"],
+    ],
+    ids=lambda given: given[0],
+)
+def test_what_blocks_do_not_take_is_told(given: list[str], tmp_path: Path) -> None:
+    place = tmp_path / "manifest.ndjson"
+    output = ["--output", tmp_path] if given[0] in ("--partition-by", "--format") else []
+    done = turnwire("scan", "-", "--dask", "local", "--resume", place, *output, *given, stdin=GOOD)
+    assert done.code == 2
+    assert f"--dask cannot be combined with {given[0]}" in done.err
+
+
+@pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be"])
+def test_a_text_in_utf_16_is_told_from_a_binary(coding: str, tmp_path: Path) -> None:
+    """By either mark with which it begins."""
+    path = tmp_path / "a.log"
+    path.write_bytes(("\ufeff" + GOOD.decode()).encode(coding))
+    assert "is UTF-16" in turnwire("scan", path).err
+    assert "is UTF-16" in turnwire("session", "check", path).err
+    path.write_bytes(GOOD.decode().encode(coding))
+    assert "looks binary" in turnwire("scan", path).err
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 6, 9])
+def test_five_binary_files_are_named_at_most(count: int, tmp_path: Path) -> None:
+    for number in range(count):
+        (tmp_path / f"{number}.db").write_bytes(b"SQLite format 3\0" + bytes(64))
+    done = turnwire("scan", tmp_path)
+    assert (done.code, done.err.count("looks binary")) == (0, min(count, 5))
