@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from turnwire.distributed import Manifest, run_block
+from turnwire.distributed import Manifest, dask_scan, run_block
 from turnwire.distributed.driver import _begun, _read, _Run
 from turnwire.distributed.manifest import NAME
+from turnwire.errors import UnknownName
 from turnwire.log import plan
 
 pytestmark = pytest.mark.once
@@ -109,6 +110,13 @@ def test_blocks_that_ended_in_any_order_stand_as_they_were_planned(tmp_path: Pat
             assert [row["first_record"] for row in one.rows] == [0, 1, 2, 3, 4]
             assert [row["first_line"] for row in one.rows] == [1, 2, 3, 4, 5]
             assert [number for batch in one.batches() for number in batch["record"].to_pylist()] == [0, 1, 2, 3, 4]
+    looked = [{**row, "block": {**row["block"], "line": None if row["index"] else 1}, "lines": 1} for row in rows]
+    manifest = Manifest(tmp_path, looked)
+    manifest.finish()
+    assert [row["first_line"] for row in manifest.rows] == [1, 2, 3, 4, 5], "where the plan counted no lines"
+    manifest = Manifest(tmp_path, [{**row, "state": "failed" if row["index"] == 1 else "done"} for row in looked])
+    manifest.finish()
+    assert [row["first_line"] for row in manifest.rows] == [1, 2, None, None, None]
     manifest = Manifest(tmp_path, [dict(row) for row in rows])
     manifest.rows[1] |= {"state": "failed"}
     manifest.finish()
@@ -172,6 +180,23 @@ def test_each_block_that_ends_is_told_however_it_ended() -> None:
     for state in ("failed", "done", "quarantined"):
         run._ended({"state": state})
     assert told == ["failed", "told", "done", "told", "quarantined", "told"]
+
+
+@pytest.mark.parametrize("errors", ["collect", "skip", "raise"])
+def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str) -> None:
+    """Nothing is connected to where there is nothing to do."""
+    pytest.importorskip("distributed")
+    pytest.importorskip("pyarrow")
+    (tmp_path / "logs").mkdir()
+    if errors == "raise":
+        with pytest.raises(UnknownName, match='errors is "collect" or "skip"'):
+            dask_scan(str(tmp_path / "logs"), out=tmp_path / "out", errors=errors)
+        assert not (tmp_path / "out").exists()
+        return
+    for folder in ("records", "rejects"):
+        (tmp_path / "out" / folder).mkdir(parents=True)
+    manifest = dask_scan(str(tmp_path / "logs"), out=tmp_path / "out", errors=errors, resume=True)
+    assert (manifest.rows, manifest.complete, manifest.path.read_bytes()) == ([], True, b"")
 
 
 def test_what_is_submitted_may_fail_and_be_tried_again() -> None:
