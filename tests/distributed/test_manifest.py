@@ -99,17 +99,15 @@ def test_blocks_that_ended_in_any_order_stand_as_they_were_planned(tmp_path: Pat
         for index, block in enumerate(plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20))
     ]
     assert len(rows) == 5
-    for order in ((4, 3, 2, 1, 0), (2, 0, 4, 1, 3)):
-        (tmp_path / NAME).unlink(missing_ok=True)
-        manifest = Manifest(tmp_path)
-        for index in order:
-            manifest.add(dict(rows[index]))
-        manifest.finish()
-        for one in (manifest, Manifest.read(tmp_path)):
-            assert [row["index"] for row in one.rows] == [0, 1, 2, 3, 4]
-            assert [row["first_record"] for row in one.rows] == [0, 1, 2, 3, 4]
-            assert [row["first_line"] for row in one.rows] == [1, 2, 3, 4, 5]
-            assert [number for batch in one.batches() for number in batch["record"].to_pylist()] == [0, 1, 2, 3, 4]
+    manifest = Manifest(tmp_path)
+    for index in (2, 0, 4, 1, 3):
+        manifest.add(dict(rows[index]))
+    manifest.finish()
+    for one in (manifest, Manifest.read(tmp_path)):
+        assert [row["index"] for row in one.rows] == [0, 1, 2, 3, 4]
+        assert [row["first_record"] for row in one.rows] == [0, 1, 2, 3, 4]
+        assert [row["first_line"] for row in one.rows] == [1, 2, 3, 4, 5]
+        assert [number for batch in one.batches() for number in batch["record"].to_pylist()] == [0, 1, 2, 3, 4]
     looked = [{**row, "block": {**row["block"], "line": None if row["index"] else 1}, "lines": 1} for row in rows]
     manifest = Manifest(tmp_path, looked)
     manifest.finish()
@@ -183,10 +181,10 @@ def test_each_block_that_ends_is_told_however_it_ended() -> None:
 
 
 @pytest.mark.parametrize("errors", ["collect", "skip", "raise"])
-def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str) -> None:
+def test_blocks_have_no_first_error_to_raise(tmp_path: Path, errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is connected to where there is nothing to do."""
-    pytest.importorskip("distributed")
     pytest.importorskip("pyarrow")
+    monkeypatch.setattr("turnwire.distributed.driver.distributed", lambda: None)
     (tmp_path / "logs").mkdir()
     if errors == "raise":
         with pytest.raises(UnknownName, match='errors is "collect" or "skip"'):
