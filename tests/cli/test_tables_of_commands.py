@@ -129,7 +129,7 @@ def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
 
 def test_what_some_messages_lack_is_no_field_that_all_have() -> None:
     """The peers of a measurement read and write just the fields of each message."""
-    samples = [{"a": 1, "b": "x"}, {"a": 2}, {"c": 3, "a": 4}]
+    samples: list[dict[str, Any]] = [{"a": 1, "b": "x"}, {"a": 2}, {"c": 3, "a": 4}]
     record = measuring.record_type(samples)
     for sample in samples:
         written = msgspec.json.encode(record(**sample))
@@ -367,8 +367,8 @@ def test_blocks_that_are_missing_count_before_bad_records(
 )
 def test_what_blocks_do_not_take_is_told(given: list[str], tmp_path: Path) -> None:
     place = tmp_path / "manifest.ndjson"
-    output = ["--output", tmp_path] if given[0] in ("--partition-by", "--format") else []
-    done = turnwire("scan", "-", "--dask", "local", "--resume", place, *output, *given, stdin=GOOD)
+    output = ["--output", str(tmp_path)] if given[0] in ("--partition-by", "--format") else []
+    done = turnwire("scan", "-", "--dask", "local", "--resume", str(place), *output, *given, stdin=GOOD)
     assert done.code == 2
     assert f"--dask cannot be combined with {given[0]}" in done.err
 
