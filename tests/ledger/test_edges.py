@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from turnwire.ledger import Ledger, verify_file
+from turnwire.ledger.connection import damage, input_output
 from turnwire.ledger.verify import Trusted
 
 pytestmark = pytest.mark.once
@@ -78,3 +82,94 @@ def test_of_several_nodes_that_are_missing_the_first_is_named(gone: set[int], tm
     raw.close()
     fault = verify_file(path).fault
     assert fault is not None and fault.text == f"the node at level 8, position {min(gone)} is missing"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 511, 512, 513, 514, 1024, 1025, 1026])
+def test_all_entries_of_a_key_are_found_however_many_follow_each_other(number: int) -> None:
+    with Ledger(":memory:") as ledger:
+        ledger.append_many([("k", "x", "other"), ("j", "x", "key")])
+        ledger.append_many([("k", str(place), "key") for place in range(number)])
+        ledger.append("k", "y", key="other")
+        assert [entry.seq for entry in ledger.find("k", "key")] == [*range(number + 2, 2, -1)]
+        assert [entry.body for entry in ledger.find("k", "other")] == [b"y", b"x"]
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview, lambda body: body.decode()])
+def test_a_body_of_any_bytes_is_kept_as_it_is(make: Callable[[bytes], Any]) -> None:
+    with Ledger(":memory:") as ledger:
+        body = b'{"b": 1,\n "a": 2}'
+        ledger.append("k", make(body))
+        ledger.append_many([("k", make(body)), ("k", {"b": 1, "a": 2})])
+        with ledger.batch() as batch:
+            batch.append("k", make(body))
+        assert [entry.body for entry in ledger] == [body, body, b'{"a":2,"b":1}', body]
+
+
+ERRORS = {
+    sqlite3.SQLITE_CANTOPEN: errno.EIO,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
+    sqlite3.SQLITE_LOCKED: errno.EBUSY,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_NOMEM: errno.ENOMEM,
+    sqlite3.SQLITE_CORRUPT: None,
+    sqlite3.SQLITE_NOTADB: None,
+    sqlite3.SQLITE_CONSTRAINT: None,
+    sqlite3.SQLITE_SCHEMA: None,
+    sqlite3.SQLITE_ERROR: None,
+}
+"""What SQLite says -> the number of the OSError that it is; None where it is about what the file holds."""
+
+
+@pytest.mark.parametrize("code", ERRORS)
+@pytest.mark.parametrize("more", [0, 1 << 8, 5 << 8])
+def test_what_the_system_refuses_is_an_error_of_the_system(code: int, more: int) -> None:
+    """Also where SQLite says more of it, in the bits above."""
+    error = sqlite3.OperationalError("words")
+    error.sqlite_errorcode = code | more
+    found = input_output(error, Path("a.ledger"))
+    assert (found and found.errno) == ERRORS[code]
+    assert found is None or (found.filename, found.strerror) == ("a.ledger", "words")
+    lost = damage(error)
+    assert (lost is not None) is (code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT))
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHORT_READ  # the file ends too early: that is about what it holds
+    assert input_output(error, "a") is None and input_output(sqlite3.Error(), "a") is None
+
+
+def test_a_path_object_is_always_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path, in_memory in ((":memory:", True), (Path(":memory:"), False), ("./:memory:", False)):
+        with Ledger(path) as ledger:
+            assert ledger.in_memory is in_memory
+            ledger.append("k", "v")
+        assert (tmp_path / ":memory:").exists() is not in_memory
+    assert verify_file("./:memory:").size == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "harmless"),
+    [
+        ("sqlite_stat1", "tbl,idx,stat", True),
+        ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample", True),
+        ("sqlite_stat1", "tbl,idx,stat,more", False),
+        ("sqlite_stat4", "tbl,idx,neq", False),
+        ("sqlite_stat9", "tbl,idx,stat", False),
+    ],
+)
+def test_the_tables_of_statistics_are_those_that_sqlite_makes(
+    name: str, columns: str, harmless: bool, tmp_path: Path
+) -> None:
+    """Also those of an SQLite that was built with more of them."""
+    path = tmp_path / "a.ledger"
+    Ledger(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute(f"CREATE TABLE other({columns})")
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute(
+            "UPDATE sqlite_schema SET name = ?, tbl_name = ?, sql = ? WHERE name = 'other'",
+            (name, name, f"CREATE TABLE {name}({columns})"),
+        )
+    raw.close()
+    assert bool(verify_file(path)) is harmless
