@@ -9,6 +9,7 @@ import pytest
 import turnwire
 from tests.log.engines import GOOD
 from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip, registry
+from turnwire.contract import Wire
 from turnwire.nslip.spec import Act
 
 TEXT = GOOD.decode()
@@ -100,3 +101,38 @@ def test_every_message_class_belongs_to_its_wire(wire: str) -> None:
         text = turnwire.encode(message)
         assert turnwire.detect(text) == wire
         assert turnwire.decode(text) == message
+
+
+NEEDED = {
+    **{"title": "Toy", "package": "toy", "style": "token", "detect": bool, "decode": str, "encode": str},
+    **{"message": str, "check": list, "prompt": str},
+}
+OPTIONAL = (
+    *(
+        "short_prompt",
+        "plan",
+        "bulk",
+        "damaged",
+        "cuts",
+        "stream",
+        "search",
+        "pairs",
+        "plain",
+        "shape",
+        "work",
+        "parts",
+    ),
+    *("advice", "checklist", "conform", "listed", "documents", "replay", "doubtful_kinds", "doubtful_texts"),
+    "all_clear",
+)
+
+
+def test_a_wire_has_what_was_given_to_it() -> None:
+    bare = Wire("toy", **NEEDED)
+    assert [name for name in OPTIONAL if bare.has(name)] == []
+    assert all(bare.has(name) for name in ("detect", "decode", "encode", "message", "check", "prompt"))
+    for name in OPTIONAL:
+        for nothing in (None, (), {}):
+            assert not Wire("toy", **NEEDED, **{name: nothing}).has(name)
+        full = Wire("toy", **NEEDED, **{name: "toy:thing"})
+        assert {one for one in OPTIONAL if full.has(one)} == {name, *(["bulk"] if name == "plan" else [])}

@@ -174,3 +174,13 @@ def test_what_is_not_allowed_is_shown_up_to_48_letters(size: int) -> None:
     with pytest.raises(DecodeError) as caught:
         turnwire.sap.decode('{"a":1 ' + text + "}")
     assert f"{text[:48]!r} is not allowed here" in str(caught.value)
+
+
+@pytest.mark.parametrize("nesting", [1, 2, 127, 128, 129, 511, 512, 513, 600])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_an_object_is_found_as_deep_as_the_limit_and_512_levels(nesting, more, core):
+    depth = nesting + more
+    raw = b'x{"a":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}" if depth > 1 else b'x{"a":1}'
+    found, place = core("json.text").Reader("w").find(raw + b" y", 1, LIMITS._replace(nesting=nesting))
+    assert (found is not None) is (depth <= min(nesting, 512))
+    assert place == (len(raw) if found is not None else 6 + min(nesting, 512) - 1)

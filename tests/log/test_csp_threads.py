@@ -189,6 +189,13 @@ def test_what_a_state_asks_of_the_block_behind_it() -> None:
         (open_message, b"CSP/1 \n<<<\n", 1, False),
         (open_message, b"<<<\n", 0, False),
         (open_message, b"text\n```\n", 1, False),
+        *(
+            (open_message, front + sign + b"\n", 0, False)
+            for front in (b"", b"text\n")
+            for sign in (b"<<<", b"<", b"```", b"~~~", b" ~~~", b"   ```")
+        ),
+        *((open_message, b"text\nx" + sign + b"\n", 0, True) for sign in (b"<<<", b"```", b"~~~")),
+        *((open_message, sign + b"\n", 0, True) for sign in (b"``", b"~~", b"``x")),
         (open_message, b"text", 0, False),
         (unclosed, b"CSP/1\n", 1, False),
     ):

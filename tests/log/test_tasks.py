@@ -117,6 +117,32 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
         sstp(0, "delegation", "a", assigned_to="Bob") + sstp(9, "evidence_bundle", "bob") + sstp(12, "knowledge", "bob")
         + sstp(15, "delegation", "a", assigned_to="eve")
     ), (2, 1, 1, 1, 0, 0, 0, 0), (12.0, 12.0)),
+    "names in other letters": ("sstp", "query", (
+        sstp(0, "query", "a", directed_to="Ren\u00e9") + sstp(7, "knowledge", "rene\u0301")
+        + sstp(10, "query", "rene\u0301", directed_to="A") + sstp(15, "knowledge", "a")
+    ), (2, 2, 0, 0, 0, 0, 0, 0), (5.0, 7.0)),
+    "commands that ask for nothing": ("kick", "command", "".join(
+        envelope(number, f"command/{name}", f"⫻command/{name}:T-1/001\ngo\n", f"{ONE[:-1]}{number}", C)
+        for number, name in enumerate(("stop", "resume", "pause", "escalate", "dispatch", "other"))
+    ), (2, 0, 2, 0, 0, 0, 0, 0), (None, None)),
+    "reports that end a task, and others": ("kick", "command", "".join(
+        envelope(10 * number, "command/dispatch", PLACE.format(number), f"{ONE[:-1]}{number}", C)
+        + envelope(10 * number + number, channel, f"⫻report/status:T-{number}/001\n{word}\n", f"{TWO[:-2]}1{number}", C)
+        for number, (channel, word) in enumerate((
+            ("report/status", "Accepted"), ("report/status", "Completed"), ("report/status", "Failed"),
+            ("report/error", "Accepted"), ("report/reject", "Accepted"), ("report/artifact", "Completed"),
+        ))
+    ), (6, 4, 2, 2, 0, 0, 0, 0), (1.0, 4.0)),
+    "status words of work that goes on": ("nslip", "ask", "".join(
+        nslip(10 * number, "3", 0, 1, f"|k{number}") + nslip(10 * number + number, "1", 1, 0, f'|k{number}|u"{word}"')
+        for number, word in enumerate((
+            "waiting", "in_progress", "queued", "running", "accepted", "blocked", "partial", "RUNNING", "done", ""
+        ))
+    ), (10, 2, 8, 8, 0, 0, 0, 0), (8.0, 9.0)),
+    "acts that promise": ("nslip", "ask", "".join(
+        nslip(20 * number, "3", 0, 1, f"|k{number}") + nslip(20 * number + number, act, 1, 0, f"|k{number}")
+        for number, act in enumerate("0145678")
+    ), (7, 5, 2, 2, 0, 0, 0, 0), (0.0, 6.0)),
 }  # fmt: skip
 
 

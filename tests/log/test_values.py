@@ -116,3 +116,15 @@ def test_an_array_of_many_records_that_do_not_fit_at_once() -> None:
     met = found(line + b"\n" + RECORD.encode())
     assert [one[3] for one in met] == [None, "bad_framing", None] * 3000 + [None]
     assert all(one[1] == 0 for one in met[:-1]) and met[-1][1] is None
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "number", [1, 10**17, 10**18 - 1, 10**18, 2**63 - 2, 2**63 - 1, 2**63, 10**19 - 1, 10**19, 2**64, 10**30]
+)
+def test_a_whole_number_is_in_its_column_where_64_bits_hold_it(number: int) -> None:
+    header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": number}
+    text = json.dumps({"header": header, "payload": {"content": "x"}})
+    (batch,) = turnwire.scan(text.encode(), wire="sstp")
+    assert batch.valid("logical_clock").tolist() == batch.valid("sequence").tolist() == [number < 2**63]
+    assert number >= 2**63 or batch["logical_clock"][0] == batch["sequence"][0] == number
