@@ -27,10 +27,16 @@ COPIED = ("_native", "_build", "src", "build/_native")
 FOLDERS = {
     "atomic.py": ("tests/test_atomic.py",),
     "progress.py": ("tests/cli",),
+    "errors.py": ("tests/test_errors.py", "tests/test_names.py"),
+    "contract.py": ("tests/test_wires.py", "tests/test_limits.py", "tests/test_more_wires.py"),
     "conversion": ("tests/convert",),
+    "csp": ("tests/csp", "tests/finding/test_one_value.py", "tests/log/test_tasks.py", "tests/log/test_csp_threads.py"),
+    "kick": ("tests/kick", "tests/log/test_tasks.py", "tests/test_checklists.py"),
+    "nslip": ("tests/nslip", "tests/log/test_tasks.py"),
+    "sstp": ("tests/sstp", "tests/log/test_tasks.py", "tests/finding/test_admits.py"),
     "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
 }
-"""Packages in Python whose tests are not in a folder of the same name."""
+"""Packages in Python whose tests are not in a folder of the same name, or not all of them."""
 
 
 def copied() -> None:
