@@ -41,6 +41,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+SHARED = settings(max_examples=max(settings().max_examples // 3, 1))
+"""For a test with many parameters, of which each shares in the examples."""
 
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
 NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
+from tests.conftest import SHARED
 from tests.tokens.blocking import block
 from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXTS, context, hostile
 from turnwire import tokens
@@ -193,6 +194,7 @@ def test_strange_text_comes_back_from_all_that_are_ranked() -> None:
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
+@SHARED
 @given(values=st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), min_size=1, max_size=4))
 def test_a_format_is_believed_only_when_the_values_come_back(name: str, values: list[Any]) -> None:
     for together in (False, True):

@@ -21,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import environment
+from tests.conftest import SHARED
 from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
@@ -116,6 +117,7 @@ def test_harmony_reads_ordinary_text_as_o200k_does(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", tokens.tokenizers())
+@SHARED
 @given(texts=st.lists(HOSTILE, max_size=8))
 def test_many_texts_count_as_each_does(name: str, texts: list[str]) -> None:
     expected = [tokens.count(text, name) for text in texts]
