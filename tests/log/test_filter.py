@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -98,8 +99,9 @@ def test_a_wire_is_a_filter() -> None:
 def test_a_wire_of_lines_is_a_filter_behind_anything(first: str, front: str) -> None:
     """Whatever follows: what is searched by name alone may not miss what only the search of all wires would find."""
     after = ("PATCH P1\nBAS", "STATUS L\nREAD_RECS sr-9", "TASK T1\nREQ x", "FROM A\n\nbad", "- a", "", "  CSP/1;A")
-    for body in after:
-        for end in ("", "\n", "\nfoo\n", "\nCSP/1\n", "\n\nCSP/1\nFROM A\n"):
+    ends = ("", "\n", "\nfoo\n", "\nCSP/1\n", "\n\nCSP/1\nFROM A\n")
+    for number, (body, end) in enumerate(product(after, ends)):
+        if number % 2 == (len(front) + first.count(";")) % 2:  # the others with another front
             data = f"{front}{first}\n{body}{end}".encode()
             records, rejects = facts(turnwire.scan(data))
             assert facts(turnwire.scan(data, wire="csp")) == (records, rejects), data
