@@ -151,6 +151,8 @@ UNITS: tuple[bytes, ...] = (
         b"PATCH P1\n",
         b"+ A = b\n",
         b"x CSP/1\n",
+        b"CSP/1\nx y\n",
+        b"CSP/1\n{}\n",
         b"csp/1\n",
         b"---\n",
     ),

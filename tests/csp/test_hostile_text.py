@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
 from turnwire import csp, scan
 from turnwire.contract import LIMITS
+from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.spec import BLOCK_WORD, FIELDS
 from turnwire.errors import DecodeError, EncodeError, Reason
 
@@ -216,3 +217,20 @@ def test_a_log_of_an_unclosed_heredoc_changes_no_state_and_no_file(tmp_path):
         replayed = csp.replay(source, **more)
         assert replayed.store.head == "C0" and not replayed.store.defs
         assert [error.reason for _, error in replayed.refused] == [Reason.INSIDE_UNCLOSED_HEREDOC]
+
+
+@pytest.mark.parametrize("unit", ["CSP/1\nx y\n", "CSP/1\nFROM A\nTO B\nCTX C\nINTENT X\n\nFOO\n", "CSP/1\nREQ\n<<<\n"])
+def test_lines_of_issues_are_counted_near_by(unit):
+    """Issues of a message go to and fro in it: each costs some hundred bytes of counting at most."""
+    looked_at = []
+
+    class Text(bytes):
+        def count(self, sub, start=0, stop=None):
+            looked_at.append((len(self) if stop is None else stop) - start)
+            return super().count(sub, start, stop)
+
+    text = Text(unit.encode() * 3000)
+    found = parse_leniently(text, LIMITS)
+    lines = [int(issue.where) for issue in found.issues]
+    assert len(lines) > 3000 and lines == sorted(lines) and lines[-1] <= text.decode().count("\n") + 1
+    assert looked_at and max(looked_at) <= 1024

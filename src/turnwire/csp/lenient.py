@@ -59,6 +59,7 @@ from turnwire.errors import Issue, Reason
 from turnwire.fences import is_fence
 
 _BOM = b"\xef\xbb\xbf"
+_STEP = 1024  # bytes from one offset whose line is kept to the next
 _WORDS = frozenset(BLOCK_WORD.values())
 _LOOSE_CHANGE = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?", re.DOTALL)
 _LOOSE_APPLY = re.compile(r"APPLY(?: -> ?| ?->| )? ?(.*)", re.DOTALL)
@@ -92,16 +93,14 @@ class _Reader:
         self.issues: list[Issue] = []
         self.tail = False
         self.inside_until = 0  # what an unclosed heredoc would have swallowed ends here
-        self.counted = (0, 1)
+        self.lines = [1]
 
     def line_of(self, offset: int) -> int:
-        """1-based line of an offset."""
-        place, line = self.counted
-        if offset < place:
-            return self.raw.count(b"\n", 0, offset) + 1
-        line += self.raw.count(b"\n", place, offset)
-        self.counted = (offset, line)
-        return line
+        """1-based line of an offset, in any order: what is blamed of a message goes to and fro in it."""
+        step = offset // _STEP
+        for known in range(len(self.lines), step + 1):
+            self.lines.append(self.lines[-1] + self.raw.count(b"\n", (known - 1) * _STEP, known * _STEP))
+        return self.lines[step] + self.raw.count(b"\n", step * _STEP, offset)
 
     def blame(self, reason: Reason, offset: int) -> None:
         self.issues.append(issue(reason, self.line_of(offset)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,8 +156,14 @@ def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
     for place, bits in marks:
         line += source.count("\n", seen, place) if isinstance(source, str) else source.count(b"\n", seen, place)
         seen = place
-        issues += [Issue(reason, line, "warning", words) for bit, reason, words in HEADER_ISSUES if bits & bit]
+        issues += [Issue(reason, line, "warning", words) for reason, words in _said(bits)]
     return issues
+
+
+@cache
+def _said(bits: int) -> list[tuple[Reason, str]]:
+    """What the marks of a header say."""
+    return [(reason, words) for bit, reason, words in HEADER_ISSUES if bits & bit]
 
 
 class Reject(NamedTuple):
