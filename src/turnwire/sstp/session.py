@@ -178,8 +178,9 @@ class Session:
         return [one for several in self._delegations.values() for one in several]
 
     def _of(self, session_id: str | None) -> str | None:
-        """Under what the clocks of a message are kept: its session_id where that is of another session."""
-        return None if session_id == self.session_id else session_id
+        """Under what the clocks of a message are kept: its session_id where that is of another session. The first one
+        becomes that of the session."""
+        return None if self.session_id in (None, session_id) else session_id
 
     def _meet(self, name: str) -> None:
         if name not in self._actors:
