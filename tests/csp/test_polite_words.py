@@ -10,6 +10,7 @@ FORMS = {
     "en": "please look|thanks for it|thanks in advance|thanks again|thanks a lot|thanks|thank you all|kindly look"
     "|i am sorry|i'm sorry|we are sorry|so sorry|sorry for it|sorry to ask|sorry about it|sorry but no|sorry"
     "|apologise|i apologize|apologies|hello, b|hello there|hello team|hello everyone|hi there"
+    "|dear agent, look|dear agents|dear team|dear all|dear colleague|dear colleagues"
     "|greetings, all|of course|certainly|happy to look|glad to look|let me know"
     "|hope this helps|feel free|i think so|i believe so|i would like one|as an ai|in order to look|basically it"
     "|just wanted it|no worries|you're welcome|best regards|cheers, b|cheers|sure, done|could you look|would you look"

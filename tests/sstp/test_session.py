@@ -123,6 +123,18 @@ def test_clocks_count_per_session_and_actor():
     assert session.next_clock("a", "other") == 1
 
 
+def test_the_session_that_learns_its_id_counts_on():
+    """Messages without a session_id belong to the one session there is, which the first one that has an id names."""
+    session = sstp.Session()
+    for actor in ("ann", "bob"):
+        assert session.feed(message(actor, 1, session=None)) == []
+    assert session.next_clock("ann") == session.next_clock("ann", "s-1") == 2
+    assert Reason.CLOCK_REPEAT in reasons(session.feed(message("ann", 1, session="s-1")))
+    assert session.session_id == "s-1"
+    session.feed(message("bob", 2, session=None))
+    assert session.next_clock("bob", "s-1") == 3 and session.next_clock("bob", "s-2") == 1
+
+
 def test_strict_raises_and_changes_nothing():
     session = sstp.Session(strict=True)
     session.feed(message("a", 1))
