@@ -13,6 +13,7 @@ from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
+from turnwire.log.engine.block_scanner import Engine
 from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -187,18 +188,23 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
     assert met > 0 and met + errors > 1
 
 
-@pytest.mark.parametrize("wire", [None, *WIRES])
-def test_small_pieces_take_linear_time(wire: str | None) -> None:
-    """Counted in bytes that are looked at, not in seconds: a message of twice the size in four-byte pieces."""
-    from turnwire.log.engine import block_scanner
-
-    looked = 0
-    whole = block_scanner.Engine.scan
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of each block that is looked at from now on."""
+    sizes: list[int] = []
+    whole = Engine.scan
 
     def counted(self: Any, block: Any, *args: Any, **options: Any) -> Any:
-        nonlocal looked
-        looked += block.size
+        sizes.append(block.size)
         return whole(self, block, *args, **options)
+
+    monkeypatch.setattr(Engine, "scan", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_small_pieces_take_linear_time(wire: str | None, looked: list[int]) -> None:
+    """Counted in bytes that are looked at, not in seconds: a message of twice the size in four-byte pieces."""
 
     def message(size: int) -> bytes:
         if wire in ("nslip", None):
@@ -209,17 +215,48 @@ def test_small_pieces_take_linear_time(wire: str | None) -> None:
         return b'{"more": "%b", %b' % (b"x" * size, record[1:])
 
     costs = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_scanner.Engine, "scan", counted)
-        for size in (16_000, 32_000, 64_000):
-            looked = 0
-            decoder = Decoder(wire)
-            start = time.process_time()
-            messages = [one for piece in cut(message(size), 4) for one in decoder.feed(piece)] + decoder.close()
-            costs.append((looked, time.process_time() - start))
-            assert len(messages) == 1
+    for size in (16_000, 32_000, 64_000):
+        looked.clear()
+        decoder = Decoder(wire)
+        start = time.process_time()
+        messages = [one for piece in cut(message(size), 4) for one in decoder.feed(piece)] + decoder.close()
+        costs.append((sum(looked), time.process_time() - start))
+        assert len(messages) == 1
     assert costs[2][0] <= 2.4 * costs[1][0] + 65_536 and costs[1][0] <= 2.4 * costs[0][0] + 65_536
     assert costs[2][1] < 8 * costs[0][1] + 0.1, "joining what is held for each piece would cost 16 times as much"
+
+
+HEREDOC = CSP[: CSP.index("hello")] % 1
+HELD = {
+    "magic in a heredoc": (HEREDOC, "x\nCSP/1\n"),
+    "fences in a heredoc": (HEREDOC, "x\n```\n"),
+    "fences in a document": ("\u2afba/b:c\n", "x\n```\n"),
+    "other fences in a document in a fence": ("````\n\u2afba/b:c\n", "x\n```\n~~~\n"),
+    "magic in a document": ("\u2afba/b:c\n", "CSP/1\n"),
+    "fences in an object": ('{\n"a":[\n', '"x",\n```\n'),
+    "magic in an object": ('{\n"a":[\n', '"x",\nCSP/1\n'),
+    "magic behind magic": ("CSP/1\n", "CSP/1\n"),
+    "fences behind fences": ("```\n", "```\n"),
+}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_lines_that_might_end_what_is_held_are_no_reason_to_read_it_each_time(held: str, looked: list[int]) -> None:
+    begun, line = HELD[held]
+    data = (begun + line * (24_000 // len(line))).encode()
+    drained(Decoder(), cut(data, 64))
+    assert sum(looked) < 24 * len(data) + 200_000  # the first four kilobytes are read again with each line
+
+
+@pytest.mark.parametrize("count", [3, 2000])
+def test_what_is_held_long_ends_all_the_same(count: int) -> None:
+    """At once, or a sixteenth of what is held later where many lines seemed to end it."""
+    begun = (HEREDOC + "x" * 9000 + "\n```\n" * count + ">>>\n").encode()
+    decoder = Decoder("csp")
+    assert sum(len(decoder.feed(piece)) for piece in cut(begun, 64)) == 0
+    pieces = [b"CSP/1\n", *cut(b"FROM A\n" + b"x: y\n" * 800, 5)]
+    behind = next(number for number, piece in enumerate(pieces) if len(decoder.feed(piece)))
+    assert 5 * behind <= (0 if count == 3 else len(begun) // 16)
 
 
 def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:

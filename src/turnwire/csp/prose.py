@@ -8,8 +8,9 @@ POLITE: dict[str, str] = {
     "en": r"please|thanks(?= (?:for|in advance|again|a lot)\b)|thanks(?=\W*$)|thank you|kindly"
     r"|(?:i am|i'm|we are|so) sorry|sorry(?= (?:for|to|about|but)\b)|sorry(?=\W*$)|apologi[sz]e\w*|apologies"
     r"|hello(?=[,!]| (?:there|team|everyone)\b)"
-    r"|hi there|dear(?= (?:agents?|team|all|colleagues?)\b)|greetings(?=[,!])|of course|certainly|happy to|glad to|let me know"
-    r"|hope this helps|feel free|i think|i believe|i would like|as an ai|in order to|basically|just wanted|no worries"
+    r"|hi there|dear(?= (?:agents?|team|all|colleagues?)\b)|greetings(?=[,!])|of course|certainly|happy to"
+    r"|glad to|let me know|hope this helps|feel free|i think|i believe|i would like|as an ai"
+    r"|in order to|basically|just wanted|no worries"
     r"|you're welcome|best regards|cheers(?=[,!]|\W*$)|sure(?=[,!])|could you|would you|if you don't mind",
     "de": r"bitte|danke(?:schön)?|vielen dank|gern geschehen|entschuldigung|mit freundlichen grüßen|könntest du",
     "es": r"por favor|gracias|de nada|lo siento|disculpa\w*|un saludo|podrías|podría usted",

@@ -34,6 +34,9 @@ _LINE_HEAD = 16
 """Bytes of a line in which that is seen."""
 _SHORT = 1 << 12
 """Bytes up to which what is held is simply read again with every line that comes."""
+_TIMES = 16
+"""How often a byte may be read again because lines came that can end what is held. Where many do not, as fences in a
+heredoc or a document, what does end it may be found a sixteenth of what is held later."""
 
 
 def _taken(data: Buffer) -> bytes:
@@ -117,7 +120,7 @@ class BlockStream:
     until that is known.
 
     The time is linear in what is fed, however small the pieces are: a piece is looked at by itself when it comes, all
-    that is held only when that can decide something, or when it has grown by half.
+    that is held only when that can decide something and as often as ``_TIMES`` allows, or when it has grown by half.
     """
 
     def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
@@ -147,6 +150,7 @@ class BlockStream:
         self._final = False
         self._retry = 0  # bytes that must be there before an object that closed is worth a look
         self._again = 0  # the same for lines that are held because what they belong to may go on; 0 where none is
+        self._allowed = 0  # bytes that may be read again, see _TIMES
         self._due = 0  # behind the last object that closed, counted from the start of what is held
         self._braces = _Braces()
         self._object: _Braces | None = None  # of the object over several lines that what is held begins with
@@ -180,6 +184,7 @@ class BlockStream:
         self._lines.take(new)
         self._coming.append(new)
         self._size += len(new)
+        self._allowed = min(self._allowed + _TIMES * len(new), self._size + _TIMES * _SHORT)
         self._final = False
 
     def end(self) -> None:
@@ -213,8 +218,10 @@ class BlockStream:
         if lines.ended and self._skip_blank():
             lines.ended = lines.ending = False
             return
-        if lines.ended and (self._size <= _SHORT or self._size >= self._again or lines.ending or closed):
+        ending = lines.ending and self._size <= self._allowed
+        if lines.ended and (self._size <= _SHORT or self._size >= self._again or ending or closed):
             before = self._offset
+            self._allowed = max(self._allowed - self._size, 0)
             decided = self._take(self._joined().rfind(b"\n") + 1, False)
             self._again = 0 if decided else 2 * self._size
             self._object = None if decided else self._open(self._offset == before)
