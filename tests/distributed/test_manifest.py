@@ -122,6 +122,13 @@ def test_blocks_that_ended_in_any_order_stand_as_they_were_planned(tmp_path: Pat
     assert (manifest.complete, manifest.counts.bytes) == (False, 4 * len(LOG))
 
 
+def test_a_plan_without_blocks_is_finished(tmp_path: Path) -> None:
+    """Nobody made the folders that blocks write to."""
+    manifest = Manifest(tmp_path)
+    manifest.finish()
+    assert Manifest.read(tmp_path).complete and manifest.counts.records == 0
+
+
 @pytest.mark.parametrize("errors", ["collect", "skip"])
 @pytest.mark.parametrize("wanted", [None, {"src": 0}, {"src": 7}])
 def test_a_row_counts_all_records_and_those_that_were_wanted(

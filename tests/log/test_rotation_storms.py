@@ -359,6 +359,19 @@ def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
     assert (numbers_of(second), [str(gap.why) for gap in second.gaps]) == ([], ["file_gone"])
 
 
+def test_a_compressed_file_with_the_inode_of_what_it_was_made_from_goes_on(tmp_path: Path) -> None:
+    path, packed = tmp_path / "app.log", tmp_path / "app.log.gz"
+    path.write_bytes(LONG)
+    first = scan_nslip(str(tmp_path), resume={})
+    assert numbers_of(first) == []
+    path.unlink()
+    packed.write_bytes(gzip.compress(LONG + record(7)))
+    (mark,) = first.position["files"]
+    position = {**first.position, "files": [{**mark, "inode": packed.stat().st_ino}]}
+    second = scan_nslip(str(tmp_path), resume=position)
+    assert (numbers_of(second), second.gaps) == ([7], ())
+
+
 @pytest.mark.parametrize("rotated", ["app.log.1", "app.log.1.gz"])
 def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: Path) -> None:
     """What it holds is in the file that was renamed, which may be compressed by now."""

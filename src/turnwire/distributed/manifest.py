@@ -148,6 +148,8 @@ class Manifest:
             line = line + row["lines"] if line and row["state"] == "done" and row.get("lines") is not None else None
         self.save()
         for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
+            if not (self.out / folder).is_dir():  # no block had anything to write
+                continue
             kept = {path.name for path in self.paths(what)}
             sweep(self.out / folder)
             for path in (self.out / folder).glob("*.parquet"):

@@ -296,7 +296,7 @@ class Bookmarks:
             return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
-                if mark.file not in self.present and is_copy(file, mark):
+                if (mark.file == who[:2] or mark.file not in self.present) and is_copy(file, mark):
                     return Standing(place_of(mark))
         if latest is not None and latest.file == who[:2]:
             return Standing(before=latest, why=fault)
