@@ -1,18 +1,21 @@
-"""Who may do what with a file that replaces another: no more than with that one."""
+"""Files that appear whole or not at all: who may do what with one that replaces another (no more than with that one),
+what is left of one that did not, and what is said before and after."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from turnwire import csp
-from turnwire.atomic import AtomicDirectory, AtomicFile, keep_access
-from turnwire.errors import Reason, RuleError
+from turnwire import atomic, csp
+from turnwire.atomic import PREFIX, SUFFIX, AtomicDirectory, AtomicFile, keep_access
+from turnwire.errors import NotFlushed, Reason, RuleError
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
 
@@ -123,3 +126,143 @@ def test_an_error_keeps_the_name_of_another_file(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught, AtomicDirectory(tmp_path / "new"):
         raise OSError(28, "No space left on device")
     assert str(caught.value.filename).endswith("new")
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was written by this process, and nothing of it is begun."""
+    monkeypatch.setattr(atomic, "_begun", {})
+    monkeypatch.setattr(atomic, "_swept", set())
+
+
+LEFT = {
+    ".turnwire-0123.tmp": True, ".turnwire-.tmp": True, ".turnwire-0123.tmp.gz": False, "turnwire-0123.tmp": False,
+    ".turnwire-0123": False, "x.turnwire-1.tmp": False, "other": False,
+}  # fmt: skip
+"""Names that a killed process may have left, and whether they are those of temporary files."""
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("kind", ["file", "folder", "full folder"])
+@pytest.mark.parametrize("held", [False, True])
+def test_what_the_dead_left_is_removed(tmp_path: Path, kind: str, held: bool) -> None:
+    """Files and folders, by whoever writes there next; not what somebody holds, nor what has another name."""
+    for name in LEFT:
+        if kind == "file":
+            (tmp_path / name).write_text("half")
+        else:
+            (tmp_path / name).mkdir()
+            if kind == "full folder":
+                (tmp_path / name / "inside").mkdir()
+                (tmp_path / name / "inside" / "file").write_text("half")
+    holding = [os.open(tmp_path / name, os.O_RDONLY) for name in LEFT if held]
+    try:
+        for descriptor in holding:
+            assert atomic.hold(descriptor)
+        with AtomicFile(tmp_path / "new") as file:
+            file.write(b"whole")
+        kept = [name for name, temporary in LEFT.items() if held or not temporary]
+        assert sorted(os.listdir(tmp_path)) == sorted([*kept, "new"])
+    finally:
+        for descriptor in holding:
+            os.close(descriptor)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_directory_that_is_open_is_swept_of_files_alone(tmp_path: Path) -> None:
+    (tmp_path / f"{PREFIX}1{SUFFIX}").write_text("half")
+    (tmp_path / f"{PREFIX}2{SUFFIX}").mkdir()
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        atomic.sweep(descriptor)
+    finally:
+        os.close(descriptor)
+    assert os.listdir(tmp_path) == [f"{PREFIX}2{SUFFIX}"]
+    atomic.sweep(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("make", [AtomicDirectory, AtomicFile])
+@pytest.mark.parametrize(
+    ("number", "refused"),
+    [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True), (errno.ENOSPC, True), (errno.EBADF, True)],
+)
+def test_names_that_a_file_system_cannot_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, number: int, refused: bool
+) -> None:
+    """Where it never does, nothing is wrong; where it did not now, what is written is there and is said to be."""
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode) and (make is AtomicFile or os.path.exists(tmp_path / "new")):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(NotFlushed) if refused else nullcontext() as caught, make(tmp_path / "new"):
+        pass
+    assert os.listdir(tmp_path) == ["new"]
+    if caught is not None:
+        assert (caught.value.errno, caught.value.filename) == (number, str(tmp_path / "new"))
+
+
+@pytest.mark.parametrize("there", ["nothing", "file", "folder", "full folder", "link to nothing", "nowhere"])
+def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path, there: str) -> None:
+    """What is refused is refused before anything is written."""
+    place = tmp_path / ("none/new" if there == "nowhere" else "new")
+    if there == "file":
+        place.write_text("old")
+    elif "folder" in there:
+        place.mkdir()
+        if there == "full folder":
+            (place / "inside").write_text("old")
+    elif there == "link to nothing":
+        place.symlink_to(tmp_path / "aim")
+    begun = []
+    good = there in ("nothing", "folder", "link to nothing")
+    refusal = pytest.raises(FileNotFoundError if there == "nowhere" else FileExistsError)
+    with nullcontext() if good else refusal, AtomicDirectory(place) as made:
+        begun.append(there)
+        (made.path / "file").write_text("new")
+    assert begun == ([there] if good else [])
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(PREFIX)]
+    if good:
+        assert (place / "file").read_text() == "new"
+    else:
+        assert there == "nowhere" or (place if there == "file" else place / "inside").read_text() == "old"
+
+
+@pytest.mark.parametrize("there", ["nothing", "file", "folder", "nowhere", "pipe"])
+def test_whether_a_file_can_be_written_is_said_before(tmp_path: Path, there: str) -> None:
+    """Nothing is left or changed by the question, and a pipe is not opened for it."""
+    place = tmp_path / ("none/new" if there == "nowhere" else "new")
+    if there == "file":
+        place.write_text("old")
+    elif there == "folder":
+        place.mkdir()
+    elif there == "pipe":
+        os.mkfifo(place)
+    before = sorted(os.listdir(tmp_path))
+    wrong = {"folder": IsADirectoryError, "nowhere": FileNotFoundError}.get(there)
+    with nullcontext() if wrong is None else pytest.raises(wrong):
+        AtomicFile(place).expect()
+    assert sorted(os.listdir(tmp_path)) == before
+    assert there != "file" or place.read_text() == "old"
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("kind", ["file", "folder", "gone"])
+@pytest.mark.parametrize("own", [False, True])
+def test_at_its_end_a_process_removes_what_it_began_and_nothing_else(tmp_path: Path, kind: str, own: bool) -> None:
+    """A child that was forked has its parent's list, and leaves that alone."""
+    path = atomic.temporary(tmp_path)
+    if kind == "file":
+        path.write_text("half")
+    elif kind == "folder":
+        path.mkdir()
+        (path / "inside").write_text("half")
+    if not own:
+        atomic._begun[path] = os.getppid()
+    atomic._remove_begun()
+    assert os.path.lexists(path) == (kind != "gone" and not own)
+    assert (path in atomic._begun) == (not own)
