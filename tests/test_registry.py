@@ -1,0 +1,159 @@
+"""How wires are looked for: once, in order, again where looking failed; and where entry points may be."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.leaf_wire import DESCRIPTOR, Leaf, Sheet
+from turnwire import registry
+from turnwire.contract import Wire
+
+pytestmark = pytest.mark.once
+
+BUILT_IN = ("nslip", "csp", "sstp", "sap", "kick")
+
+
+def named(name: str) -> Wire:
+    """A wire of that name that reads nothing."""
+    needed: dict[str, Any] = dict.fromkeys(("detect", "decode", "encode", "check", "prompt"), lambda *_: None)
+    return Wire(name, title=name, package=__name__, style="lines", message=type(name, (), {}), **needed)
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was looked for so far, and there is nothing but the built-in wires."""
+    for name, value in {"_known": {}, "_complete": False, "_searching": False}.items():
+        monkeypatch.setattr(registry, name, value)
+    monkeypatch.setattr(registry, "_folders", lambda: iter(()))
+    monkeypatch.setattr(registry, "_entries", lambda: iter(()))
+
+
+@pytest.mark.usefixtures("fresh")
+def test_who_registers_first_stands_behind_the_built_in_wires() -> None:
+    registry.register(DESCRIPTOR)
+    assert registry.names() == (*BUILT_IN, "leaf") == tuple(registry.wires()) == registry.WIRES
+    registry.register(named("other"))
+    assert registry.names() == (*BUILT_IN, "leaf", "other") and registry.wire("leaf") is DESCRIPTOR
+    assert registry.packages()[:5] == tuple(f"turnwire.{name}" for name in BUILT_IN)
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("at", ["_folders", "_entries"])
+def test_what_failed_once_is_looked_for_again(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Nobody takes what was found so far for all that there is."""
+    tries = []
+
+    def found() -> Iterator[Any]:
+        tries.append(at)
+        if len(tries) < 3:
+            raise OSError("not now")
+        yield DESCRIPTOR
+
+    monkeypatch.setattr(registry, at, found)
+    monkeypatch.setattr(
+        registry, "_of_package", lambda given, real=registry._of_package: given if given is DESCRIPTOR else real(given)
+    )
+    for _ in range(2):
+        with pytest.raises(OSError, match="not now"):
+            registry.names()
+    for _ in range(2):
+        assert registry.names() == (*BUILT_IN, "leaf")
+    assert len(tries) == 3
+
+
+@pytest.mark.usefixtures("fresh")
+def test_whoever_asks_while_wires_are_looked_for_gets_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def found() -> Iterator[Wire]:
+        yield named("first")
+        seen.append(registry.names())
+        yield named("second")
+        seen.append(registry.names())
+
+    monkeypatch.setattr(registry, "_entries", found)
+    assert registry.names() == (*BUILT_IN, "first", "second")
+    assert seen == [(*BUILT_IN, "first"), (*BUILT_IN, "first", "second")]
+
+
+def test_entry_points_are_taken_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no wire, and what cannot be loaded, gives a warning and is passed over."""
+
+    def lost() -> Any:
+        raise ImportError("gone")
+
+    loads = {
+        "b": lambda: named("one"),
+        "z": lambda: named("last"),
+        "a": lambda: named("two"),
+        "m": lost,
+        "c": lambda: 5,
+    }
+    points = [SimpleNamespace(name=name, value="x:y", load=load) for name, load in loads.items()]
+    monkeypatch.setattr(registry, "_may_have_entries", lambda: True)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == "turnwire.wires" else [])
+    with pytest.warns(UserWarning, match="the wire '[cm]'") as told:
+        assert [found.name for found in registry._entries()] == ["two", "one", "last"]
+    assert [str(one.message).split("'")[1] for one in told] == ["c", "m"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "looked_into"),
+    [("x-1.dist-info", True), ("x-1.egg-info", True), ("X-1.DIST-INFO", True), ("X.Egg-Info", True), ("x", False),
+     ("dist-info", False), ("x.dist-info.bak", False)],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "names_one"),
+    [(None, False), ("", False), ("[console_scripts]\nx = y:z\n", False), ("[turnwire.wires]\nx = y:z\n", True)],
+)
+def test_where_entry_points_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, looked_into: bool, text: str | None, names_one: bool
+) -> None:
+    """In each folder of the path, whatever the case of its name; one that is not there has none."""
+    (tmp_path / "some.dist-info").write_text("no folder")
+    (tmp_path / folder).mkdir()
+    if text is not None:
+        (tmp_path / folder / "entry_points.txt").write_text(text)
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "nowhere"), str(tmp_path)])
+    assert registry._may_have_entries() == (looked_into and names_one)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [""])
+    assert registry._may_have_entries() == (looked_into and names_one)
+
+
+@pytest.mark.parametrize("name", ["x-1.egg", "X.EGG", "x.zip", "x.egg.txt"])
+def test_an_archive_may_have_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert registry._may_have_entries() == name.lower().endswith(".egg")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / name)])
+    assert registry._may_have_entries()  # whoever knows how to look into it has to
+
+
+@pytest.mark.usefixtures("fresh")
+def test_messages_and_documents_belong_to_their_wire() -> None:
+    registry.register(DESCRIPTOR)
+    registry.register(other := named("other"))
+    assert registry.wire_of(Leaf("a", "b")) == registry.wire_of(Sheet("a", ())) == "leaf"
+    assert registry.wire_of(type("Mine", (Leaf,), {})("a", "b")) == "leaf"
+    assert registry.wire_of(other.message()) == "other"
+    for nothing in (None, 5, "x", (), ("a", "b"), Leaf, object(), DESCRIPTOR):
+        assert registry.wire_of(nothing) is None
+    assert registry.encode(Leaf("a", "b")) == registry.encode(Leaf("a", "b"), strict=False) == "%a: b%"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_which_wires_are_chosen() -> None:
+    registry.register(DESCRIPTOR)
+    assert registry.chosen(None) == (*BUILT_IN, "leaf") and registry.scanned() == registry.chosen(None)
+    assert registry.chosen("csp") == registry.chosen(["csp"]) == registry.chosen(iter(("csp",))) == ("csp",)
+    assert registry.chosen(("sap", "csp", "leaf")) == ("sap", "csp", "leaf") and registry.chosen(()) == ()
