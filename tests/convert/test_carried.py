@@ -1,0 +1,76 @@
+"""What comes out of an extension place: a message that its wire can write, or a refusal, whatever stands there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.convert.messages import FULL, explicit, right
+from turnwire import WIRES, ConvertError, Reason
+from turnwire.conversion.paths import shown
+from turnwire.conversion.shapes import shape_of
+from turnwire.registry import wire_of
+
+pytestmark = pytest.mark.once
+
+MESSAGES = {wire: [one for one in right() if wire_of(one) == wire] for wire in WIRES}
+PLACES = {"sstp": "header", "sap": "meta"}
+WRONG: list[Any] = [None, 5, "x", [5], {}]
+
+
+def carrying(message: Any, target: str) -> dict[str, Any] | None:
+    """The message of the target as a JSON value, with what it carries; None where nothing comes near."""
+    context = explicit(message, target, FULL, carry=True, nearest=True)
+    try:
+        made = turnwire.convert(message, target, context=context, carry=True, nearest=True).message
+    except ConvertError:
+        return None
+    value: dict[str, Any] = {"meta": {}, **json.loads(turnwire.encode(made))}
+    return value
+
+
+def damaged(value: dict[str, Any], target: str, path: str, wrong: Any, first: bool) -> Any:
+    """The message with another carried value at a path, which comes first or last where it is new."""
+    value = json.loads(json.dumps(value))
+    carried = value[PLACES[target]]["turnwire"]
+    if path not in carried["fields"]:
+        carried["fields"].insert(0 if first else len(carried["fields"]), path)
+    carried["rest"][path] = wrong
+    return turnwire.decode(json.dumps(value), target)
+
+
+def restored(message: Any, source: str) -> Any:
+    """What is restored, or why nothing is."""
+    try:
+        return turnwire.convert(message, source, context=FULL, restore=True, nearest=True).message
+    except ConvertError as error:
+        return error.reason
+
+
+@pytest.mark.parametrize(("source", "target"), [(s, t) for t in ("sstp", "sap") for s in WIRES if s != t])
+def test_what_is_restored_can_be_written(source: str, target: str) -> None:
+    """Also where it holds values of other types, names inside what is none, or names that nobody knows."""
+    good = bad = 0
+    for message in MESSAGES[source][1::8][:2]:
+        value = carrying(message, target)
+        if value is None or "turnwire" not in value[PLACES[target]]:
+            continue
+        paths = set(map(shown, shape_of(source).split(message)))
+        inner = {f"{path}{more}" for path in paths for more in (".x", ".x.y")} | {
+            path.rpartition(".")[0] for path in paths
+        } - {""}
+        for path in sorted(paths | inner):
+            for number, wrong in enumerate(WRONG):
+                other = damaged(value, target, path, wrong, number % 2 == 0)
+                back = restored(other, source)
+                if isinstance(back, Reason):
+                    assert back is Reason.BAD_CARRY, (path, wrong)
+                    bad += 1
+                else:
+                    assert wire_of(back) == source
+                    turnwire.encode(back, strict=False)
+                    good += 1
+    assert good and bad
