@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+import turnwire
 from tests.convert.dialogues import given
+from tests.convert.test_conversations import CSP_HEAD
 from turnwire import WIRES, Converter, ConvertError, Reason, nslip
-from turnwire.conversion.conversation import _Task
+from turnwire.conversion.conversation import _ends, _Task
+from turnwire.conversion.tables import ACTS, STATUSES
 from turnwire.nslip import Act
 
 pytestmark = pytest.mark.once
@@ -88,3 +91,12 @@ def test_questions_that_are_forgotten_are_counted(room: int, target: str) -> Non
         converter.feed(say(Act.REQUEST, 0, 1, number, f"|k{number}"))
         assert converter.unanswered == number
         assert len(converter._unanswered) <= 2 * room
+
+
+@pytest.mark.parametrize("act", sorted(ACTS))
+@pytest.mark.parametrize("status", [None, *STATUSES])
+def test_an_answer_that_tells_of_progress_ends_nothing(act: str, status: str | None) -> None:
+    """Whatever its wire says of it: this one says of any result that it is the last word."""
+    result = turnwire.decode(CSP_HEAD.format("C0", "RESULT", "RESULT T1\nSTATUS OK"))
+    ends = act not in ("accept", "propose", "observe") and status not in ("QUEUED", "RUNNING")
+    assert _ends({"act": act} | ({"status": status} if status else {}), "csp", result) is ends

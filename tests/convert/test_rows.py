@@ -12,10 +12,11 @@ import turnwire
 from tests.convert.messages import FULL, ID, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
-from turnwire import WIRES, Context, Converted, ConvertError, Reason, sap, sstp
+from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, sap, sstp
 from turnwire.conversion.context import Names
 from turnwire.conversion.converting import judged
 from turnwire.conversion.filling import UNREAD, facts_of, meaning
+from turnwire.conversion.forms import FORMS
 from turnwire.conversion.noting import NotedNames
 from turnwire.conversion.paths import ABSENT, parsed, same
 from turnwire.conversion.shapes import shape_of
@@ -316,3 +317,63 @@ def test_a_history_that_is_asked_again_is_open_again(asks: bool) -> None:
     else:
         with pytest.raises(ConvertError, match="no longer followed"):
             histories.at(first)
+
+
+CSP_HEAD = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT {}\n\n{}\n"
+OPEN_BLOCKS = ("PLAN", "QUERY", "MEM")
+BLOCKS = [
+    ("TASK", "TASK T1\nREQ x\nIN y", "x"),
+    ("RESULT", "RESULT T1\nSTATUS OK\nDATA x", "x"),
+    ("ERROR", "ERROR E1\nAT T1\nCAUSE x", "x"),
+    ("FILE", "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\n>>>", "x\n"),
+    ("RESULT", "RESULT T1\nSTATUS OK", None),
+    ("FILE", "FILEOP F1 DELETE\nPATH a", None),
+    ("PATCH", "PATCH P1\nBASE C1\n+ DEF A = 1\n- DEF B\nAPPLY -> C2", ...),
+    *((intent, f"{word} X1\n{lines}", wanted) for intent in OPEN_BLOCKS for word in OPEN_BLOCKS
+      for lines, wanted in (("TEXT x\nB y", "x"), ("A 1", ...), ("A 1\nB 2\nA 3", ...))),
+    *((intent, f"{word} X1", None) for intent in OPEN_BLOCKS for word in OPEN_BLOCKS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("intent", "block", "wanted"), BLOCKS)
+def test_what_a_block_says(intent: str, block: str, wanted: Any) -> None:
+    """Its main text; one that has other keys alone says what its lines say, and one without any says nothing."""
+    (message,) = csp.parse(CSP_HEAD.format(intent, block), mode="lenient").messages
+    found = facts_of("csp", shape_of("csp").split(message), Context().names)
+    assert found.get("text") == (block if wanted is ... else wanted)
+
+
+@pytest.mark.parametrize("nothing", [None, [], {}, ""])
+@pytest.mark.parametrize("strange", [5, True, [1], {"a": 1}, [[]]])
+def test_what_is_there_and_has_no_meaning_is_known_unless_it_is_nothing(nothing: Any, strange: Any) -> None:
+    """Then no default stands for it; where it is empty, one may."""
+    seen = 0
+    for message in right():
+        if wire_of(message) != "sap":
+            continue
+        shape, names = shape_of("sap"), Context().names
+        fields = shape.split(message)
+        for place in shape.places[shape.kind(fields)[1]]:
+            path = parsed(place.path)
+            if place.fact and place.form == "text" and path in fields and path != ("error", "message"):
+                seen += 1
+                found = facts_of("sap", {**fields, path: strange}, names)
+                assert found[UNREAD] == {place.fact: strange} and place.fact not in found
+                assert UNREAD not in facts_of("sap", {**fields, path: nothing}, names)
+    assert seen > 4
+
+
+@pytest.mark.parametrize("letter", ["", "T", "E", "P", "t", "TE", "\u0422"])
+@pytest.mark.parametrize("number", ["0", "7", "42", "07", "", "-1", "7x", str(2**64 - 1), str(2**64)])
+def test_a_letter_of_csp_in_front_of_a_number(letter: str, number: str) -> None:
+    """Tasks and errors of CSP/1 are counted with one; agents and conversations are not. No other name is a number, and
+    none whose number is another's."""
+    counted = number in ("0", "7", "42", str(2**64 - 1))
+    for form in ("id_number", "agent_number", "conversation_number"):
+        good = counted and (letter == "" or (letter in ("T", "E") and form == "id_number"))
+        wanted = int(number) if good else ABSENT
+        assert FORMS[form].write(f"{letter}{number}", Context().names, "nslip") == wanted
+    taken = Context(ids={"other": 7, "T42": 5})
+    wanted = int(number) if counted and letter in ("", "T", "E") and number != "7" else ABSENT
+    wanted = 5 if f"{letter}{number}" == "T42" else wanted
+    assert FORMS["id_number"].write(f"{letter}{number}", taken.names, "nslip") == wanted
