@@ -35,6 +35,19 @@ FOLDERS = {
     "nslip": ("tests/nslip", "tests/log/test_tasks.py"),
     "sstp": ("tests/sstp", "tests/log/test_tasks.py", "tests/finding/test_admits.py"),
     "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
+    "checklists.py": ("tests/test_judgements.py", "tests/test_checklists.py"),
+    "conversion": ("tests/convert",),
+    "json": (
+        "tests/test_plan_tables.py",
+        "tests/test_plans_of_more_wires.py",
+        "tests/json_text",
+        "tests/tokens/test_rows.py",
+        "tests/log/test_edges_of_limits.py",
+        "tests/test_more_wires.py",
+    ),
+    "pairs.py": ("tests/log/test_pairing_terms.py",),
+    "progress.py": ("tests/cli",),
+    "registry.py": ("tests/test_registry.py", "tests/test_wires.py"),
 }
 """Packages in Python whose tests are not in a folder of the same name, or not all of them."""
 
