@@ -22,6 +22,7 @@ from turnwire.report.details import fields
 from turnwire.report.measuring import Meter
 from turnwire.report.records import Records
 from turnwire.report.rejected import When
+from turnwire.report.sample import Sample
 
 pytestmark = pytest.mark.once
 
@@ -235,3 +236,16 @@ def test_a_meter_says_why_it_cannot() -> None:
         "why_no_tokens": "tokens were not requested",
     }  # fmt: skip
     assert Meter("x", None).why_not is None
+
+
+@pytest.mark.parametrize("most", range(4, 20))
+def test_a_conversation_that_was_given_up_does_not_come_back(most: int) -> None:
+    """Also where room was left by it, in the same chunk: what is shown begins with its first message."""
+    rows = [Row(conversation=name) for name in "aabbccddeeff" * 3]
+    sample = Sample(most)
+    for chunk in chunks(rows, len(rows)):
+        sample.add(chunk, None)  # type: ignore[arg-type]
+    for one in sample.kept().conversations:
+        places = [place for place, row in enumerate(rows) if row.conversation == one.key[1]]
+        assert one.count == len(places)
+        assert [message.number for message in one.messages] == places[: len(one.messages)]
