@@ -139,6 +139,21 @@ def test_a_part_of_docker_is_as_long_as_docker_makes_it() -> None:
     assert texts(docker(shortest, "elsewhere") + docker("y\n", "elsewhere")) == []
 
 
+def test_the_time_of_parts_is_that_of_the_first() -> None:
+    """Of a line of one part, too; other streams have times of their own."""
+    shortest = "x" * parts.LEAST_DOCKER
+    lines = [
+        docker(text, stream, time=f"2026-11-22T10:00:{second:02}Z")
+        for second, (text, stream) in enumerate(
+            [(shortest, "stdout"), (shortest, "stderr")] * 3 + [("y\n", "stdout")], 1
+        )
+    ]
+    first = TIME - TIME % 60_000_000
+    assert [(one.time or 0) - first for one in found("".join(lines))[0]] == [1_000_000, 2_000_000]
+    cri = [f"2026-11-22T10:00:{second:02}Z stdout {tag} x\n" for second, tag in enumerate("PPF", 1)]
+    assert [(one.time or 0) - first for one in found("".join(cri))[0]] == [1_000_000]
+
+
 # --- CSP/1 ---
 
 
@@ -192,6 +207,25 @@ def test_the_content_of_a_heredoc_may_look_like_the_log() -> None:
     assert texts(LOG + message) == [message]
     unclosed = LOG + message.replace(">>>\n", "")
     assert texts(unclosed) == [FILE.partition("one\n")[0]], "without its end it holds no record of the log"
+
+
+@pytest.mark.parametrize("blank", range(4))
+@pytest.mark.parametrize("place", ["CSP/1\n", "INTENT RESULT\n"])
+def test_blank_lines_in_front_of_the_header_and_behind_it(place: str, blank: int) -> None:
+    message = MESSAGE.replace(place, place + "\n" * blank)
+    for text in (behind(LOG, message), behind("  ", message), LOG + message):
+        assert texts(text) == [message]
+
+
+@pytest.mark.parametrize("limit", [90, 100, 130])
+@pytest.mark.parametrize("prefix", ["> ", LOG])
+def test_a_heredoc_that_is_too_long_ends_where_a_message_begins(prefix: str, limit: int) -> None:
+    """Since it may never be closed; where none begins in it, at the limit."""
+    front = FILE.partition("one\n")[0] + "one\n"
+    again = front + "CSP/1\nFROM A\n" + "x\n" * 60
+    assert texts(behind(prefix, again), limit=limit) == [front, "CSP/1\nFROM A\n"]
+    whole = front + "x\n" * 60
+    assert texts(behind(prefix, whole), limit=limit) == [whole[: limit - limit % 2]]
 
 
 def test_below_the_mark_of_a_list() -> None:

@@ -99,6 +99,16 @@ def test_too_large() -> None:
     assert Documents(len(data)).claims(data, 0, len(data), True, []) == [Document(0, len(data), True)]
 
 
+@pytest.mark.parametrize("front", ["", "```\n"], ids=["in a file", "in a fence"])
+@pytest.mark.parametrize("lines", [1, 2, 40])
+def test_what_is_behind_one_that_is_too_large_begins_none_in_the_same_container(front: str, lines: int) -> None:
+    """It is a reject; the next container is searched as ever."""
+    text = front + "⫻a/b:c/1\n" + "words\n" * 40 + "⫻d/e:f/1\nx\n" * lines + front + "more\n"
+    data = f"{text}```\n{DOCUMENT}```\n".encode()
+    claims = Documents(100).claims(data, 0, len(data), True, [])
+    assert [(one.start, one.too_large) for one in claims] == [(len(front), True), (len(text.encode()) + 4, False)]
+
+
 def test_a_document_waits_for_its_end() -> None:
     data = FENCED.encode()
     start, stop = data.index("⫻".encode()), data.index(b"```\nmore")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -11,9 +13,11 @@ from tests.sstp.test_session import message
 from turnwire import csp, sstp
 from turnwire.errors import DecodeError
 from turnwire.finding.beside import elements_in_strings, within
+from turnwire.finding.contents import contents
 from turnwire.finding.explaining import _AROUND, _excerpt
 from turnwire.finding.judging import conform, conformance
 from turnwire.finding.lines import MOST_PREFIX
+from turnwire.finding.wrapping import Text, written
 
 pytestmark = pytest.mark.once
 SAID = sstp.encode(message("ann", 1))
@@ -149,3 +153,49 @@ def test_objects_in_texts_in_objects(depth: int) -> None:
     for _ in range(depth):
         value = {"k": json.dumps(value)}
     assert len(list(within(value, ("k",)))) == depth + 1
+
+
+def test_where_what_a_string_says_is_written_behind_each_kind_of_escape() -> None:
+    """Letters at the edges of one, two, three and four bytes of UTF-8, all of them as escapes, and the short ones."""
+    letters = "a\x00\x01\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffffz"
+    units = [letter.encode("utf-16-be").hex() for letter in letters]
+    told = ["".join(f"\\u{unit[at : at + 4]}" for at in range(0, len(unit), 4)) for unit in units]
+    letters += '"\\/\b\f\n\r\t'
+    told += ['\\"', "\\\\", "\\/", "\\b", "\\f", "\\n", "\\r", "\\t"]
+    places = {len(letters[:at].encode()): sum(map(len, told[:at])) for at in range(len(told) + 1)}
+    assert json.loads(f'"{"".join(told)}"') == letters
+    assert written("".join(told).encode(), places) == places
+    for at in places:
+        assert written("".join(told).encode(), [at]) == {at: places[at]}
+
+
+@pytest.mark.parametrize("inside", ["", "}", "}}", "} {", "{}", "{}}}", "{{", "[}", "}" * 9, '\\"}}', '{\\"'])
+@pytest.mark.parametrize("broken", ["\n", "\t", "\x00"])
+def test_braces_in_a_string_that_is_broken_are_none_of_json(inside: str, broken: str) -> None:
+    """What comes behind it is found; an object whose string is whole says what is in it."""
+    text = f'{{"a": "{inside}{broken}{{"b": 1}} {{"c": {{"d": "{inside}"}}}} {{"e": 2}}'
+    said = [value for _, _, value in Text(text.encode()).objects() if value]
+    assert said == [{"b": 1}, {"c": {"d": json.loads(f'"{inside}"')}}, {"e": 2}]
+    ends = [(one.start, one.end, one.wrapped) for one in turnwire.extract(f"{text} {SAID}")]
+    assert ends == [(len(text) + 1, len(text) + 1 + len(SAID), "prose")]
+
+
+@pytest.mark.parametrize("front", ["", " ", "\n", "\r\n\t "])
+@pytest.mark.parametrize("behind", ["", " ", "\n"])
+def test_what_is_no_object_in_a_list_of_messages_whatever_is_around_the_list(front: str, behind: str) -> None:
+    for more in ('"words"', "7", "null", "true"):
+        assert [clause for clause, _ in found(f"{front}[{SAID},{more}]{behind}")] == ["object"], more
+    assert found(f"{front}[{SAID}]{behind}") == []
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+@pytest.mark.parametrize("stored", [bytes, gzip.compress])
+def test_a_content_has_so_many_bytes_at_most(more: int, stored: Callable[[bytes], bytes]) -> None:
+    """Of one that is compressed, when it is read; bytes that are there already are what they are."""
+    most = 1 << 12
+    data = b"x" * (most + more)
+    if more > 0 and stored is gzip.compress:
+        with pytest.raises(ValueError, match="cannot be read at once"):
+            list(contents(stored(data), most=most))
+    else:
+        assert list(contents(stored(data), most=most)) == [(None, data)]
