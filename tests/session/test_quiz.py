@@ -48,6 +48,15 @@ def test_questions_of_all_kinds_have_their_answers_in_the_log() -> None:
             assert kind == "answer" and int(answer) == number + 1, text
 
 
+@pytest.mark.parametrize("names", [("src", "dst"), ("from", "to"), ("sender", "receiver"), ("source", "target")])
+def test_who_speaks_to_himself_is_answered_by_nobody(names: tuple[str, str]) -> None:
+    """Nor is he who gets nothing back, or whose event names one party alone."""
+    ways = [("ann", "ann"), ("ann", "bob"), ("bob", "bob"), ("bob", "ann"), ("ann", "ann"), ("ann", "cy")]
+    events: list[dict[str, Any]] = [dict(zip(names, way, strict=True)) for way in ways] + [{names[0]: "cy"}]
+    found = [each for each in questions(events, 1000) if each.kind == "answer"]
+    assert [(each.text.partition(" goes ")[0], each.answer) for each in found] == [("Event 2", "4")]
+
+
 def test_what_a_session_leaves_out_is_asked_for() -> None:
     found = {each.text: each.kind for each in questions(EVENTS, 10_000)}
     assert found["What is turn of event 2?"] == "counted" and found["What is room of event 2?"] == "repeated"
