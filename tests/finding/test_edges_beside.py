@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,8 @@ from turnwire.errors import DecodeError
 from turnwire.finding.around import lines_around
 from turnwire.finding.assembly import find
 from turnwire.finding.judging import conform
-from turnwire.finding.located import Found, pieces
+from turnwire.finding.located import Found, located, pieces
+from turnwire.finding.parts import LEAST_DOCKER
 
 pytestmark = pytest.mark.once
 FRAME = "@a0|f0|c1|S1|d2|T0#"
@@ -107,3 +109,52 @@ def test_every_wire_is_judged_as_of_a_moment(wire: str) -> None:
     assert conform(wire, b"", now=1.0, nonsense=None) == conform(wire, b"")
     with pytest.raises(TypeError, match="nonsense is not an option of"):
         conform(wire, b"", nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "hows"),
+    [
+        ("{}", ["bare"]),
+        (" {}\n", ["bare"]),
+        ("say {}.", ["prose"]),
+        ("```\n{}\n```", ["fence"]),
+        ("```\n[{}, {}]\n```", ["fence"] * 2),
+        ("[{}]", ["json"]),
+        ("[{}, {}]", ["json"] * 2),
+        ("[ {} ,\n{},{} ]", ["json"] * 3),
+        ('{"a":{}}', ["json"]),
+        ('{"a":[{},{}],"b":{}}', ["json"] * 3),
+    ],
+)
+def test_how_messages_are_wrapped(text: str, hows: list[str]) -> None:
+    whole = text.replace("{}", SAID)
+    found = turnwire.extract(whole)
+    assert [whole[one.start : one.end] for one in found] == [SAID] * len(hows)
+    assert [one.wrapped for one in found] == hows
+
+
+@pytest.mark.parametrize("order", ["mgm", "gm", "mg", "ggmm", "mmgg", "gmgmg"])
+def test_near_misses_and_messages_of_one_string_come_in_their_order(order: str) -> None:
+    units = {"g": FRAME, "m": "@a3|f0|c!|S0|d1|T1#"}
+    text = json.dumps({"a": " ".join(units[each] for each in order)}) + "\n" + FRAME
+    found = turnwire.extract(text, ["nslip"], rejects=True)
+    assert [text[one.start : one.end] for one in found] == [units[each] for each in order + "g"]
+    assert [one.message is None for one in found] == [each == "m" for each in order + "g"]
+
+
+def test_a_line_of_docker_has_one_member_of_each_name() -> None:
+    text = "x" * LEAST_DOCKER
+    last = json.dumps({"log": "y\n", "stream": "stdout"}) + "\n"
+    for more in ('"stream":"stdout"', '"log":"z"', '"time":"x","time":"x"', '"attrs":{},"attrs":{}'):
+        line = f'{{"log":"{text}","stream":"stdout",{more}}}\n'
+        assert together(line + last) == []
+    assert together(f'{{"log":"{text}","stream":"stdout"}}\n{last}') == [f"{text}y\n"]
+
+
+def test_what_is_found_in_several_files_is_told_once(tmp_path: Path) -> None:
+    """In the order of the files, each in its own."""
+    for name in "abc":
+        (tmp_path / f"{name}.log").write_text(f"{BROKEN}\n{FRAME}\n{BROKEN}\n" if name != "b" else f"{BROKEN}\n")
+    told = [(Path(one.file or "").stem, one.line, one.error is None) for one in located(str(tmp_path), "nslip")]
+    every = [("a", 1, False), ("a", 2, True), ("a", 3, False), ("b", 1, False)]
+    assert told == every + [("c", line, good) for _, line, good in every[:3]]

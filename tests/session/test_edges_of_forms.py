@@ -19,6 +19,7 @@ from turnwire.session.letters import _Arrangement
 from turnwire.session.metering import Guess
 from turnwire.session.planning import MOST_MISSED, Event, Planner
 from turnwire.session.repeats import ALPHABETS, FEWEST, bare
+from turnwire.session.state import order_of
 
 pytestmark = pytest.mark.once
 
@@ -191,3 +192,50 @@ def test_white_space_around_an_object_in_text_is_not_text(space: str) -> None:
     assert session.lines_of(session.encode([given], None)) == ['{"a":1.50}']
     for other in (f"\u00a0{given}", f"\x0c{given}", f'{space}{{"a": 1.50}}{space}x'):
         assert session.decode(session.encode([other], None)) == [other]
+
+
+@pytest.mark.parametrize("events", [0, 1, 2, 4, 9])
+@pytest.mark.parametrize("every", [2, 200])
+def test_a_reader_counts_json_lines_too_and_wants_the_end(events: int, every: int) -> None:
+    writer = session.Writer(None, every=every, prompt=False)
+    given = [{"n": number, "text": "some words that come back"} for number in range(events)]
+    text = "".join([*map(writer.add, given), writer.close()])
+    assert (session.prompt(text) != "") is ("%" in text)
+    for size in (1, 7, len(text) + 1):
+        for cut in (text, text[: text.rfind("\n", 0, -1) + 1]):
+            reader = session.Reader()
+            found = [each for at in range(0, len(cut), size) for each in reader.feed(cut[at : at + size])]
+            if "%" in text and cut is not text:
+                with pytest.raises(DecodeError) as caught:
+                    reader.close()
+                assert caught.value.reason is Reason.CUT_OFF
+            else:
+                found += reader.close()
+                assert found == (given if cut is text else given[:-1])
+
+
+@pytest.mark.parametrize(
+    ("paths", "keys", "order"),
+    [
+        (["a", "b", "c"], (), (None, [0, 1, 2])),
+        (["a", "b", "c"], ("x",), (None, [0, 1, 2])),
+        (["a", "b", "c"], ("b",), (1, [1, 0, 2])),
+        (["a", "b", "c"], ("c", "b"), (2, [2, 0, 1])),  # the first key that is there, not the first leaf
+        (["a", "b", "c"], ("x", "a"), (0, [0, 1, 2])),
+        ([], ("a",), (None, [])),
+    ],
+)
+def test_the_leaf_that_names_the_conversation_comes_first(paths: list[str], keys: tuple[str, ...], order: Any) -> None:
+    assert order_of(paths, keys) == order
+
+
+@pytest.mark.parametrize(
+    "members", ["a:1 a:2", "a:1 a?:2", "a?:1 a+:2", "a:{b:1} a:2", '"a":1 a:2', "a$:{b:1} a:1", "b:1 a?:2 c:1 a:1"]
+)
+@pytest.mark.parametrize("inside", ["{}", "{{b:{}}}", "{{b:[{}]}}"])
+def test_a_member_that_is_told_twice_is_refused_whatever_its_mark(members: str, inside: str) -> None:
+    told = inside.replace("{}", f"{{{members}}}").replace("{{", "{").replace("}}", "}") if inside != "{}" else ""
+    text = f"%1\na={told or '{' + members + '}'}\n.1\n"
+    with pytest.raises(DecodeError, match="appears twice") as caught:
+        session.decode(text, sealed=False)
+    assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 2)
