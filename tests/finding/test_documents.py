@@ -109,6 +109,22 @@ def test_what_is_behind_one_that_is_too_large_begins_none_in_the_same_container(
     assert [(one.start, one.too_large) for one in claims] == [(len(front), True), (len(text.encode()) + 4, False)]
 
 
+@pytest.mark.parametrize(
+    ("between", "is_one"),
+    [("", False), ("text\n", False), ("```\n```\n", True), ("```\nR\n```\n", True), ("```\n```\nR\n", False)],
+)
+def test_what_is_in_a_fence_is_of_that_fence_alone_whatever_the_blocks_are(between: str, is_one: bool) -> None:
+    """A record in front of a document in its fence; one that was closed says nothing of the next."""
+    blocks = ["```\nR record\n", between, DOCUMENT + "```\n"]
+    data, state, start = "".join(blocks).encode(), Documents(LIMIT), 0
+    for block in blocks[:2]:
+        stop = start + len(block.encode())
+        state.settle(data, start, stop, [(at, end) for at, end in records(data) if start <= at < stop])
+        start = stop
+    claims = state.claims(data, start, len(data), True, [])
+    assert [(one.start, one.stop) for one in claims] == [(start, start + len(DOCUMENT.encode()))] * is_one
+
+
 def test_a_document_waits_for_its_end() -> None:
     data = FENCED.encode()
     start, stop = data.index("⫻".encode()), data.index(b"```\nmore")

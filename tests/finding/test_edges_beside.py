@@ -158,3 +158,13 @@ def test_what_is_found_in_several_files_is_told_once(tmp_path: Path) -> None:
     told = [(Path(one.file or "").stem, one.line, one.error is None) for one in located(str(tmp_path), "nslip")]
     every = [("a", 1, False), ("a", 2, True), ("a", 3, False), ("b", 1, False)]
     assert told == every + [("c", line, good) for _, line, good in every[:3]]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "  ", "   ", "    ", "\t", "      "])
+def test_blank_lines_below_the_mark_of_a_list_need_not_be_as_wide(blank: str) -> None:
+    lines = CSP.replace("\n\n", f"\n{blank}\n").split("\n")
+    text = "1. " + "\n".join(
+        line if not line.strip() else "   " * (number > 0) + line for number, line in enumerate(lines)
+    )
+    [found] = together(f"{text}\nparagraph\n")
+    assert [line.strip() for line in found.splitlines()] == CSP.split("\n")

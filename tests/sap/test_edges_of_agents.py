@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.handlers import Overrun, Pool, Stuck
 from turnwire.sap.jobs import Job
 from turnwire.sap.principals import Principal
 from turnwire.sap.vetting import GRAVITY
@@ -282,3 +284,54 @@ def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
             assert str((await first.result(one.task_id)).status) == "CANCELLED"
 
     asyncio.run(asyncio.wait_for(main(), 20))
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_pool_whose_places_are_all_held_says_so_at_once(size: int) -> None:
+    """By calls that overran their time; as soon as one has ended there is a place."""
+
+    async def main() -> None:
+        pool, gate = Pool(size), asyncio.Event()
+
+        async def stubborn() -> None:
+            while not gate.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await gate.wait()
+
+        for _ in range(size):
+            assert not pool.stuck and await pool.run(lambda: 1, seconds=None) == 1
+            with pytest.raises(Overrun):
+                await pool.run(stubborn, seconds=0)
+        assert pool.stuck
+        try:
+            for seconds in (0, 20):
+                with pytest.raises(Stuck):
+                    await pool.run(lambda: 1, seconds=seconds)
+        finally:
+            gate.set()
+        while pool.left_behind:
+            await asyncio.sleep(0)
+        assert await pool.run(lambda: 1, seconds=None) == 1
+        pool.close()
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_task_that_is_late_when_its_turn_comes_is_not_begun(tmp_path: Path) -> None:
+    """Whatever else could be said of it: not by its payload, not out of the cache, not by its handler."""
+    calls: list[sap.Task] = []
+    more = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
+
+    async def what(agent: sap.Agent) -> None:
+        assert str((await agent.call(do({"a": 1}, **more))).status) == "SUCCEEDED"
+        for payload in ({"a": 1}, {"b": 1}):
+            for limit in ({"deadline": "2020-01-01T00:00:00Z"}, {"budget": {"seconds": 0}}):
+                result = await agent.call(do(payload, telemetry=limit, **more))
+                assert (str(result.status), result.error and result.error.code) == ("FAILED", "TIMEOUT")
+
+    def handler(one: sap.Task, _context: sap.Context) -> Any:
+        calls.append(one)
+        return sap.Outcome(1, alignment="VALID", policy_checks=CHECKS)
+
+    run(offering(handler, cache=sap.Cache(tmp_path / "c"), schema={"required": ["a"]}), what)
+    assert len(calls) == 1

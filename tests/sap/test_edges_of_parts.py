@@ -19,9 +19,11 @@ from turnwire.sap import transcripts
 from turnwire.sap.batching import Batching
 from turnwire.sap.calls import Caller
 from turnwire.sap.derivation import contents
+from turnwire.sap.learning import Artifact, essence_of
 from turnwire.sap.lifecycle import Lifecycle, Watching
 from turnwire.sap.objects import OUTPUT_KIND, Folder, by_reference
 from turnwire.sap.principals import LONGEST_NAME, Principal, principal_of
+from turnwire.sap.receipts import expects_ack
 from turnwire.sap.signals import Signal
 from turnwire.sap.waiting import WaitingLine
 
@@ -207,3 +209,105 @@ def test_the_bytes_of_a_row_of_the_cache_are_counted_not_its_letters(monkeypatch
             monkeypatch.setattr("turnwire.sap.cache.LIMITS", LIMITS._replace(message=size + more))
             assert (cache.row(asked, answer) is not None) is (more >= 0)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("error", [..., {}, {"code": "TIMEOUT"}, {"message": "m"}, {"code": "TIMEOUT", "message": "m"}])
+def test_what_failed_says_why(error: Any) -> None:
+    """Section 8: in error.message, whatever the code is."""
+    answer = changed(changed(RESULT, "/status", "FAILED"), "/error", {})
+    found = sap.check(sap.Result.from_dict(changed(answer, "/error", error)))
+    said = error is not ... and "message" in error
+    assert [str(issue.where) for issue in found] == ["/error/message"] * (not said)
+
+
+def test_a_receipt_of_a_correlation_that_several_tasks_have_is_of_none() -> None:
+    """Of one task's, it is of that."""
+    other = changed(TASK, "/taskId", "00000000-0000-4000-8000-000000000009")
+    nack = sap.Nack(message_id="m-1", correlation_id=TASK["correlationId"], reason="RATE_LIMIT: full")
+    for tasks, left in (([TASK], 0), ([TASK, other], 2), ([TASK, TASK], 1)):
+        history = [*map(sap.Task.from_dict, tasks), nack]
+        history = [*history[:1], nack, *history[1:-1]] if tasks == [TASK, TASK] else history
+        assert len(sap.conformance(*history).line("processing").open) == left
+
+
+def test_a_task_has_the_correlation_of_its_results_by_value() -> None:
+    for correlation, good in ((TASK["correlationId"].upper(), True), (TASK["taskId"], False)):
+        lifecycle = Lifecycle(strict=False)
+        lifecycle.feed(sap.Result.from_dict(RESULT))
+        issues = lifecycle.feed(sap.Task.from_dict(changed(TASK, "/correlationId", correlation)))
+        assert [str(issue.reason) for issue in issues] == ["wrong_correlation"] * (not good)
+        assert (lifecycle[TASK["taskId"]].task is not None) is good
+
+
+@pytest.mark.parametrize("given", [None, "00000000-0000-4000-8000-000000000001"])
+def test_a_task_below_another_has_its_correlation(given: str | None) -> None:
+    parent = sap.make_task("c", {})
+    made = sap.make_task("c", {}, parent=parent, correlation_id=given)
+    assert (made.parent_task_id, made.correlation_id) == (parent.task_id, given or parent.correlation_id)
+    named = sap.make_task("c", {}, parent=parent.task_id, correlation_id=given)
+    assert named.parent_task_id == parent.task_id and (named.correlation_id == given or given is None)
+    assert named.correlation_id != parent.correlation_id and "parentTaskId" not in parent
+
+
+@pytest.mark.parametrize("notes", range(4, 8))
+def test_the_notes_that_come_most_are_kept(notes: int) -> None:
+    told = [f"note {number}" for number in range(notes) for _ in range(number + 1)]
+    checks = tuple({"principle": "p", "status": "PASS", "notes": note} for note in told)
+    ids = "00000000-0000-4000-8000-000000000001"
+    signals = [
+        (1, Signal("producer", "c", None, "f", ids, status="SUCCEEDED", alignment="VALID", policy_checks=checks))
+    ]
+    found = {kind: content for kind, content, _ in contents("c", None, signals)}["checks"]["principles"]["p"]
+    assert found["notes"] == [f"note {number}" for number in reversed(range(notes))][:5]
+
+
+@pytest.mark.parametrize("version", [1, 2, 7])
+def test_an_essence_that_was_learned_has_its_version_in_its_name(version: int) -> None:
+    artifact = Artifact("essence", "c", None, version, {"leave_out": ["b", "a"]}, (), "")
+    assert essence_of(artifact).name == f"payload-without:a,b/{version}"
+    assert essence_of(artifact._replace(content={"leave_out": []})).name == "payload/1"
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["/replyTo/endpoint", "/constitutionalContext/references/0", "/attachments/0/uri"],
+)
+@pytest.mark.parametrize(("uri", "told"), [("https://u:p@h/x", True), ("https://u@h", True), ("https://h/@x", False)])
+def test_credentials_in_any_uri_of_a_task_are_told(where: str, uri: str, told: bool) -> None:
+    asked = changed(changed(TASK, "/attachments", [{"uri": "https://h"}]) if "attach" in where else TASK, where, uri)
+    found = [str(issue.where) for issue in sap.check(sap.Task.from_dict(asked))]
+    assert found == [where] * told
+
+
+def test_a_capability_is_allowed_by_any_rule_that_knows_its_issuer() -> None:
+    rules = sap.Access([sap.Rule("A-*", ("a.*", "b.*")), sap.Rule("A-1", ("c.*",)), sap.Rule("B", ("d.*",), ("user",))])
+    for issuer, kind, allowed in (("A-1", "agent", "abc"), ("A-2", "agent", "ab"), ("B", "user", "d")):
+        for letter in "abcd":
+            asked = task(f"{letter}.x", {}, issuer={"agentId": issuer, "agentKind": kind})
+            denial = rules.refusal(asked)
+            assert (None if denial is None else str(denial[0])) == (None if letter in allowed else "FORBIDDEN")
+    for issuer, kind in (("B", "agent"), ("C", "user"), ("a-1", "agent")):
+        denial = rules.refusal(task("d.x", {}, issuer={"agentId": issuer, "agentKind": kind}))
+        assert denial is not None and str(denial[0]) == "UNAUTHORIZED"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [(..., True), ({}, True), ({"endpoint": "x:y"}, True), ({"expectAck": True}, True), ({"expectAck": False}, False)],
+)
+def test_an_ack_is_expected_unless_it_is_said_not_to_be(reply: Any, expected: bool) -> None:
+    """Section 4.1: true by default."""
+    assert expects_ack(sap.Task.from_dict(changed(TASK, "/replyTo", reply))) is expected
+
+
+def test_a_hit_has_the_checks_of_its_row_else_one_that_says_when() -> None:
+    asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))
+    for checks in (..., [], RESULT["constitutionalEvidence"]["policyChecks"]):
+        cache = sap.Cache(":memory:")
+        cache.put(asked, sap.Result.from_dict(changed(RESULT, "/constitutionalEvidence/policyChecks", checks)))
+        found = cache.get(asked)
+        assert isinstance(found, sap.Hit)
+        evidence = found.result(asked, "B")["constitutionalEvidence"]
+        assert evidence["alignment"] == "VALID"
+        told = [check["principle"] for check in evidence["policyChecks"]]
+        assert told == ([check["principle"] for check in checks] if checks not in (..., []) else ["constitution"])

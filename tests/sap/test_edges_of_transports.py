@@ -14,6 +14,7 @@ from tests.sap.scenario import make_agent, task
 from tests.sap.test_agent import do, offering
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unreachable
+from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import bus, http, mcp, nats, nats_link
 from turnwire.sap.transports.nats_order import Source
@@ -217,5 +218,143 @@ def test_nothing_is_known_of_what_comes_behind_a_head_that_was_taken() -> None:
         assert (source.head, source.empty, source.looking, source.taken.is_set()) == (None, False, None, True)
         await asyncio.wait({looking})
         assert looking.cancelled()
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "path", "good"),
+    [
+        ("/x/y", "/x/y", True),
+        ("/x/y", "/x/y/z", True),
+        ("/x/y/", "/x/y", True),
+        *((("/x/y"), path, False) for path in ("/x", "/x/", "/x/z", "/x/yz", "/y/x", "/X/y", "/")),
+        ("/", "/anything", True),
+        ("", "/", True),
+    ],
+)
+def test_a_reply_goes_below_all_steps_of_an_allowed_address(allowed: str, path: str, good: bool) -> None:
+    sent: list[str] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        sent.append(request.url.path)
+        return httpx.Response(204)
+
+    async def main() -> None:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(take)) as raw:
+            await http.Replies([f"https://a{allowed}"], client=raw)(f"https://a{path}", result)
+
+    result = sap.result_for(do(), sap.Outcome(1), "B")
+    if good:
+        asyncio.run(main())
+        assert sent == [path]
+    else:
+        with pytest.raises(PermissionError):
+            asyncio.run(main())
+        assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("header", "who"),
+    [
+        *((f"{scheme} t1", "one") for scheme in ("Bearer", "bearer", "BEARER")),
+        *((header, None) for header in ("Basic t1", "t1", "Bearer", "Bearer t", "Bearer t12", "Bearer T1", "")),
+        ("Bearer  t2 ", "two"),
+    ],
+)
+def test_who_bears_a_token(header: str, who: str | None) -> None:
+    """The name of the scheme is in any case (RFC 9110, section 11.1), the token is not."""
+    headers = {"authorization": header} if header else {}
+    assert http.bearer({"t1": "one", "t2": "two"})(SimpleNamespace(headers=headers)) == who  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("A-1", "A-1"),
+        ("a" * 64, "a" * 64),
+        ("a" * 65, "x" + "61" * 65),
+        ("é", "xc3a9"),
+        ("a.b", "x612e62"),
+        ("~", "x7e"),
+    ],
+)
+def test_the_step_of_a_subject_for_each_principal(name: str, step: str) -> None:
+    assert nats_link.step_of(sap.Principal(name)) == step
+    link = nats_link.Link("nats://x", "sap")
+    assert link.subject("results", "t", sap.Principal(name)) == f"sap.results.{step}.t"
+    assert link.subject_of("b", sap.Principal(name), "normal") == f"sap.tasks.b.{step}"
+    assert link.subject_of("b", sap.Principal(name), "urgent") == f"sap.tasks.b.{step}.urgent"
+    assert link.subject_of("b", sap.ANONYMOUS, "low") == "sap.tasks.b.~.low"
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_progress_tells_of_an_ack_where_one_is_expected(expected: bool) -> None:
+    async def main() -> list[str]:
+        told: list[str] = []
+
+        class Session:
+            async def report_progress(self, done: float, of: float, text: str) -> None:
+                told.append(f"{done}/{of} {text}")
+
+        async with offering(lambda one, context: 1) as agent:
+            one = do(replyTo={"expectAck": expected})
+            job = await agent.receive(one)
+            await mcp._progress(SimpleNamespace(session=Session()), job, one)  # type: ignore[arg-type]
+        return told
+
+    assert asyncio.run(main()) == ["0.0/1.0 accepted"] * expected + ["0.5/1.0 RUNNING"]
+
+
+@pytest.mark.parametrize("queues", [[], [3], [3, 4], [1, 1, 1]])
+def test_as_many_tasks_may_wait_on_a_bus_as_with_its_agents(queues: list[int]) -> None:
+    line = bus.Bus(":memory:")
+    for number, queue in enumerate(queues):
+        line.register(sap.Agent(f"B{number}", queue=queue))
+    assert line.queue == sum(queues)
+
+
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        ([{"zone": "eu"}, {"zone": "us"}], 1),
+        ([{"zone": "eu"}, {}], 1),  # whoever has another value is left out
+        ([{}, {"zone": "us"}], 1),  # that label and value rather than none
+        ([{"zone": "eu"}, {"zone": "asia"}], 0),  # unless nobody is left then
+        ([{"zone": "us", "gpu": 1}, {"zone": "us"}], 0),
+        ([{"zone": "us", "gpu": 2}, {"zone": "us"}], 1),
+        ([{"gpu": 1}, {"zone": "eu", "gpu": 1}], 0),
+    ],
+)
+def test_whom_a_hint_prefers(labels: list[dict[str, Any]], chosen: int) -> None:
+    providers = {}
+    for number, each in enumerate(labels):
+        agent = SimpleNamespace(capabilities={"work.do": 1}, holds=lambda *_: False, unfinished=number, agent_id=number)
+        providers[str(number)] = Provider(agent, each)  # type: ignore[arg-type]
+    hints = {"priority": "low", "zone": "us", **({"gpu": 1} if "gpu" in str(labels) else {})}
+    one = task("work.do", {}, target={"capability": "work.do", "routingHints": hints})
+    found = provider_for(one, providers)
+    assert found is not None and found.agent_id == chosen
+
+
+def test_what_is_asked_for_before_there_is_a_result_is_accepted_for_processing() -> None:
+    """RFC 9110: 202. With it, it is 200."""
+
+    async def main() -> None:
+        gate = asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> None:
+            await gate.wait()
+
+        agent, one = offering(wait), do()
+        transport = httpx.ASGITransport(http.app(agent))
+        async with agent, httpx.AsyncClient(transport=transport, base_url="http://t") as client:
+            await agent.submit(one)
+            early = await client.get(f"/tasks/{one.task_id}")
+            gate.set()
+            await agent.result(one.task_id)
+            late = await client.get(f"/tasks/{one.task_id}")
+            assert [early.status_code, late.status_code] == [202, 200]
+            assert [early.json()["status"], late.json()["status"]] == ["ACK", "SUCCEEDED"]
 
     asyncio.run(asyncio.wait_for(main(), 20))
