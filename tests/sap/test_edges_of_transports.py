@@ -17,6 +17,7 @@ from turnwire.errors import BadAnswer, Unreachable
 from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import bus, http, mcp, nats, nats_link
+from turnwire.sap.transports.http_client import _lines
 from turnwire.sap.transports.nats_order import Source
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
@@ -358,3 +359,22 @@ def test_what_is_asked_for_before_there_is_a_result_is_accepted_for_processing()
             assert [early.json()["status"], late.json()["status"]] == ["ACK", "SUCCEEDED"]
 
     asyncio.run(asyncio.wait_for(main(), 20))
+
+
+@pytest.mark.parametrize("ends", [b"\n", b""])
+@pytest.mark.parametrize("first", range(6))
+@pytest.mark.parametrize("size", [4, 5, 6, 9])
+def test_a_line_in_pieces_is_as_long_as_all_of_them(size: int, first: int, ends: bytes) -> None:
+    class Response:
+        async def aiter_bytes(self) -> Any:
+            yield b"a\n" + b"x" * first
+            yield b"x" * (size - first) + ends
+
+    async def main() -> list[bytes]:
+        return [line async for line in _lines(Response(), 5)]  # type: ignore[arg-type]
+
+    if size <= 5:
+        assert asyncio.run(main()) == [b"a", b"x" * max(size, first)]
+    else:
+        with pytest.raises(BadAnswer, match="more than 5 bytes"):
+            asyncio.run(main())
