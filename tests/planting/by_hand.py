@@ -29,12 +29,10 @@ FOLDERS = {
     "progress.py": ("tests/cli",),
     "errors.py": ("tests/test_errors.py", "tests/test_names.py"),
     "contract.py": ("tests/test_wires.py", "tests/test_limits.py", "tests/test_more_wires.py"),
-    "conversion": ("tests/convert",),
     "csp": ("tests/csp", "tests/finding/test_one_value.py", "tests/log/test_tasks.py", "tests/log/test_csp_threads.py"),
     "kick": ("tests/kick", "tests/log/test_tasks.py", "tests/test_checklists.py"),
     "nslip": ("tests/nslip", "tests/log/test_tasks.py"),
     "sstp": ("tests/sstp", "tests/log/test_tasks.py", "tests/finding/test_admits.py"),
-    "json": ("tests/test_plans_of_more_wires.py", "tests/log/test_edges_of_limits.py", "tests/test_more_wires.py"),
     "checklists.py": ("tests/test_judgements.py", "tests/test_checklists.py"),
     "conversion": ("tests/convert",),
     "json": (
@@ -46,7 +44,6 @@ FOLDERS = {
         "tests/test_more_wires.py",
     ),
     "pairs.py": ("tests/log/test_pairing_terms.py",),
-    "progress.py": ("tests/cli",),
     "registry.py": ("tests/test_registry.py", "tests/test_wires.py"),
 }
 """Packages in Python whose tests are not in a folder of the same name, or not all of them."""
