@@ -100,3 +100,12 @@ def test_an_answer_that_tells_of_progress_ends_nothing(act: str, status: str | N
     result = turnwire.decode(CSP_HEAD.format("C0", "RESULT", "RESULT T1\nSTATUS OK"))
     ends = act not in ("accept", "propose", "observe") and status not in ("QUEUED", "RUNNING")
     assert _ends({"act": act} | ({"status": status} if status else {}), "csp", result) is ends
+
+
+def test_questions_about_one_work_are_followed_up_to_a_limit() -> None:
+    converter = Converter("nslip", context=given("nslip"), nearest=True, remember=1)
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    for sender in range(2, 12):
+        converter.feed(say(Act.ASK, sender, 0, sender))
+        assert len(converter._unanswered) <= 2
+    assert converter.unanswered == 11

@@ -59,3 +59,12 @@ def test_damage_is_as_old_as_the_record_before_it(tmp_path: Path, seed: int, bat
         paths.append(tmp_path / f"{file}.log")
         paths[-1].write_text("\n".join([*lines, ""]))
     assert found(paths, batch_bytes) == sorted(wanted.items())
+
+
+@pytest.mark.parametrize("batch_bytes", [256, 1 << 20])
+def test_damage_that_is_told_behind_the_next_file_is_that_of_its_own(tmp_path: Path, batch_bytes: int) -> None:
+    first, second = tmp_path / "a.log", tmp_path / "b.log"
+    lines = [f"2026-01-05T00:{at // 60:02}:{at % 60:02}Z @a3|f0|c1|S0|d1|T1#" for at in range(100)]
+    first.write_text("\n".join([*lines, *[BAD] * 100, ""]))
+    second.write_text("2026-01-05T09:00:00Z @a3|f0|c1|S0|d1|T1#\n")
+    assert found([first, second], batch_bytes) == [(99, 100)]

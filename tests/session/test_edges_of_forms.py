@@ -239,3 +239,14 @@ def test_a_member_that_is_told_twice_is_refused_whatever_its_mark(members: str, 
     with pytest.raises(DecodeError, match="appears twice") as caught:
         session.decode(text, sealed=False)
     assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 2)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_text_that_ends_behind_its_header_is_read(size: int) -> None:
+    """Its line feed is the end of the header's line, not a part of what checks it."""
+    writer = session.Writer(None, prompt=False)
+    text = "".join(writer.add({"n": n, "text": "some words that come back"}) for n in range(3))
+    assert text.endswith("%1:;\n")
+    reader = session.Reader()
+    events = [event for start in range(0, len(text), size) for event in reader.feed(text[start : start + size])]
+    assert [event["n"] for event in events + reader.close(strict=False)] == [0, 1, 2]

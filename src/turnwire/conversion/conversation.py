@@ -305,6 +305,7 @@ class Converter:
         key = (None if shape_of(source).stateful else conversation, name)
         if facts["act"] == "ask" and key in self._unanswered:  # a question about work that goes on
             self._unanswered[self._tasks[key].question(facts.get("sender"))] = None
+            self._give_up()
             return
         self._done(key)
         self._tasks.pop(key, None)
@@ -317,7 +318,11 @@ class Converter:
             self._given_up += oldest in self._unanswered
             self._done(oldest)
             del self._tasks[oldest]
-        while len(self._unanswered) > 2 * self._room:  # questions about work among them
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Follows the oldest requests, questions about work among them, no longer where there are too many."""
+        while len(self._unanswered) > 2 * self._room:
             del self._unanswered[next(iter(self._unanswered))]
             self._given_up += 1
 

@@ -65,8 +65,8 @@ class When:
         if not chunk.timed.any():
             return []
         file, times = chunk.file, chunk.times[chunk.timed]
-        if file in self._here:
-            self._before[file] = int(self._here[file][1][-1])
+        for earlier, (_, known) in self._here.items():  # the last file's, too: its damage may be told later
+            self._before[earlier] = int(known[-1])
         self._here = {file: (chunk.offsets[chunk.timed], times)}
         waited = self._waiting.pop(file, Counter())
         self._before.setdefault(file, int(times[0]))

@@ -236,7 +236,7 @@ class Reader:
     def close(self, strict: bool = True) -> list[Any]:
         """The last events. strict: whether the end must be there."""
         held, self._pieces = "".join(self._pieces), []
-        found = self._one(held.removesuffix("\n") if self._session is not None else held) if held else []
+        found = self._one(held.removesuffix("\n")) if held else []
         if strict and self._session is not None and not self._session.ended:
             raise DecodeError(Reason.CUT_OFF, "the session has no end", line=self._line, wire="session")
         return found
