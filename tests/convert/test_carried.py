@@ -74,3 +74,13 @@ def test_what_is_restored_can_be_written(source: str, target: str) -> None:
                     turnwire.encode(back, strict=False)
                     good += 1
     assert good and bad
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"), [("line", "x"), ("line", True), ("line", None), ("block.kind", []), ("block.kind", 5)]
+)
+def test_a_carried_line_is_a_number_and_a_kind_a_text(path: str, wrong: Any) -> None:
+    values = (carrying(message, "sstp") for message in MESSAGES["csp"])
+    value = next(one for one in values if one is not None and "turnwire" in one["header"])
+    assert not isinstance(restored(turnwire.decode(json.dumps(value), "sstp"), "csp"), Reason)
+    assert restored(damaged(value, "sstp", path, wrong, False), "csp") is Reason.BAD_CARRY

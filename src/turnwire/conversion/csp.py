@@ -62,12 +62,15 @@ def _of_block(block: Any) -> Fields:
 def join(fields: Fields) -> CspMessage:
     """The message of its fields."""
     sender, receiver, ctx, intent = (fields.get((name,)) for name in _HEADERS)
-    word = fields.get(("block", "kind")) or BLOCK_WORD.get(intent or "")
+    kept, line = fields.get(("block", "kind")), fields.get(("line",), 1)
+    if not isinstance(kept, str | None) or type(line) is not int:
+        raise TypeError("the kind of a block is a text, and a line a number")
+    word = kept or BLOCK_WORD.get(intent or "")
     block = _block(word, fields) if word is not None and ("block", "id") in fields else None
     issues = [Issue(Reason(reason), *more) for reason, *more in fields.get(("issues",), ())]
     if intent in _OWN:
         intent = Intent(intent)
-    return CspMessage(sender, receiver, ctx, intent, block, line=fields.get(("line",), 1), issues=issues)
+    return CspMessage(sender, receiver, ctx, intent, block, line=line, issues=issues)
 
 
 def _block(word: str, fields: Fields) -> AnyBlock:
