@@ -105,7 +105,7 @@ BOTH = ("cli/test_all_wires.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
 PARTS = (
-    ("log",),
+    ("finding", "log"),
     (
         "cli",
         "convert",
