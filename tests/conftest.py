@@ -16,7 +16,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -64,6 +64,19 @@ def core(backend: str) -> Callable[[str], ModuleType]:
     import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 
     return lambda name: import_module(f"turnwire._{backend}.{name}")
+
+
+@pytest.fixture
+def registering(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test registers is forgotten afterwards, also by the finders of scans: no name is registered twice."""
+    import turnwire
+    from turnwire import registry
+    from turnwire.log.engine import all_wires
+
+    monkeypatch.setattr(registry, "_known", turnwire.wires())
+    all_wires._finder.cache_clear()
+    yield
+    all_wires._finder.cache_clear()
 
 
 @pytest.fixture

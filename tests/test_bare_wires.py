@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from tests.toy_wires import NAMES
-from turnwire import ConvertError, Reason, UnknownName, registry, session
+from turnwire import ConvertError, Reason, UnknownName, session
 from turnwire.contract import LINES, Wire
 from turnwire.log import plan, read_block
-from turnwire.log.engine import all_wires
 from turnwire.phrases import counted
 from turnwire.tokens import advise, compare
 
@@ -32,16 +31,13 @@ NEEDED = ("detect", "decode", "encode", "message", "check", "prompt", "plan", "b
 
 
 @pytest.fixture(params=NAMES)
-def bare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bare(request: pytest.FixtureRequest, registering: None) -> str:
     """A toy wire without all that a wire may do without."""
     name: str = request.param
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
     full = import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR
     given = {key: full._references[key] for key in NEEDED}
     turnwire.register(Wire(name, title="", package=full.package, style=full.style, marks=full.marks, **given))
-    yield name
-    all_wires._finder.cache_clear()
+    return name
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,8 @@ import turnwire
 from turnwire import DecodeError, Reason, registry
 from turnwire.contract import LINES, Column, TextPlan, Wire, record_bytes
 from turnwire.log import plan, read_block
-from turnwire.log.engine import all_wires
+
+pytestmark = pytest.mark.usefixtures("registering")
 
 WHOLE = re.compile(rb"(?:DAY|T\xc4\xafG)/([0-9]{1,20}) (\w+)(?=\r?\n|\Z)")
 OPENINGS = (b"DAY/", "T\u012fG/".encode())
@@ -68,15 +68,6 @@ def made(
         damaged=lambda line: re.fullmatch(rb"(?:DAY|T..G)/[0-9x]+ \w+", line) is not None,
         plan=TextPlan(OPENINGS, whole, columns, common or {}, values=values),
     )
-
-
-@pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is registered here is forgotten again."""
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
-    yield
-    all_wires._finder.cache_clear()
 
 
 @pytest.mark.parametrize("kind", KINDS)

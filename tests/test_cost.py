@@ -56,7 +56,7 @@ OF_STATE = {"conform csp": 5}
 trees of which every checkpoint keeps its own (values and their names), an operation of a patch into a third, of the
 store: a copied path of nodes each time, and some six searches, in Python. A good task is settled by its text."""
 TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged", "session.salvage goes on", "ledger")
-TELLING += ("kick.parse_space lenient", "kick.lint", "command session pack", "command session check")
+TELLING += ("command session pack", "command session check")
 SHORT = 16
 """Entries that make a record of each reject or event, a row or lines: it counts as so many bytes if it has fewer. That
 of ``@a3|``, four bytes, or of an event that is an empty string, one byte, costs less than that of a common one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ import turnwire
 from tests.cli.running import turnwire as run
 from tests.leaf_wire import DESCRIPTOR, Leaf, Sheet
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
-from turnwire import registry
 from turnwire.finding.located import located
 from turnwire.kick import Space
 from turnwire.log import plan, read_block
-from turnwire.log.engine import all_wires
 
 SHEET = "%% oak\nacorn %ada: inside% @a3|f0|c3|S0|d1|T1#\n"
 SPACE = "⫻oak/tree:a/1\n%% content\nmore\n"
@@ -24,12 +21,8 @@ LEAF = "%ada: hello%\n"
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
+def _registered(registering: None) -> None:
     turnwire.register(DESCRIPTOR)
-    yield
-    all_wires._finder.cache_clear()
 
 
 def found(text: str, **options: object) -> list[tuple[str, int, int]]:

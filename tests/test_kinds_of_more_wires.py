@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,13 +11,12 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
-from turnwire import DecodeError, Reason, registry
+from turnwire import DecodeError, Reason
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
 from turnwire.json.agreement import agreed
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.log.engine import all_wires
 
 VECTORS = Path(__file__).parent / "vectors"
 KINDS = ("Command", "query", "wink", "Task", "Alert")
@@ -114,12 +112,8 @@ SIGN = Wire(
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
+def _registered(registering: None) -> None:
     turnwire.register(SIGN)
-    yield
-    all_wires._finder.cache_clear()
 
 
 def upstream(name: str, most: int) -> list[str]:

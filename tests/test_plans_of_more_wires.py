@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,14 +10,15 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
-from turnwire import DecodeError, Reason, registry
+from turnwire import DecodeError, Reason
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
 from turnwire.json.agreement import _fill, _merged
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan, check_plans
 from turnwire.json.scanner import scanner
-from turnwire.log.engine import all_wires
 from turnwire.tokens import advise
+
+pytestmark = pytest.mark.usefixtures("registering")
 
 STATES = ("open", "shut")
 
@@ -78,15 +78,6 @@ def made(
     bulk = scanner((plan,), columns, smallest=30, decode=decode, common=common)
     more = {"detect": detect, "decode": decode, "encode": encode, "message": Ticket, "plan": plan, "bulk": bulk}
     return Wire(name, title="Tickets", package=__name__, style=OBJECT, **given, **more)
-
-
-@pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is registered here is forgotten again: outside tests no name is ever registered twice."""
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
-    yield
-    all_wires._finder.cache_clear()
 
 
 TICKETS = [Ticket(7, "open", "a"), Ticket(-12, "shut", 'b"'), Ticket((1 << 63) - 1, "open", ""), Ticket(0, "open", "c")]

@@ -13,7 +13,7 @@ import pytest
 
 import turnwire
 from tests.log.mixed_logs import damaged_log
-from turnwire import WIRES, DecodeError, Decoder, extract, registry, scan
+from turnwire import WIRES, DecodeError, Decoder, extract, scan
 from turnwire.contract import Wire
 from turnwire.log.engine.shortcut import Shortcut
 from turnwire.nslip.bulk import SCANNER
@@ -133,27 +133,20 @@ def test_a_file_that_has_two_names_is_read_by_each(tmp_path: Path) -> None:
     assert sum(map(len, scan(tmp_path, wire="nslip"))) == 2
 
 
-def test_a_wire_without_a_plan_is_named_once_and_found_by_its_own_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from turnwire.log.engine import all_wires
-
-    monkeypatch.setattr(registry, "_known", turnwire.wires())
-    all_wires._finder.cache_clear()
+def test_a_wire_without_a_plan_is_named_once_and_found_by_its_own_name_alone(registering: None) -> None:
     given = dict.fromkeys(("detect", "decode", "encode", "message", "check", "prompt"), lambda _: False)
     bulk = SCANNER._replace(wire="bare")
     turnwire.register(Wire("bare", title="", package="x", style="token", bulk=bulk, **given))
-    try:
-        for wire, records in ((None, 1), ("nslip", 1), ("csp", 0)):
-            with pytest.warns(UserWarning, match="takes bare for text: it has no plan"):
-                assert sum(map(len, scan(GOOD.encode(), wire=wire))) == records
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found = scan(GOOD.encode(), wire=wire)
-                assert [message.wire for message in found.messages()] == ["nslip"] * records
+    for wire, records in ((None, 1), ("nslip", 1), ("csp", 0)):
+        with pytest.warns(UserWarning, match="takes bare for text: it has no plan"):
+            assert sum(map(len, scan(GOOD.encode(), wire=wire))) == records
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert [one.wire for one in scan(GOOD.encode(), wire="bare").messages()] == ["bare"]
-    finally:
-        all_wires._finder.cache_clear()
+            warnings.simplefilter("error")
+            found = scan(GOOD.encode(), wire=wire)
+            assert [message.wire for message in found.messages()] == ["nslip"] * records
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [one.wire for one in scan(GOOD.encode(), wire="bare").messages()] == ["bare"]
 
 
 SIGNS = [
