@@ -318,3 +318,13 @@ def test_a_brace_behind_damage_is_judged_by_what_follows_the_block(wire: str | N
         cut = scan(data, wire=wire, batch_bytes=size)
         assert not list(cut)
         assert cut.rejects.rows() == whole.rejects.rows(), size
+
+
+@pytest.mark.parametrize(
+    "rest", ['"t":\n"2026-01-01T00:00","origin":{"":""},"":{}}', '\n"2026-01-01T00:00":1,"origin":{}}x']
+)
+@pytest.mark.parametrize("front", ['{"":', '{"a":1,"b":', '{"":{"":', '{"":[', ""])
+def test_an_object_that_closes_in_a_further_line_is_judged_by_itself(front: str, rest: str) -> None:
+    """Where what is around it ends with the first line, since the next one begins with a time."""
+    found = both("sstp", f'{front}{{"kind":"intent","d":"",{rest}'.encode())
+    assert (found.bad, found.rejects["offset"]) == (1, [len(front)])

@@ -122,9 +122,10 @@ class OverLines:
         start, behind = region.start + place, region.start + region.end
         if region.level or region.cut or not tried.cut or self.reach(start) <= behind:
             return None
-        reach = self.reach(start)
+        reach, here = self.reach(start), tried
         below, tried = self.read_on(start, reach)
         broken, cut, end = tried.what == BROKEN, False, reach
+        here.opened = {place + at for at in tried.opened}  # what closes in a further line does not meet the fault
         if broken and not tried.cut and start + tried.fault <= behind:
             return None
         opened = broken and tried.cut and reach == self.stop
