@@ -7,6 +7,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -32,12 +33,18 @@ from turnwire.errors import MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
 
+@cache
+def _names(folders: tuple[str, ...]) -> list[str]:
+    """The names of the modules in some folders, which are looked through once."""
+    return sorted(module.name for module in pkgutil.iter_modules(folders))
+
+
 class Program(Group):
     """A group whose commands are the modules of ``turnwire.cli.commands``; a command returns its exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the modules there are."""
-        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+        return _names(tuple(commands.__path__)).copy()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The ``command`` of the module of that name."""
