@@ -26,6 +26,9 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.halves import is_in_part, is_once, without_halves
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""No test needs the threads that numpy starts with each interpreter: they wait in a loop, 60 ms of CPU time for one."""
+
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
 settings.register_profile("few", max_examples=8, deadline=None, derandomize=True)
