@@ -13,9 +13,10 @@ PY := $(VENV)/bin/python
 # Modules are compiled when they are first imported: most of those in the packages never are.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest
-# uv installs what an environment requires in a third of the time, where an index is not set for pip alone. pip comes after
-# it, for the rest.
-UV = $(shell test -x .venv/bin/uv && echo .venv/bin/uv)
+# uv installs what an environment requires in a fifth of the time, where an index is not set for pip alone, within the
+# constraints that are set for pip. pip does what it cannot.
+UV := .venv/bin/uv
+FILL = test -x $(UV) && $(UV) pip install --quiet --python $(PY) $$(cat $(VENV)/.constraints 2>/dev/null)
 
 PURE := $(filter-out 0,$(TURNWIRE_PURE))
 NATIVE := build/.native-$(TAG)
@@ -50,18 +51,20 @@ help: ## list what can be made
 
 $(VENV)/.base: pyproject.toml
 	@echo "setting up $(VENV) with $(INTERPRETER) (Python $(TAG))"
-	@$(if $(UV),$(if $(filter .venv,$(VENV)),,$(UV) venv --quiet --seed --allow-existing --python $(INTERPRETER) $(VENV) 2>/dev/null ||)) \
+	@$(if $(filter .venv,$(VENV)),,test -x $(UV) && $(UV) venv --quiet --seed --allow-existing --python $(INTERPRETER) $(VENV) 2>/dev/null ||) \
 	    $(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
 	@$(if $(PURE),,$(PY) _build/turnwire_build.py)
-	@$(if $(UV),,[ $(VENV) != .venv ] || $(PY) -m pip config list | grep -q '^[^=]*\.index-url=' || $(PIP) 'uv>=0.5' 2>/dev/null || true)
-	@$(if $(UV),$(UV) pip install --quiet --python $(PY) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2') 2>/dev/null ||) \
+	@$(PY) -m pip config list >$(VENV)/.pip-config; \
+	sed -n "s/^[^=]*\.constraint='\(.*\)'/--constraint \1/p" $(VENV)/.pip-config >$(VENV)/.constraints
+	@[ -x $(UV) ] || [ $(VENV) != .venv ] || grep -q '^[^=]*\.index-url=' $(VENV)/.pip-config || $(PIP) 'uv>=0.5' 2>/dev/null || true
+	@$(FILL) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2') 2>/dev/null || \
 	    $(PIP) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2')
 	@touch $@
 
 $(VENV)/.extra-%: $(VENV)/.base
 	@echo "installing turnwire[$*] into $(VENV)"
-	@$(if $(UV),$(UV) pip install --quiet --python $(PY) --requirement pyproject.toml --extra $* 2>/dev/null || true)
-	@TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-build-isolation --editable '.[$*]'
+	@export TURNWIRE_SKIP_NATIVE=1; \
+	$(FILL) --no-build-isolation --editable '.[$*]' 2>/dev/null || $(PIP) --no-build-isolation --editable '.[$*]'
 	@touch $@
 
 build/.native-$(TAG): $(SOURCES) $(VENV)/.base
@@ -85,10 +88,10 @@ test: test-pure ## run the whole suite, on the native core and again in pure Pyt
 else
 # Side by side, since each of them is one process; the pure half, which takes longest, goes first where cores are scarce:
 # it needs nothing compiled, so that it begins as soon as all is installed.
-test: $(VENV)/.base browser
+test: $(VENV)/.base
 	@mkdir -p build; \
 	$(MAKE) --no-print-directory build/.native-$(TAG) >build/compiled.log 2>&1 & compiling=$$!; \
-	$(MAKE) --no-print-directory $(VENV)/.extra-test; installed=$$?; \
+	$(MAKE) --no-print-directory browser $(VENV)/.extra-test; installed=$$?; \
 	[ $$installed = 0 ] || { kill $$compiling; wait $$compiling; exit $$installed; }; \
 	$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
 	wait $$compiling; compiled=$$?; cat build/compiled.log; \
@@ -137,7 +140,7 @@ test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, in
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
 
 test-wheel: dist ## look at the installed wheel, away from the source tree: vectors, imports, command line
-	INTERPRETER=$(INTERPRETER) UV=$(UV) sh .ci/test-wheel $(ARGS)
+	INTERPRETER=$(INTERPRETER) UV=$(wildcard $(UV)) sh .ci/test-wheel $(ARGS)
 
 # The lower bounds of pyproject.toml, installed exactly, in an environment of their own.
 LOWEST := cbor protobuf zstd fsspec cli sql files dask sign schema http mcp nats tokens formats plot
@@ -149,8 +152,8 @@ BOUNDED += --deselect tests/log/test_arrow.py::test_the_interpreter_ends_with_li
 	@echo "installing the lower bounds"
 	@mkdir -p build && .ci/lowest $(LOWEST) >build/bounds.txt
 	@printf '%s\n' 'pytest>=8.0' 'hypothesis>=6.100' >>build/bounds.txt
-	@$(if $(UV),{ $(UV) venv --quiet --clear --python $(INTERPRETER) .venv-lowest && \
-	    $(UV) pip install --quiet --python .venv-lowest/bin/python -r build/bounds.txt 2>/dev/null; } ||,) { \
+	@{ test -x $(UV) && $(UV) venv --quiet --clear --python $(INTERPRETER) .venv-lowest && \
+	    $(UV) pip install --quiet --python .venv-lowest/bin/python -r build/bounds.txt 2>/dev/null; } || { \
 	    $(INTERPRETER) -m venv --clear .venv-lowest && \
 	    .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r build/bounds.txt; }
 	@touch $@
