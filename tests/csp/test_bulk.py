@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ DTYPES = {
     **dict.fromkeys(("intent", "status", "priority", "inside_unclosed_heredoc"), "u1"),
     "spans": SCANNER.packed.dtype,
 }
-PARTS = ("offset", "length")
+TEXT_PARTS = tuple(f"{text}.{part}" for text in spec.BULK_TEXTS for part in ("offset", "length"))
 REJECTS = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 SURE = (spec.REASONS.index(Reason.BAD_UTF8), spec.REASONS.index(Reason.LOOK_ALIKE))
 TEXT = (spec.REASONS.index(Reason.JUNK), spec.REASONS.index(Reason.TRAILING_TEXT))
@@ -45,42 +46,71 @@ class Found(NamedTuple):
         return sorted(pair for found in kinds for pair in zip(found["offset"], found["length"], strict=True))
 
 
+class Room(NamedTuple):
+    """Tables for some rows: they are asked for again and again, and each time they hold nothing but 77."""
+
+    tables: dict[str, Any]
+    singly: Any  # a row for each part of each text, with one place more than the core knows of
+    given: dict[str, Any]  # both
+    bad: dict[str, Any]
+
+
+@lru_cache(32)
+def room_for(most: int, wanted: tuple[str, ...]) -> Room:
+    tables = {name: np.zeros(most, DTYPES[name]) for name in wanted}
+    texts = TEXT_PARTS if "spans" in wanted else ()
+    singly = np.zeros((len(texts), most + 1), "i8")
+    given = tables | dict(zip(texts, singly[:, :most], strict=True))
+    return Room(tables, singly, given, {name: np.zeros(most, dtype) for name, dtype in REJECTS.items()})
+
+
+def empty_room(most: int, wanted: tuple[str, ...]) -> Room:
+    room = room_for(most, wanted)
+    for name, table in (*room.tables.items(), *room.bad.items()):
+        (table.view("u1") if name == "spans" else table).fill(77)
+    room.singly.fill(77)
+    return room
+
+
 def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), base=0, line=1, room=0) -> Found:
     """All of ``data``; at each of ``cuts`` the core is told that no more has come yet."""
-    columns: dict[str, list[int]] = {name: [] for name in wanted if name != "spans"}
-    columns |= {f"{text}.{part}": [] for text in spec.BULK_TEXTS for part in PARTS if "spans" in wanted}
+    texts = TEXT_PARTS if "spans" in wanted else ()
+    columns: dict[str, list[int]] = {name: [] for name in (*wanted, *texts) if name != "spans"}
     rejects: dict[str, list[int]] = {name: [] for name in REJECTS}
     state = SCANNER.state()
-    position, most = 0, room or len(data) // 5 + 2
+    position, most = 0, room or data.count(b"\n") + 2  # each begins in a line of its own
     for size in (*cuts, len(data)):
         while True:
-            tables = {name: np.full(most * np.dtype(DTYPES[name]).itemsize, 77, "u1") for name in wanted}
-            tables = {name: table.view(DTYPES[name]) for name, table in tables.items()}
-            texts = [f"{text}.{part}" for text in spec.BULK_TEXTS for part in PARTS if "spans" in wanted]
-            singly = {name: np.full(most, 77) for name in texts}
-            bad_tables = {name: np.full(most, 77, dtype) for name, dtype in REJECTS.items()}
+            own = empty_room(most, tuple(wanted))
             rows, bad, position, line = core.scan_block(
-                *(data, position, size, size == len(data), tables | singly, 0, most, bad_tables, 0, most),
+                *(data, position, size, size == len(data), own.given, 0, most, own.bad, 0, most),
                 base=base,
                 line=line,
                 limit=limit,
                 state=state,
             )
-            for text in spec.BULK_TEXTS if "spans" in tables else ():
-                spans = np.full((2, rows), 77)
-                core.text_spans(tables["spans"], rows, spec.BULK_TEXTS.index(text), *spans)
-                for part, numbers in zip(PARTS, spans.tolist(), strict=True):
-                    assert singly[f"{text}.{part}"][:rows].tolist() == numbers
-                    columns[f"{text}.{part}"] += numbers
-            tables.pop("spans", None)
-            for name, table in tables.items():
-                columns[name] += table[:rows].tolist()
-            for name, table in bad_tables.items():
+            assert (own.singly[:, most] == 77).all(), "nothing is written behind the tables"
+            if rows and texts:
+                for name, numbers in zip(texts, texts_of(core, own, rows).tolist(), strict=True):
+                    columns[name] += numbers
+            for name, table in own.tables.items() if rows else ():
+                if name != "spans":
+                    columns[name] += table[:rows].tolist()
+            for name, table in own.bad.items() if bad else ():
                 rejects[name] += table[:bad].tolist()
             if rows < most and bad < most:
                 break
     assert position == len(data)
     return Found(columns, rejects, line)
+
+
+def texts_of(core: Any, room: Room, rows: int) -> Any:
+    """A row for each part of each text: what is written singly is what is found in the spans."""
+    found = np.full((len(TEXT_PARTS), rows), 77)
+    for number in range(len(spec.BULK_TEXTS)):
+        core.text_spans(room.tables["spans"], rows, number, found[2 * number], found[2 * number + 1])
+    assert np.array_equal(room.singly[:, :rows], found)
+    return found
 
 
 def agreed(core: Any, data: bytes, limit=LIMIT) -> Found:
@@ -238,6 +268,7 @@ def test_spans_of_texts_are_looked_for_in_rows_that_are_there(csp_core):
     starts, lengths = np.zeros((2, 3), np.int64)
     csp_core.text_spans(columns["spans"], 1, spec.BULK_TEXTS.index("data"), starts, lengths)
     assert (starts.tolist(), lengths.tolist()) == ([GOOD.index(b"x\n"), 0, 0], [1, 0, 0])
+    csp_core.text_spans(columns["spans"][:0], 0, 0, starts[:0], lengths[:0])
     for wrong in (-1, len(spec.BULK_TEXTS)):
         with pytest.raises(ValueError, match="there are 21 texts"):
             csp_core.text_spans(columns["spans"], 1, wrong, starts, lengths)

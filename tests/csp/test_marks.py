@@ -243,7 +243,9 @@ def test_twins_agree_on_what_stands_behind_a_word(first: str) -> None:
                 assert fill(native, data) == fill(pure, data), data
 
 
-def test_the_verdict_does_not_depend_on_how_much_has_come() -> None:
+@pytest.mark.parametrize("backend", ["pure"])
+def test_the_verdict_does_not_depend_on_how_much_has_come(backend: str) -> None:
+    """Of the pure look at lines, which no choice of a core changes."""
     chance = random.Random(6)
     for _ in range(300):
         data = "\n".join([chance.choice(FIRST), *chance.choices(LINES, k=chance.randrange(9))]).encode() + b"\n"
