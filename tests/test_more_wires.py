@@ -87,34 +87,39 @@ def test_tokens_are_compared() -> None:
     assert {row.format for row in found.rows} == {"beep", "memo"} and not found.absent
 
 
-def turnwire_with_toys(*arguments: str) -> tuple[int, str]:
-    """The exit code and the output of the command line where the toys are folders beside the other wires."""
+def turnwire_with_toys(*commands: list[str]) -> list[tuple[int, str]]:
+    """The exit code and the output of each command line where the toys are folders beside the other wires."""
     code = f"""if True:
-        import sys, turnwire
+        import io, json, turnwire
+        from contextlib import redirect_stderr, redirect_stdout
         turnwire.__path__.append({str(TOYS)!r})
         from turnwire.cli import main
-        sys.exit(main({list(arguments)!r}))
+        done = []
+        for words in {commands!r}:
+            said = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+            with redirect_stdout(said), redirect_stderr(said):
+                code = main(words)
+            done.append((code, said.buffer.getvalue().decode()))
+        print(json.dumps(done))
     """
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
-    return done.returncode, done.stdout + done.stderr
+    return [(code, said) for code, said in json.loads(fresh(code))]
 
 
 @pytest.mark.once
 def test_the_command_line_knows_them(tmp_path: Path) -> None:
     file = tmp_path / "a.log"
     file.write_bytes(LOG)
-    code, said = turnwire_with_toys("validate", "--wire", "note", str(file))
-    assert code == 1 and "2 good note records, 1 fault" in said
-    code, said = turnwire_with_toys("conform", "note", str(file))
-    assert code == 1 and "[ ] Every line is a note" in said
-    code, said = turnwire_with_toys("scan", "--wire", "memo", str(file))
-    assert code == 0 and "Traceback" not in said
-    code, said = turnwire_with_toys("info", "--json")
-    assert code == 0
-    wires = json.loads(said)["wires"]
+    validated, conforms, scanned, told = turnwire_with_toys(
+        ["validate", "--wire", "note", str(file)],
+        ["conform", "note", str(file)],
+        ["scan", "--wire", "memo", str(file)],
+        ["info", "--json"],
+    )
+    assert validated[0] == 1 and "2 good note records, 1 fault" in validated[1]
+    assert conforms[0] == 1 and "[ ] Every line is a note" in conforms[1]
+    assert scanned[0] == 0 and "Traceback" not in scanned[1]
+    assert told[0] == 0
+    wires = json.loads(told[1])["wires"]
     assert (wires["note"], wires["memo"]) == (["read", "write", "scan"], ["read", "write", "scan"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -22,21 +23,29 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX
 only_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can become nobody")
 
 AS_NOBODY = """
-import os, subprocess, sys
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
 from turnwire.cli.program import run
-words = sys.argv[3:]
-run([word.replace("FILE", sys.argv[1]).replace("COPY", sys.argv[1] + ".copy") for word in words])  # imports it all
+commands = json.loads(sys.argv[3])
+def done(words, path, copy):
+    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(error):
+        code = run([word.replace("FILE", path).replace("COPY", copy) for word in words])
+    return code, error.buffer.getvalue().decode(), sorted(os.listdir("."))
+for words in commands:
+    done(words, sys.argv[1], sys.argv[1] + ".copy")  # imports it all
 os.setgid(65534); os.setuid(65534)
-print("as nobody", file=sys.stderr)
-sys.exit(run([word.replace("FILE", sys.argv[2]).replace("COPY", "copies/b") for word in words]))
+print(json.dumps([done(words, sys.argv[2], "copies/b") for words in commands]))
 """
 
 
-def as_nobody(warm: Path, path: Path, *words: str) -> tuple[int, str]:
-    """Runs a command as a user who owns nothing, who may not read the library either: exit code and error."""
-    command = [sys.executable, "-c", AS_NOBODY, str(warm), str(path), *words]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=path.parent)
-    return done.returncode, done.stderr.partition("as nobody\n")[2]
+def as_nobody(warm: Path, path: Path, *commands: str) -> list[tuple[int, str, list[str]]]:
+    """Runs commands as a user who owns nothing, who may not read the library either: of each the exit code, what it
+    says of errors and what is then in the folder."""
+    words = json.dumps([command.split() for command in commands])
+    command = [sys.executable, "-c", AS_NOBODY, str(warm), str(path), words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=path.parent, check=True)
+    return [tuple(each) for each in json.loads(done.stdout)]
 
 
 @pytest.fixture
@@ -67,10 +76,10 @@ def test_every_command_reads_what_it_cannot_write(folder: Path, tmp_path: Path, 
     before = path.read_bytes()
     folder.chmod(mode)
     warm = made(tmp_path / "warm")
-    for words in ("verify", "ledger head", "ledger export", "ledger prove", "ledger backup", "replay"):
-        further = {"ledger prove": ["3"], "ledger backup": ["COPY"]}.get(words, [])
-        assert as_nobody(warm, path, *words.split(), "FILE", *further) == (0, ""), words
-        assert sorted(os.listdir(folder)) == ["a", "copies"], words
+    commands = ("verify FILE", "ledger head FILE", "ledger export FILE", "ledger prove FILE 3")
+    commands += ("ledger backup FILE COPY", "replay FILE")
+    for words, found in zip(commands, as_nobody(warm, path, *commands), strict=True):
+        assert found == (0, "", ["a", "copies"]), words
     assert path.read_bytes() == before
     assert len(Ledger(folder / "copies" / "b", read_only=True)) == 701
 
@@ -85,8 +94,9 @@ def test_rows_that_cannot_be_reached_are_an_error(folder: Path, tmp_path: Path) 
     (folder / "away").mkdir()
     (folder / "away" / "link").symlink_to(folder / "a")
     folder.chmod(0o777)
-    for words in ("verify", "ledger head", "ledger export"):
-        code, error = as_nobody(made(tmp_path / words), folder / "away" / "link", *words.split(), "FILE")
+    commands = ("verify FILE", "ledger head FILE", "ledger export FILE")
+    found = as_nobody(made(tmp_path / "warm"), folder / "away" / "link", *commands)
+    for words, (code, error, _) in zip(commands, found, strict=True):
         assert code == 3 and "in its -wal file" in error, words
     assert not (folder / "a-shm").exists()
 

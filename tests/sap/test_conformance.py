@@ -162,8 +162,8 @@ def pointers(value: Any, path: str) -> list[str]:
 @pytest.mark.parametrize("document", [TASK, RESULT], ids=["task", "result"])
 def test_the_schema_and_strict_writing_agree_on_every_change_of_one_value(document: dict[str, Any]) -> None:
     differ = []
+    kind = type(sap.decode(json.dumps(document)))
     for changed_document in mutations(document):
-        kind = type(sap.decode(json.dumps(document)))
         message = kind.from_dict(copy.deepcopy(changed_document))
         try:
             sap.encode(message)
