@@ -104,7 +104,7 @@ def test_long_messages_in_small_pieces(text: bytes, end: bytes, backend: str) ->
     for limit in (LIMITS.message, len(whole), len(whole) - 1, 600)[:: 1 if backend == "native" else 3]:
         limits = LIMITS._replace(message=limit)
         once = fed(data, [len(data)], limits=limits)
-        for sizes in ([19], [4090, 7]) if len(whole) > 4096 else ([7], [530, 3]):
+        for sizes in ([29], [4090, 23]) if len(whole) > 4096 else ([7], [530, 3]):
             assert fed(data, sizes, limits=limits) == once
 
 

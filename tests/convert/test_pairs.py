@@ -127,16 +127,23 @@ def test_right_messages(message: Any, target: str) -> None:
 @st.composite
 def contexts(draw: st.DrawFn) -> Context:
     """The full context with mappings for some of the names and numbers that the messages have."""
-    names = st.sampled_from(
-        ["A", "MAIN", "CODE_EXP", "C0", "s-1", "T001", "T1", "E001", "3", "alex", "A-prime", "T-7", "x"]
-    )
-    numbers = st.sampled_from([0, 1, 3, 7, 42, 61, 2**64 - 1])
-    uuids = st.sampled_from([f"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0{digit}" for digit in "abc"])
-    roles = st.sampled_from(["Orchestrator", "WePlan", "Broadcast", "Dima"])
+    names = ["A", "MAIN", "CODE_EXP", "C0", "s-1", "T001", "T1", "E001", "3", "alex", "A-prime", "T-7", "x"]
+    numbers = [0, 1, 3, 7, 42, 61, 2**64 - 1]
+    uuids = [f"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0{digit}" for digit in "abc"]
+    roles = ["Orchestrator", "WePlan", "Broadcast", "Dima"]
 
-    def mapping(values: st.SearchStrategy[Any]) -> dict[str, Any]:
-        pairs = draw(st.lists(st.tuples(names, values), unique_by=(lambda pair: pair[0], lambda pair: pair[1])))
-        return dict(pairs)
+    def mapping(values: list[Any]) -> dict[str, Any]:
+        """Some of the names, by the bits of a number, from any of them on; and the values, from any of them on."""
+        chosen, first, turn = draw(
+            st.tuples(
+                st.integers(0, 2 ** len(names) - 1),
+                st.integers(0, len(names) - 1),
+                st.integers(0, len(values) - 1),
+            )
+        )
+        some = [name for place, name in enumerate(names) if chosen >> place & 1]
+        first = first % (len(some) or 1)
+        return dict(zip(some[first:] + some[:first], values[turn:] + values[:turn], strict=False))
 
     return Context(
         agents=mapping(numbers),
