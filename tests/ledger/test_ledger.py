@@ -420,9 +420,11 @@ def test_processes_write_one_chain(tmp_path: Path) -> None:
     for worker in workers:
         assert worker.stdout is not None
         worker.stdout.readline()
-    time.sleep(0.2)
+    time.sleep(0.06)
     for worker in workers:
         worker.kill()
+        time.sleep(0.02)  # the others go on
+    for worker in workers:
         out, _ = worker.communicate()
         acknowledged = max([acknowledged, *map(int, out.split(b"\n")[:-1])])
     verdict = verify_file(path)
