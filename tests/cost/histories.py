@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from tests.cost.units import KICK, SSTP
@@ -230,4 +231,4 @@ EVENTS: dict[str, Callable[[int], bytes]] = {
     "one event of many items": lambda n: _line({"a": [{"b": one} for one in range(n // 10)]}),
 }
 
-HISTORIES = {**CSP, **KICKS, **OBJECTS, **EVENTS}
+HISTORIES = {name: cache(make) for table in (CSP, KICKS, OBJECTS, EVENTS) for name, make in table.items()}

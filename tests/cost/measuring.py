@@ -22,6 +22,8 @@ LEAST = 0.001
 SOONER = 0.0004
 """The same where a few units are tried at each change. A clock of nanoseconds tells that, too; a table of thousands of
 rows, as ``-m soak`` has, would meet a figure that is wrong by chance."""
+LONG = 0.005
+"""CPU seconds of a run that is measured well in three tries: a shorter one is tried six times."""
 START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
 PAUSES = (0, 0, 0, 0, 0, 0.1, 0.5, 2.0)
@@ -71,11 +73,12 @@ def measured(
         size = START
         while len(make(2 * size)) == len(make(size)):  # one unit is longer
             size *= 2
-        call = min(seconds(run, make(size)) for _ in range(2))  # nearly all of that is what a call costs
+        call = _best(run, make(size))  # nearly all of that is what a call costs
         size *= 2
-        while size < most and (taken := min(seconds(run, make(size)) for _ in range(2))) < call + least:
-            size = min(size * _times(taken - call, least), most)
-        cost = _tried(run, make, good, size)
+        best = float("inf")
+        while size < most and (best := _best(run, make(size), call + least)) < call + least:
+            size, best = min(size * _times(best - call, least), most), float("inf")
+        cost = _tried(run, make, good, size, best)
         for _ in range(STEPS):
             if cost.grows_straight:
                 break
@@ -106,12 +109,22 @@ def _times(taken: float, least: float) -> int:
     return next(times for times in (8, 4, 2) if times == 2 or taken * times <= 2 * least)
 
 
-def _tried(run: Run, make: Make, good: Callable[[Cost], bool] | None, size: int) -> Cost:
-    """The best of several runs of each of the three inputs."""
+def _best(run: Run, data: bytes, enough: float = 0.0) -> float:
+    """The better of two runs. The first one alone where it is below what would be ``enough``: the second one could only
+    make that less."""
+    first = seconds(run, data)
+    return first if first < enough else min(first, seconds(run, data))
+
+
+def _tried(
+    run: Run, make: Make, good: Callable[[Cost], bool] | None, size: int, smallest: float = float("inf")
+) -> Cost:
+    """The best of several runs of each of the three inputs. smallest: what the first of them was seen to take."""
     inputs = [make(size * times) for times in (1, 2, 4)]
     sizes = [len(data) for data in inputs]
-    best = [seconds(run, data) for data in inputs]
-    for pause in PAUSES if good else PAUSES[:5]:
+    known = smallest < float("inf")
+    best = [smallest if known and not place else seconds(run, data) for place, data in enumerate(inputs)]
+    for pause in PAUSES if good else PAUSES[: 5 if best[0] < LONG else 2]:
         cost = Cost(best, sizes)
         if good and cost.grows_straight and good(cost):
             break

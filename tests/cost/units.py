@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from itertools import islice, product
 from typing import Any
 
@@ -249,7 +250,8 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "fences in a string": lambda n: b'{"a":' + quoted(b"```\n" * (n // 4)) + b"}\n",
     "backslashes": lambda n: b'{"a":"' + b"\\" * n + b'"}\n',
 }
-"""Texts of about ``n`` bytes that are not repetitions of one unit."""
+SHAPES = {name: cache(make) for name, make in SHAPES.items()}
+"""Texts of about ``n`` bytes that are not repetitions of one unit. Entries are given the same sizes, powers of two."""
 
 
 def text(unit: bytes, size: int) -> bytes:
