@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -64,13 +65,14 @@ def wrong(call: Call, most: int = MOST) -> list[tuple[int, int, Any]]:
     return found
 
 
-def main(names: list[str]) -> int:
-    """Starves the calls of the entries of these names; prints what is wrong. The exit code."""
+def main(names: Sequence[str], targets: tuple[str, ...] | None = None) -> int:
+    """Starves the calls of the entries of these names; prints what is wrong. The exit code. targets: those of fuzzing
+    alone are run to find calls."""
     from tests.entries.work import calls
 
     bad = 0
     tried: set[int] = set()
-    for name, made in calls().items():
+    for name, made in calls(targets).items():
         for number, call in enumerate(made):
             if id(call) in tried or (names and not name.startswith(tuple(names))):
                 continue

@@ -122,12 +122,12 @@ def _arrow() -> Any:
     return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(NSLIP.encode() * 2, wire="nslip")]
 
 
-def several(each: int = 9) -> Iterator[Call]:
-    """What is run while calls are recorded: targets of fuzzing on each so many of their seeds, and what they do not
-    reach."""
-    for name, target in TARGETS.items():
+def several(each: int = 9, targets: tuple[str, ...] | None = None) -> Iterator[Call]:
+    """What is run while calls are recorded: targets of fuzzing (all, or these) on each so many of their seeds, and what
+    they do not reach."""
+    for name in targets or TARGETS:
         for data in seeds(name)[::each]:
-            yield partial(target, turnwire, data)
+            yield partial(TARGETS[name], turnwire, data)
     for wire in ("nslip", "csp", "sstp", "sap", "kick"):
         yield _wire(wire, good(wire))
     yield from (_session, _ledger, _arrow, _escaped)
@@ -339,14 +339,14 @@ def _scanned_into() -> Any:
 
 
 @cache
-def calls() -> dict[str, list[Call]]:
-    """Calls of each entry; where one has none, a test says so."""
+def calls(targets: tuple[str, ...] | None = None) -> dict[str, list[Call]]:
+    """Calls of each entry; where one has none, a test says so. targets: those that are run, instead of all."""
     recorder = Recorder()
     found = list(modules())
-    for call in several(45):  # what is made once is made
+    for call in several(45, targets):  # what is made once is made
         ended(call)
     with recorder.installed():
-        for call in several():
+        for call in several(targets=targets):
             ended(call)
     recorded = {name: [call for way in ways.values() for call in way] for name, ways in recorder.calls.items()}
     direct = _direct()
