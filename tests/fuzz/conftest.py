@@ -10,7 +10,7 @@ from tests.fuzz.cores import Core
 from tests.fuzz.inner import LEVELLED
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def cores() -> Iterator[tuple[Core, Core]]:
     """The native core and the pure one. Targets choose among the SIMD code of the first: at the end it is the best one
     again."""

@@ -23,14 +23,19 @@ from tests.log.ways import counted, rows_of
 
 Target = Callable[[ModuleType, bytes], Any]
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")
+PLAIN = frozenset((type(None), bool, int, str, bytes))
+"""Types of values that are shown as they are."""
 
 
 def shown(value: Any) -> Any:
     """A value without the classes of its core, so that those of both cores compare."""
+    kind = type(value)
+    if kind in PLAIN:
+        return kind.__name__, value
     if isinstance(value, Enum):
-        return type(value).__name__, value.name
-    if value is None or isinstance(value, bool | int | str | bytes):
-        return type(value).__name__, value
+        return kind.__name__, value.name
+    if isinstance(value, int | str | bytes):
+        return kind.__name__, value
     if isinstance(value, float):
         return "float", "nan" if math.isnan(value) else repr(value)
     if isinstance(value, dict):
@@ -38,10 +43,10 @@ def shown(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return shown(value.tolist())
     if isinstance(value, list | tuple):
-        return type(value).__name__, [shown(inner) for inner in value]
+        return kind.__name__, [shown(inner) for inner in value]
     if hasattr(value, "to_dict"):
-        return type(value).__name__, shown(value.to_dict())
-    return type(value).__name__, repr(value)
+        return kind.__name__, shown(value.to_dict())
+    return kind.__name__, repr(value)
 
 
 def outcome(call: Callable[[], Any], package: ModuleType) -> Any:

@@ -13,5 +13,6 @@ def plain_values(batch: Batch, name: str) -> list[Any]:
     """The values of a column, one for each row; None where there is none."""
     column = batch[name]
     values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    valid = batch.valid(name)
-    return values if valid.all() else [one if good else None for one, good in zip(values, valid.tolist(), strict=True)]
+    if batch.validity(name) is None:
+        return values
+    return [one if good else None for one, good in zip(values, batch.valid(name).tolist(), strict=True)]
