@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,9 @@ def room(name: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-def rooms_imported(path: Path) -> set[str]:
-    return {room(name) for name in imports(path)}
+@cache
+def rooms_imported(path: Path) -> frozenset[str]:
+    return frozenset(room(name) for name in imports(path))
 
 
 def sources(*parts: str) -> list[Path]:
@@ -106,7 +108,8 @@ def test_only_the_dispatcher_imports_the_native_modules() -> None:
 def _needs_native(path: Path) -> bool:
     """Whether a test module imports the native core as it is imported, and does not leave before that where there is
     none."""
-    for statement in ast.parse(path.read_text("utf-8")).body:
+    text = path.read_text("utf-8")
+    for statement in ast.parse(text).body if "turnwire._native" in text else ():
         if isinstance(statement, ast.If) and "PURE_ONLY" in ast.unparse(statement.test):
             return False
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and "turnwire._native" in ast.unparse(statement):

@@ -149,7 +149,8 @@ def made_of() -> dict[str, set[Path]]:
 
 def touched(header: str) -> list[str]:
     """The modules that a header is part of."""
-    return [name for name, files in made_of().items() if (ROOT / header).resolve() in files]
+    place = (ROOT / header).resolve()
+    return [name for name, files in made_of().items() if place in files]
 
 
 SAME_CODE = "the same code"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,17 +83,18 @@ class Fault(NamedTuple):
         return f"{self.header}:{self.line}: {self.row}"
 
 
-def possible(header: Path) -> list[Fault]:
+@cache
+def possible(header: Path) -> tuple[Fault, ...]:
     """All faults that can be planted in a header, or in what Cython reads."""
     source = header.read_text("utf-8")
     hidden, changes = (HIDDEN, CHANGES) if header.suffix == ".h" else (HIDDEN_IN_CYTHON, CYTHON)
     plain = hidden.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     name = str(header.relative_to(ROOT))
-    return [
+    return tuple(
         Fault(name, found.start(), found.end(), text, 1 + plain.count("\n", 0, found.start()))
         for pattern, text in changes
         for found in re.finditer(pattern, plain, re.MULTILINE)
-    ]
+    )
 
 
 def headers() -> list[Path]:
