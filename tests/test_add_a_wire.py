@@ -23,25 +23,25 @@ DAMAGED = {"ping": "<<ada>bob:cut", "diary": "DIARY of ada, page 7", "poke": '{"
 TRY = """if True:
     import sys, json, turnwire
     turnwire.__path__.append(sys.argv[1])
-    name, good, bad = sys.argv[2:]
-    pretty = json.dumps(json.loads(good), indent=1) if name == "poke" else good
-    log = "\\n".join(["prose << DIARY of", good, json.dumps({"log": f"so:\\n{good}\\n"}), pretty, bad, ""]).encode()
-    message = turnwire.decode(good)
-    assert turnwire.detect(good) == name and turnwire.decode(turnwire.encode(message)) == message
-    for wire in (None, name):
-        scan = turnwire.scan(log, wire=wire)
-        found = list(scan.messages())
-        assert [one.wire for one in found] == [name] * 3, found
-        assert [one.message for one in found] == [message] * 3
-        assert [reject["wire"] for reject in scan.rejects.rows()] == [name]
-        [batch] = turnwire.scan(log, wire=wire)
-        assert list(batch["sender"]) == ["ada"] * 3
-    assert [one.message for one in turnwire.extract(log.decode())] == [message] * 3
-    decoder, got = turnwire.Decoder(), []
-    for at in range(0, log.index(bad.encode() + b"\\n", len(log) - len(bad) - 2), 5):
-        got += decoder.feed(log[at : min(at + 5, len(log) - len(bad) - 1)])
-    assert got + decoder.close() == [message] * 3, got
-    print("found")
+    for name, good, bad in json.loads(sys.argv[2]):
+        pretty = json.dumps(json.loads(good), indent=1) if name == "poke" else good
+        log = "\\n".join(["prose << DIARY of", good, json.dumps({"log": f"so:\\n{good}\\n"}), pretty, bad, ""]).encode()
+        message = turnwire.decode(good)
+        assert turnwire.detect(good) == name and turnwire.decode(turnwire.encode(message)) == message
+        for wire in (None, name):
+            scan = turnwire.scan(log, wire=wire)
+            found = list(scan.messages())
+            assert [one.wire for one in found] == [name] * 3, found
+            assert [one.message for one in found] == [message] * 3
+            assert [reject["wire"] for reject in scan.rejects.rows()] == [name]
+            [batch] = turnwire.scan(log, wire=wire)
+            assert list(batch["sender"]) == ["ada"] * 3
+        assert [one.message for one in turnwire.extract(log.decode())] == [message] * 3
+        decoder, got = turnwire.Decoder(), []
+        for at in range(0, log.index(bad.encode() + b"\\n", len(log) - len(bad) - 2), 5):
+            got += decoder.feed(log[at : min(at + 5, len(log) - len(bad) - 1)])
+        assert got + decoder.close() == [message] * 3, got
+        print(name)
 """
 
 
@@ -63,14 +63,16 @@ def run(path: Path, backend: str, code: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", MESSAGES)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_folder_of_the_page(name: str, backend: str, tmp_path: Path) -> None:
+def test_the_folders_of_the_page(backend: str, tmp_path: Path) -> None:
+    """All at once, which must not get in each other's way."""
     assert examples().keys() == MESSAGES.keys()
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "wire.py").write_text(examples()[name], "utf-8")
-    (tmp_path / name / "__init__.py").write_text("", "utf-8")
-    assert run(tmp_path, backend, TRY, name, MESSAGES[name], DAMAGED[name]) == "found"
+    for name, text in examples().items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "wire.py").write_text(text, "utf-8")
+        (tmp_path / name / "__init__.py").write_text("", "utf-8")
+    given = json.dumps([(name, good, DAMAGED[name]) for name, good in MESSAGES.items()])
+    assert run(tmp_path, backend, TRY, given).split() == list(MESSAGES)
 
 
 MORE = """if True:

@@ -79,6 +79,7 @@ def test_standard_input_and_several_files(log: Path) -> None:
     assert lines.out.startswith(b"<stdin>:1: byte 0: bad_framing: ")
 
 
+@pytest.mark.once
 def test_both_cores_find_the_same(log: Path) -> None:
     for mode in ("log", "lines"):
         arguments = ("validate", log, "--mode", mode, "--json")
