@@ -126,7 +126,7 @@ def _judge(
         allowed = bound * DEARER.get(name, 1) * (told if name in HISTORIES else max(short / len(make(1)), 1))
         cost = measured(entry.run, make, lambda cost, allowed=allowed: cost.a_byte <= allowed, least, most)
         if not cost.grows_straight or cost.a_byte > allowed:
-            growth = (cost.seconds[2] / cost.seconds[0]) ** 0.5
+            growth = (cost.seconds[1] / cost.seconds[0]) ** 0.5
             found.append(
                 f"{name}: {growth:.2f} for twice of {cost.sizes[0]} bytes (at most {DOUBLING}), "
                 f"{cost.a_byte * 1e9:.0f} ns a byte (at most {allowed * 1e9:.0f})"

@@ -23,7 +23,7 @@ SOONER = 0.0004
 """The same where a few units are tried at each change. A clock of nanoseconds tells that, too; a table of thousands of
 rows, as ``-m soak`` has, would meet a figure that is wrong by chance."""
 LONG = 0.005
-"""CPU seconds of a run that is measured well in three tries: a shorter one is tried six times."""
+"""CPU seconds of a run that is measured well in two tries: a shorter one is tried six times."""
 START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
 PAUSES = (0, 0, 0, 0, 0, 0.1, 0.5, 2.0)
@@ -38,7 +38,7 @@ Make = Callable[[int], bytes]
 
 
 class Cost(NamedTuple):
-    """CPU seconds for inputs of n, 2n and 4n bytes, and how many bytes these really have."""
+    """CPU seconds for inputs of n and 4n bytes, and how many bytes these really have."""
 
     seconds: list[float]
     sizes: list[int]
@@ -46,13 +46,13 @@ class Cost(NamedTuple):
     @property
     def a_byte(self) -> float:
         """CPU seconds that each further byte takes: what a call costs is left out."""
-        return (self.seconds[2] - self.seconds[0]) / (self.sizes[2] - self.sizes[0])
+        return (self.seconds[1] - self.seconds[0]) / (self.sizes[1] - self.sizes[0])
 
     @property
     def grows_straight(self) -> bool:
         """Whether two doublings cost no more than the bound allows. They are taken together: a step between two sizes,
         where memory is first asked for, is not growth."""
-        return self.seconds[2] <= DOUBLING**2 * self.seconds[0]
+        return self.seconds[1] <= DOUBLING**2 * self.seconds[0]
 
 
 def seconds(run: Run, data: bytes) -> float:
@@ -119,12 +119,12 @@ def _best(run: Run, data: bytes, enough: float = 0.0) -> float:
 def _tried(
     run: Run, make: Make, good: Callable[[Cost], bool] | None, size: int, smallest: float = float("inf")
 ) -> Cost:
-    """The best of several runs of each of the three inputs. smallest: what the first of them was seen to take."""
-    inputs = [make(size * times) for times in (1, 2, 4)]
+    """The best of several runs of both inputs. smallest: what the first of them was seen to take."""
+    inputs = [make(size * times) for times in (1, 4)]
     sizes = [len(data) for data in inputs]
     known = smallest < float("inf")
     best = [smallest if known and not place else seconds(run, data) for place, data in enumerate(inputs)]
-    for pause in PAUSES if good else PAUSES[: 5 if best[0] < LONG else 2]:
+    for pause in PAUSES if good else PAUSES[: 5 if best[0] < LONG else 1]:
         cost = Cost(best, sizes)
         if good and cost.grows_straight and good(cost):
             break

@@ -70,6 +70,8 @@ NUMBERS = (
         "12345678901234567890",
     ),
 )
+HERE = "\0"
+"""What stands nowhere in JSON."""
 ITEMS = ('"x"', '"a@b"', '"https://u:p@h/x"', '"<x>"', '"\\u003cx>"', "5", "null", "{}", "[]", '"x\\/y"')
 
 
@@ -124,8 +126,9 @@ def objects(wire: str) -> Iterator[str]:
                 texts = tuple("{" + f"{inner}{', ' * bool(inner)}{one}" + "}" for one in more)
             else:
                 texts = (*NUMBERS, '"x"', "null", "[]")
+            front, behind = written(document, path, HERE).split(HERE)
             for text in texts:
-                yield written(document, path, text)
+                yield f"{front}{text}{behind}"
 
 
 def lines() -> Iterator[str]:
