@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ DTYPES = {
 }
 REJECT_DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 LIMIT = 16 << 20
+RUBBISH = 77
+"""What stands in arrays before an engine fills them."""
 GOOD = b'@a3|f0|c1|S0|d1|T1|gH|t"hello"#'
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
 
@@ -64,41 +67,112 @@ def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
         core.choose_simd(core.SIMD)
 
 
-def by_dtype(dtypes: dict[str, str]) -> dict[str, list[str]]:
+Names = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def by_dtype(dtypes: dict[str, str]) -> Names:
     """The names of arrays for each dtype."""
-    return {kind: [name for name, dtype in dtypes.items() if dtype == kind] for kind in dict.fromkeys(dtypes.values())}
+    kinds = dict.fromkeys(dtypes.values())
+    return tuple((kind, tuple(name for name, dtype in dtypes.items() if dtype == kind)) for kind in kinds)
 
 
-def arrays(names: dict[str, list[str]], room: int) -> dict[str, Any]:
+def arrays(names: Names, room: int) -> dict[str, Any]:
     """Arrays of so many values with rubbish in them, cut from one for each dtype: made one by one they took longer than
     the reading of most logs here."""
-    rows = ((some, np.full((len(some), room), 77, dtype)) for dtype, some in names.items())
+    rows = ((some, np.full((len(some), room), RUBBISH, dtype)) for dtype, some in names)
     return {name: row for some, block in rows for name, row in zip(some, block, strict=True)}
 
 
-def tables(room: int, rejects: int, wanted: list[str] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+@lru_cache(maxsize=32)
+def _reused(names: Names, room: int) -> dict[str, Any]:
+    return arrays(names, room)
+
+
+def same_arrays(names: Names, room: int) -> dict[str, Any]:
+    """As :func:`arrays`, but the same ones at each call, with new rubbish: what was read into them must be kept
+    elsewhere by then, as :class:`Read` does."""
+    columns = _reused(names, room)
+    for block in {id(array.base): array.base for array in columns.values()}.values():
+        block.fill(RUBBISH)
+    return dict(columns)
+
+
+@cache
+def _names(wanted: tuple[str, ...] | None) -> Names:
+    return by_dtype({name: dtype for name, dtype in DTYPES.items() if wanted is None or name in wanted})
+
+
+_REJECTS = by_dtype(REJECT_DTYPES)
+
+
+def tables(room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Columns and rejects to fill, with rubbish in them."""
-    dtypes = DTYPES if wanted is None else {name: dtype for name, dtype in DTYPES.items() if name in wanted}
-    return arrays(by_dtype(dtypes), room), arrays(by_dtype(REJECT_DTYPES), rejects)
+    return arrays(_names(None), room), arrays(_REJECTS, rejects)
+
+
+class Filled:
+    """The first rows of some arrays, which may be filled anew afterwards. As lists where they are asked for: most are
+    only compared, as they lie in memory."""
+
+    def __init__(self, arrays: dict[str, Any], rows: int) -> None:
+        blocks: dict[int, tuple[Any, list[str]]] = {}
+        for name, array in arrays.items():
+            block = array[np.newaxis] if array.base is None else array.base
+            blocks.setdefault(id(block), (block, []))[1].append(name)
+        self._kept = [(names, block.dtype.str, _plain(block[:, :rows]).tobytes()) for block, names in blocks.values()]
+        self._rows = rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Filled) and self._rows == other._rows and self._kept == other._kept
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The values of each array."""
+        blocks = (
+            (names, np.frombuffer(kept, dtype).reshape(len(names), self._rows)) for names, dtype, kept in self._kept
+        )
+        return {name: row for names, block in blocks for name, row in zip(names, block.tolist(), strict=True)}
+
+
+def _plain(values: Any) -> Any:
+    """Nought is nought, whatever its sign."""
+    return values + 0.0 if values.dtype.kind == "f" else values
 
 
 class Read:
     """What an engine made of some bytes: two runs over the same bytes compare."""
 
     def __init__(self, columns: dict[str, Any], rows: int, rejects: dict[str, Any], bad: int, line: int) -> None:
-        self.columns = {name: array[:rows].tolist() for name, array in columns.items()}
-        self.rejects = {name: array[:bad].tolist() for name, array in rejects.items()}
+        self.arena = columns.pop("arena", b"")
+        self._columns = Filled(columns, rows)
+        self._rejects = Filled(rejects, bad)
         self.rows = rows
         self.bad = bad
         self.line = line
 
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """The values of each column."""
+        return self._columns.lists()
+
+    @cached_property
+    def rejects(self) -> dict[str, list[Any]]:
+        """The values of each column of the rejects."""
+        return self._rejects.lists()
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Read) and vars(self) == vars(other)
+        return isinstance(other, Read) and (self._columns, self._rejects, self.arena, self.line) == (
+            other._columns,
+            other._rejects,
+            other.arena,
+            other.line,
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line})"
+        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line}, arena={self.arena!r})"
 
     def spans(self) -> list[tuple[int, int]]:
         """(offset, length) of every record and reject, in order."""
@@ -117,7 +191,8 @@ def read(
 ) -> Read:
     """All of ``data`` by one engine; at each of ``cuts`` it is told that no more has come yet."""
     room = data.count(b"@") + 1
-    columns, rejects = tables(room, room, wanted)
+    names = _names(None if wanted is None else tuple(wanted))
+    columns, rejects = same_arrays(names, room), same_arrays(_REJECTS, room)
     rows = bad = position = 0
     line = 1
     with engine(name) as scan_block:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tests.conftest import BACKENDS
-from tests.log.engines import arrays, by_dtype
+from tests.log.engines import Names, Read, arrays, by_dtype, same_arrays
 from tests.vectors import load
 from turnwire.contract import BulkScanner, Column
 from turnwire.json import scanner as json_scanner
@@ -41,7 +41,7 @@ def scanner_of(wire: str) -> BulkScanner:
 
 
 @cache
-def names_by_dtype(columns: tuple[Column, ...]) -> dict[str, list[str]]:
+def names_by_dtype(columns: tuple[Column, ...]) -> Names:
     """The arrays that a core fills for the columns, by their dtype."""
     dtypes = {"offset": "i8", "length": "i8", "place": "i8", "size": "i8", "line": "i8", "present": "u8", "wire": "u1"}
     for column in columns:
@@ -55,26 +55,6 @@ def names_by_dtype(columns: tuple[Column, ...]) -> dict[str, list[str]]:
 def tables(scanner: BulkScanner, room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Columns and rejects to fill, with rubbish in them."""
     return arrays(names_by_dtype(tuple(scanner.columns)), room), arrays(_REJECTS, rejects)
-
-
-class Read:
-    """What a core made of some bytes."""
-
-    def __init__(self, columns: dict[str, Any], rows: int, rejects: dict[str, Any], bad: int, line: int) -> None:
-        self.arena = columns.pop("arena", b"")
-        self.columns = {name: array[:rows].tolist() for name, array in columns.items()}
-        self.rejects = {name: array[:bad].tolist() for name, array in rejects.items()}
-        self.rows = rows
-        self.bad = bad
-        self.line = line
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Read) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line}, arena={self.arena!r})"
 
 
 @contextmanager
@@ -119,27 +99,29 @@ def read(
         return _read(core, wire, data, cuts, limit, rooms)
 
 
-_FLAT: dict[int, tuple[Any, Any, Any]] = {}
-"""Plans and columns by the identity of the first plan, and what they are by number."""
+_ASKED: dict[int, tuple[Any, Any, Any]] = {}
+"""Plans and columns by the identity of the first plan, and what a core asks of them before it reads anything."""
 
 
 def new_plan(core: ModuleType, plans: tuple[Any, ...], columns: Any) -> Any:
     """A plan that has seen nothing yet. What the native core asks of a plan by number is found once for each plan: it
-    takes longer than most of the logs that are read here."""
-    valid, escaped = json_scanner.bits(columns)
+    takes longer than most of the logs that are read here. The pure core learns nothing from what it reads: it has one
+    plan for all of them."""
+    known = _ASKED.get(id(plans[0]))
+    if known is None or known[0] != plans or known[1] is not columns:
+        arguments = (plans, columns, *json_scanner.bits(columns), json_scanner.REASONS)
+        known = _ASKED[id(plans[0])] = plans, columns, {"arguments": arguments}
+    asked = known[2]
     whole = getattr(core, "flat", None)
-
-    def flat(*given: Any) -> Any:
-        known = _FLAT.get(id(plans[0]))
-        if known is None or known[0] != plans or known[1] is not columns:
-            known = _FLAT[id(plans[0])] = plans, columns, whole(*given)
-        return known[2]
-
     if whole is None:
-        return core.Plan(plans, columns, valid, escaped, json_scanner.REASONS)
-    core.flat = flat
+        if "pure" not in asked:
+            asked["pure"] = core.Plan(*asked["arguments"])
+        return asked["pure"]
+    if "flat" not in asked:
+        asked["flat"] = whole(plans, columns)
+    core.flat = lambda *_: asked["flat"]
     try:
-        return core.Plan(plans, columns, valid, escaped, json_scanner.REASONS)
+        return core.Plan(*asked["arguments"])
     finally:
         core.flat = whole
 
@@ -150,7 +132,8 @@ def _read(
     scanner = scanner_of(wire)
     plan = new_plan(core, scanner_plans(wire), scanner.columns)
     room = data.count(b"{") + 1
-    columns, rejects = tables(scanner, room, room)
+    names = names_by_dtype(tuple(scanner.columns))
+    columns, rejects = same_arrays(names, room), same_arrays(_REJECTS, room)
     rows = bad = position = 0
     line = 1
     state = json_scanner.LineState()

@@ -7,8 +7,8 @@ a member of the objects in an array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS, Column, Limits
@@ -159,6 +159,12 @@ class WirePlan(NamedTuple):
 RECORD, REJECT, OTHER = 0, 1, 2
 
 
+@lru_cache(maxsize=8)
+def _codes(reasons: tuple[Reason | None, ...]) -> Mapping[Reason | None, int]:
+    """The code of each reason: mostly those of one list, whatever is judged."""
+    return {reason: code for code, reason in enumerate(reasons)}
+
+
 class Judgement:
     """What the wires' own reading says of what the fast path cannot vouch for; the same object serves both twins.
 
@@ -176,9 +182,9 @@ class Judgement:
         self.limits: Limits = LIMITS if limit == LIMITS.message else LIMITS._replace(message=limit)
 
     @cached_property
-    def codes(self) -> dict[Reason | None, int]:
-        """The code of each reason; made when it is first needed, since most calls need none."""
-        return {reason: code for code, reason in enumerate(self._reasons)}
+    def codes(self) -> Mapping[Reason | None, int]:
+        """The code of each reason; looked up when it is first needed, since most calls need none."""
+        return _codes(tuple(self._reasons))
 
     def whole(self, raw: bytes) -> tuple[int, int, int, int]:
         """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes
