@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -37,6 +38,7 @@ FORMS: dict[str, Callable[[list[str]], str]] = {
 }
 
 
+@cache
 def found(text: str, limit: int) -> tuple[list[str], list[str]]:
     """What the records say, and the reasons of the rejects."""
     scan = turnwire.scan(text.encode(), limits=LIMITS._replace(message=limit), columns=["offset"])

@@ -96,7 +96,7 @@ def test_damaged_bytes_are_judged_once(
         return torn(self, raw, too_large)
 
     monkeypatch.setattr(json_plan.Judgement, "torn", counted)
-    data = SHAPES[shape](20_000).encode()
+    data = SHAPES[shape](7_000).encode()
     read(data, wire=wire)
     assert judged <= len(data)
     read(data + b" " + SSTP.encode() + b" " + data, wire=wire)

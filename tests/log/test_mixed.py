@@ -29,7 +29,7 @@ def everything(found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]],
     for batch in found:
         for column in batch.columns:
             columns[column.name] += plain_values(batch, column.name)
-        columns["raw"] += [bytes(batch.raw(row)) for row in range(len(batch))]
+        columns["raw"] += batch.raws()
     return columns, found.rejects.rows(), found.counts
 
 

@@ -104,7 +104,9 @@ def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wir
         data = before + b"\n" + hurt + b"\n" + behind + b"\n"
         for size in (1 << 20, 64):
             found = scan(data, batch_bytes=size)
-            offsets = [(batch["offset"][row], batch["length"][row]) for batch in found for row in range(len(batch))]
+            offsets = [
+                at for batch in found for at in zip(batch["offset"].tolist(), batch["length"].tolist(), strict=True)
+            ]
             ends = len(data) - len(behind) - 1
             assert sum(start < len(before) for start, _ in offsets) == 1, data
             assert sum(start >= ends for start, _ in offsets) == 1, data

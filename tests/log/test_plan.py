@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,12 +36,22 @@ def rows(scan: Any, first: int = 0) -> list[dict[str, Any]]:
     for batch in scan:
         names = [name for name in batch.names if name not in NUMBERED]
         values = [batch.file if name == "file" else batch[name] for name in names]
-        columns = [[value] * len(batch) if value is None or isinstance(value, str) else list(value) for value in values]
-        valid = {name: batch.valid(name).tolist() for name in names}
-        for place, row in enumerate(zip(*columns, strict=True)):
-            fields = {name: value if valid[name][place] else None for name, value in zip(names, row, strict=True)}
-            found.append({**fields, "record": first + int(batch["record"][place]), "raw": bytes(batch.raw(place))})
+        columns = [_list(value, len(batch)) for value in values]
+        for name, column in zip(names, columns, strict=True):
+            valid = batch.valid(name)
+            if not valid.all():
+                column[:] = [value if there else None for value, there in zip(column, valid.tolist(), strict=True)]
+        numbers = (batch["record"] + first).tolist()
+        for record, raw, *row in zip(numbers, batch.raws(), *columns, strict=True):
+            found.append({**dict(zip(names, row, strict=True)), "record": record, "raw": raw})
     return found
+
+
+def _list(values: Any, count: int) -> list[Any]:
+    """The values of so many rows."""
+    if values is None or isinstance(values, str):
+        return [values] * count
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def together(blocks: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:

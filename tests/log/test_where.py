@@ -92,7 +92,7 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
 def test_rows_are_those_of_a_plain_loop(name: str) -> None:
     where, test = CASES[name]
     expected = [row for row, raw in zip(ROWS, RAW, strict=True) if test({**row, "raw": raw})]
-    for options in ({}, {"threads": 2, "batch_bytes": 500}, {"borrow": True, "batch_bytes": 2000}):
+    for options in ({}, {"threads": 2, "batch_bytes": 1000}, {"borrow": True, "batch_bytes": 3000}):
         found = scan_nslip(DATA, where=where, **options)  # type: ignore[arg-type]
         columns = table(found)
         assert columns["record"] == [row["record"] for row in expected]

@@ -173,11 +173,8 @@ def rows_of(batches: Iterator[Any]) -> list[Row]:
     for batch in batches:
         names = [column.name for column in batch.columns]
         columns = [plain_values(batch, name) for name in names]
-        raw = [bytes(batch.raw(row)) for row in range(len(batch))]
-        rows += [
-            {**dict(zip(names, values, strict=True)), "raw": raw[n]}
-            for n, values in enumerate(zip(*columns, strict=True))
-        ]
+        raws = batch.raws()
+        rows += [{**dict(zip(names, values, strict=True)), "raw": next(raws)} for values in zip(*columns, strict=True)]
     return rows
 
 
