@@ -132,6 +132,7 @@ class Finder:
             raise ValueError(f"the wires have {len(names)} kinds of records; {MOST_KINDS} at most fit into one column")
         codes: dict[str, list[int]] = {name: [names.index(kind) for kind in there] for name, there in kinds.items()}
         self.wire = wire
+        self.tables: Any = None  # of an engine that reads for this search: the last ones
         self.wires = tuple(found) if wire is None else (wire,)
         self.alone = wire is not None and wire not in found
         self.code = None if wire is None else every.index(wire)

@@ -84,8 +84,7 @@ class Engine:
         self._columns = columns + extra
         self._room = Room(finder.scanner.smallest)
         self._own_room = Room(finder.scanner.smallest if finder.own is None else finder.own.smallest)
-        self._tables = _by_use(finder.dtypes(self._columns), finder.scanner, columns)
-        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
+        self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
     def scan(
         self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
@@ -272,6 +271,17 @@ def _behind(arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]]) -> int
     """The offset behind the last record and reject, or 0."""
     last = [(found, count - 1) for found, count in (*rejects, (arrays, rows)) if count]
     return max((int(found["offset"][row] + found["length"][row]) for found, row in last), default=0)
+
+
+def _tables(finder: Finder, columns: tuple[Column, ...], asked: tuple[Column, ...]) -> tuple[tuple[Any, Any], int]:
+    """The arrays of :func:`_by_use`, and the bytes of one row of all. Those of the last columns are kept: most scans
+    ask for all there are."""
+    kept = finder.tables
+    if kept is None or kept[0] is not columns or kept[1] is not asked:
+        tables = _by_use(finder.dtypes(columns), finder.scanner, asked)
+        row_bytes = sum(dtype.itemsize for dtypes in tables for dtype in dtypes.values())
+        kept = finder.tables = columns, asked, tables, row_bytes
+    return kept[2], kept[3]
 
 
 def _by_use(

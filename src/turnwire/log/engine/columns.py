@@ -57,17 +57,32 @@ def common(scanner: BulkScanner) -> tuple[Column, ...]:
     return tuple(result)
 
 
-def known(scanner: BulkScanner) -> dict[str, Column]:
+_known: dict[int, tuple[BulkScanner, tuple[str, ...], dict[str, Column], tuple[Column, ...]]] = {}
+
+
+def _all(scanner: BulkScanner) -> tuple[dict[str, Column], tuple[Column, ...]]:
+    """Every column that a scan of this wire can give, by name and as they are; the same ones for each scan, until a
+    further wire is registered."""
+    names, found = registry.names(), _known.get(id(scanner))
+    if found is None or found[0] is not scanner or found[1] != names:
+        if len(_known) > _MOST_SCANNERS:
+            _known.clear()
+        there = {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
+        found = _known[id(scanner)] = scanner, names, there, tuple(there.values())
+    return found[2:]
+
+
+def known(scanner: BulkScanner) -> Mapping[str, Column]:
     """Every column that a scan of this wire can give, in order."""
-    return {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
+    return _all(scanner)[0]
 
 
 def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
     """The columns of these names, in this order; all of them for None. Raises TypeError, UnknownName or
     ValueError (one is named twice)."""
-    there = known(scanner)
+    there, every = _all(scanner)
     if names is None:
-        return tuple(there.values())
+        return every
     if isinstance(names, str):
         raise TypeError("columns is a list of names, not one string")
     if not isinstance(names, Iterable):

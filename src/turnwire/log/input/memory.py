@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,17 +104,24 @@ class Room:
         self._density = max(rows / max(size, 1), self._density * _FADING)
 
 
-def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, NDArray[Any]]:
-    """One array of ``rows`` for each name, all cut from one block of the pool."""
-    starts = []
+@lru_cache(maxsize=256)
+def _places(sizes: tuple[int, ...], rows: int) -> tuple[list[int], int]:
+    """Where arrays of so many values begin in one block, and its size; ``sizes``: bytes of a value of each."""
+    starts: list[int] = []
     size = 0
-    for dtype in dtypes.values():
+    for itemsize in sizes:
         starts.append(size)
-        size += (rows * dtype.itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
+        size += (rows * itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
         if size >= _PAGE:
             # A row is written to all columns at once: at the same place of a page each, they would drive one another
             # out of the cache.
             size += (len(starts) * _APART - size) % _PAGE
+    return starts, size
+
+
+def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, NDArray[Any]]:
+    """One array of ``rows`` for each name, all cut from one block of the pool."""
+    starts, size = _places(tuple([dtype.itemsize for dtype in dtypes.values()]), rows)
     block = pool.take(max(size, 1))
     return {
         name: np.ndarray(rows, dtype, block, start) for (name, dtype), start in zip(dtypes.items(), starts, strict=True)
