@@ -60,8 +60,9 @@ def test_no_rejects() -> None:
     assert list(rejects.since(0)) == []
 
 
-def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> None:
+def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than fit into the table of a block, several times over, with and without gaps between them."""
+    monkeypatch.setattr(quarantine, "ROOM", 500)
     number = 3 * quarantine.ROOM + 5
     (tmp_path / "a.log").write_bytes(b"@a1|" * number)
     (tmp_path / "b.log").write_bytes(b"@a1| \n" * number)
