@@ -119,7 +119,7 @@ class Filled:
         for name, array in arrays.items():
             block = array[np.newaxis] if array.base is None else array.base
             blocks.setdefault(id(block), (block, []))[1].append(name)
-        self._kept = [(names, block.dtype.str, _plain(block[:, :rows]).tobytes()) for block, names in blocks.values()]
+        self._kept = [(names, block.dtype.str, block[:, :rows].tobytes()) for block, names in blocks.values()]
         self._rows = rows
 
     def __eq__(self, other: object) -> bool:
@@ -133,11 +133,6 @@ class Filled:
             (names, np.frombuffer(kept, dtype).reshape(len(names), self._rows)) for names, dtype, kept in self._kept
         )
         return {name: row for names, block in blocks for name, row in zip(names, block.tolist(), strict=True)}
-
-
-def _plain(values: Any) -> Any:
-    """Nought is nought, whatever its sign."""
-    return values + 0.0 if values.dtype.kind == "f" else values
 
 
 class Read:

@@ -77,7 +77,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "array": lambda path: array.array("b", path.read_bytes()),
     "two dimensions": lambda path: memoryview(path.read_bytes()).cast("B", (1, path.stat().st_size)),
     "BytesIO": lambda path: io.BytesIO(path.read_bytes()),
-    "file": lambda path: io.BytesIO(path.read_bytes()),
+    "file": lambda path: path.open("rb"),
     "one byte a read": lambda path: Trickle(path.read_bytes(), 1),
     "64 bytes a read": lambda path: Trickle(path.read_bytes(), 64),
     "read alone": lambda path: OnlyRead(path.read_bytes(), 33),
@@ -85,7 +85,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "list of one": lambda path: [path.read_bytes()],
     "nested lists": lambda path: [[], ([path.read_bytes()],)],
 }
-NAMED = ("str", "path")
+NAMED = ("str", "path", "file")
 
 
 @cache

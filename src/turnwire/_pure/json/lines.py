@@ -129,7 +129,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             values[f"{column}.offset"] = start + found.start
             values[f"{column}.length"] = found.end - found.start
             return 1 << self.plan.valid[column] | (1 << self.plan.escaped[column] if found.escaped else 0)
-        values[column] = found.value + constant
+        values[column] = found.value + constant if constant else found.value  # adding 0 takes the sign of -0.0
         return 1 << self.plan.valid[column]
 
     def reject(
