@@ -156,7 +156,7 @@ class Run:
             raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
 
     def _work(self, piece: Piece) -> Found | None:
-        if isinstance(piece, Quiet):
+        if isinstance(piece, Quiet) or piece[1].within:
             return None
         return self._engine.scan(piece[1], self.collector.final(*piece))
 

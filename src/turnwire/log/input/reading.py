@@ -34,7 +34,8 @@ class Block(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
     taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; ahead: how many bytes of
-    the next block are after these in ``data``: a line that ends what this block holds, where it was cut there.
+    the next block are after these in ``data``: a line that ends what this block holds, where it was cut there; within:
+    whether the block before ended within a line, so that what is found in this one by itself does not count.
     """
 
     data: Any
@@ -44,6 +45,7 @@ class Block(NamedTuple):
     last: bool
     taken: int = 0
     ahead: int = 0
+    within: bool = False
 
     @property
     def final(self) -> bool:
@@ -206,6 +208,7 @@ class Cutter:
         self._batch_bytes = batch_bytes
         self._opens = opens
         self._carried = b""
+        self._within = False
         self.base = 0
         self.ended = False
 
@@ -263,9 +266,10 @@ class Cutter:
             return None
         self.base += stop
         ends = not stop or view[stop - 1] == _NEWLINE
+        within, self._within = self._within, not ends
         if not full and 2 * size < len(view):
             data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead)
+        return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead, within)
 
     @property
     def kept(self) -> bytes:
@@ -280,7 +284,7 @@ class Cutter:
     def take_back(self, block: Block | None, kept: bytes) -> None:
         """Forgets what ``read`` gave last, and what it read; ``kept``: what was kept before."""
         self.base -= 0 if block is None else block.size
-        self._carried = kept
+        self._carried, self._within = kept, False
 
     def finish(self) -> Block:
         """What is left after the last line end, as the last block; it may be empty."""
@@ -301,15 +305,15 @@ def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: 
     """The blocks of bytes that are there at once; each is a view of them. opens: as for :class:`Cutter`."""
     view = data
     size = len(view)
-    stop = -1
+    stop, within = -1, False
     while stop < size:
         stop, ahead = min(size, start + batch_bytes), 0
         if stop < size:
             end = line_end(view, start, stop)
             stop, ahead = _opening(view, start, stop if end < 0 else end, opens)
         ends = stop == start or view[stop - 1] == _NEWLINE
-        yield Block(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead)
-        start = stop
+        yield Block(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead, within)
+        start, within = stop, not ends
 
 
 def mapped(file: Any) -> NDArray[np.uint8] | None:
