@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -12,30 +13,27 @@ import pytest
 import turnwire
 from tests.fuzz.edits import MESSAGES
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, damaged_log, good_log
+from tests.log.plain_values import plain_values
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES
 from turnwire.log import Batch
 
 COMMON = ("sender", "receiver", "conversation", "subject")
+NUMBERS = ("offset", "length", "line", "inner", "sequence", "time")
+Fact = tuple[Any, ...]
 
 
-def value(batch: Batch, name: str, row: int) -> Any:
-    """A value, or None where there is none."""
-    return batch[name][row] if batch.valid(name)[row] else None
+def records_of(batch: Batch) -> Iterator[Fact]:
+    """What any scan says of each record, whatever columns its wire has beside it."""
+    names = ([batch.column(name).names[code] for code in batch[name].tolist()] for name in ("wire", "kind"))
+    columns = (plain_values(batch, name) for name in (*COMMON, *NUMBERS))
+    messages = (repr(batch.message(row)) for row in range(len(batch)))
+    return zip(*names, *columns, batch.raws(), messages, strict=True)
 
 
-def record(batch: Batch, row: int) -> tuple[Any, ...]:
-    """What any scan says of a record, whatever columns its wire has beside it."""
-    texts = (value(batch, name, row) for name in COMMON)
-    numbers = (value(batch, name, row) for name in ("offset", "length", "line", "inner", "sequence", "time"))
-    kind = batch.column("kind").names[batch["kind"][row]]
-    wire = batch.column("wire").names[batch["wire"][row]]
-    return wire, kind, *texts, *numbers, bytes(batch.raw(row)), repr(batch.message(row))
-
-
-def facts(scan: turnwire.Scan) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
+def facts(scan: turnwire.Scan) -> tuple[list[Fact], list[dict[str, Any]]]:
     """Every record and every reject of a scan."""
-    records = [record(batch, row) for batch in scan for row in range(len(batch))]
+    records = [record for batch in scan for record in records_of(batch)]
     return records, scan.rejects.rows()
 
 
