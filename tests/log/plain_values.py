@@ -11,8 +11,10 @@ from turnwire.log import Batch
 
 def plain_values(batch: Batch, name: str) -> list[Any]:
     """The values of a column, one for each row; None where there is none."""
-    column = batch[name]
-    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    if batch.validity(name) is None:
+    column = batch.column(name)
+    found = batch.values(column)
+    values = found.tolist() if isinstance(found, np.ndarray) else list(found)
+    if batch.validity_of(column) is None:
         return values
-    return [one if good else None for one, good in zip(values, batch.valid(name).tolist(), strict=True)]
+    valid = batch.valid(name).tolist()
+    return values if all(valid) else [one if good else None for one, good in zip(values, valid, strict=True)]

@@ -11,6 +11,7 @@ import random
 import sys
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,28 +83,37 @@ def _named(data: bytes) -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture(scope="module")
-def plain() -> Any:
-    return everything(scan_nslip(DATA, batch_bytes=10_000))
+@cache
+def stored_as(form: str, data: bytes = DATA) -> bytes:
+    return FORMS[form](data)
+
+
+@cache
+def plain(columns: tuple[str, ...] | None = None) -> Any:
+    return everything(scan_nslip(DATA, batch_bytes=10_000, columns=columns))
+
+
+FEW = ("offset", "length", "line", "conv_id", "tag")
+"""Columns that show which bytes came, and where."""
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, plain: Any, tmp_path: Path) -> None:
-    stored = FORMS[form](DATA)
+def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, tmp_path: Path) -> None:
+    stored = stored_as(form)
     path = tmp_path / "wrong.suffix"
     path.write_bytes(stored)
     every = ({"batch_bytes": 10_000}, {"borrow": True}, {"threads": 2})
     for source in (stored, bytearray(stored), io.BytesIO(stored), [stored]):
         for options in (*every, {"batch_bytes": 77}) if source is stored else every:
-            assert everything(scan_nslip(source, **options)) == plain  # type: ignore[arg-type]
+            assert everything(scan_nslip(source, columns=FEW, **options)) == plain(FEW)  # type: ignore[arg-type]
             if hasattr(source, "seek"):
                 source.seek(0)
     for borrow in (False, True):
         columns, rejects, counts = everything(scan_nslip(path, borrow=borrow))
         assert set(columns.pop("file")) == {str(path)}
-        assert columns == {name: values for name, values in plain[0].items() if name != "file"}
-        assert [{**row, "file": None} for row in rejects] == plain[1]
-        assert counts == plain[2]
+        assert columns == {name: values for name, values in plain()[0].items() if name != "file"}
+        assert [{**row, "file": None} for row in rejects] == plain()[1]
+        assert counts == plain()[2]
 
 
 @pytest.mark.parametrize("form", [*FORMS, "zstd, a frame to be skipped first"])
@@ -190,10 +200,10 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
     stored = FORMS[form](data)
     clean = {len(FORMS[form](data)), len(gz(data[:HALF])), len(gz(data[:HALF]) + gz(b""))}
     clean |= {len(bz2.compress(data[:HALF], 1)), len(bz2.compress(data[:HALF], 1) + bz2.compress(b""))}
-    whole = everything(scan_nslip(data))[0]["offset"]
+    whole = everything(scan_nslip(data, columns=["offset"]))[0]["offset"]
     seen = 0
     for size in range(5 if form.startswith(("gzip", "zstd")) else 10, len(stored), max(len(stored) // 150, 1)):
-        found = scan_nslip(stored[:size])
+        found = scan_nslip(stored[:size], columns=["offset"])
         rows = everything(found)[0]
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text <= len(data)
@@ -210,7 +220,7 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd", "zstd without sizes", "gzip members", "zstd frames"])
 def test_junk_behind_a_stream(form: str) -> None:
-    stored = FORMS[form](DATA)
+    stored = stored_as(form)
     for junk in (b"junk\n" + GOOD, b"\0\0\0x" + GOOD):
         found = scan_nslip(stored + junk)
         list(found)
@@ -293,7 +303,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 def test_what_may_still_be_written_waits_and_damage_does_not(form: str, reason: str, tmp_path: Path) -> None:
     """A scan that keeps its position leaves a stream that is cut off for the next one; any other fault it tells."""
     path = tmp_path / "a.log"
-    path.write_bytes(DAMAGE[reason](FORMS[form](DATA)))
+    path.write_bytes(DAMAGE[reason](stored_as(form)))
     limits = LIMITS._replace(ratio=1, ratio_from=100) if reason == "ratio_too_high" else LIMITS
     positions: tuple[Any, ...] = (None, {})
     for resume in positions:
@@ -309,7 +319,7 @@ LIMIT = LIMITS._replace(ratio=200, ratio_from=1 << 20)
 
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd", "zstd without sizes"])
 def test_bombs_stop_at_the_ratio(form: str) -> None:
-    zeros = (GOOD + b"\n") * 10 + b"\0" * (30 << 20)
+    zeros = (GOOD + b"\n") * 10 + b"\0" * (8 << 20)
     stored = FORMS[form](zeros)
     found = scan_nslip(stored, limits=LIMIT)
     assert sum(map(len, found)) == 10
@@ -338,7 +348,7 @@ def test_windows_above_the_limit() -> None:
 
 
 def test_an_xz_that_wants_more_memory_than_any_preset() -> None:
-    wide = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 256 << 20}]
+    wide = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 256 << 20}]
     stored = lzma.compress(GOOD) + lzma.compress(DATA, filters=wide)
     found = scan_nslip(stored)
     assert sum(map(len, found)) == 1
@@ -350,7 +360,7 @@ def test_an_xz_that_wants_more_memory_than_any_preset() -> None:
 def test_a_python_without_the_module(form: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependency, match=f"without {module}"):
-        list(scan_nslip(FORMS[form](DATA)))
+        list(scan_nslip(stored_as(form)))
 
 
 def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
