@@ -175,3 +175,14 @@ def test_a_document_that_is_too_large_is_told_at_its_byte_of_the_input(wire: str
             assert (records, rejects) == ([(len(before), len(document))], [])
         else:
             assert (records, rejects) == ([], [(len(before), len(before) + limit, 5, "message_too_large")])
+
+
+@on_each_core
+@pytest.mark.parametrize("size", [50, 260, 1 << 20])
+@pytest.mark.parametrize("wire", ["nslip", "csp", "sstp"])  # whose records say no time
+def test_a_line_behind_one_over_the_limit_has_a_time_of_its_own(wire: str, size: int) -> None:
+    said = json.dumps({"log": message_of(wire, 0).decode()}).encode()
+    limits = LIMITS._replace(message=len(said) + 30)
+    long, good = b"2026-05-04T10:00:00Z @" + b"x" * 3 * limits.message, b"2026-05-04T11:00:00Z " + said
+    scan = turnwire.scan(b"\n".join((long, good, good)), batch_bytes=size, limits=limits)
+    assert [one for batch in scan for one in plain_values(batch, "time")] == [1777892400_000000] * 2

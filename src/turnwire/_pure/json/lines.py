@@ -33,6 +33,8 @@ __all__ = ["Plan", "plain", "scan_block"]
 STRING_REJECTS = 512
 _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(\Z)|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_SIGN = re.compile(rb'[{"\[\\@]')
+"""A line without any of these has nothing in it, unless there are further wires of tokens."""
 
 
 class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
@@ -368,6 +370,9 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         self.stop, self.final, self.held, self.open_at = size, final, False, -1
         full = False
         while position < size and not full and not self.held:
+            if (after := self.behind_plain(position, size)) > position:
+                position = after
+                continue
             newline = self.data.find(b"\n", position, size)
             line_end = size if newline < 0 else newline
             if newline < 0 and not final and size - position <= self.limit + 1:
@@ -402,6 +407,15 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             )
             self.several = False
         return position
+
+    def behind_plain(self, position: int, size: int) -> int:
+        """Behind the lines from ``position`` on that have no sign in them, which is where one begins; counts them."""
+        if self.carried or self.plan.tokens is not None:
+            return position
+        sign = _SIGN.search(self.data, position, size)
+        start = self.data.rfind(b"\n", position, size if sign is None else sign.start()) + 1
+        self.line += self.data.count(b"\n", position, start)
+        return start
 
     def behind_line(self, region: Region) -> int:
         """The offset behind the end of the line that a region ends."""
