@@ -11,12 +11,15 @@ import pytest
 
 from tests.log.interleaved import Steps, Writer, interleave
 from tests.log.test_scan import scan_nslip
+from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
-pytestmark = [pytest.mark.once, pytest.mark.usefixtures("scan_core")]
+pytestmark = pytest.mark.once
 
 KINDS = (("rename", "late", "pack"), ("copy", "pack"), ("rename", "late", "copy", "pack"))
 SEEDS = range(5)
+LOOKS = PATIENCE + 3 * LISTED
+"""So many looks behind the last step: files that were renamed are let go of, and the folder is listed a few times."""
 
 
 def judge(seen: list[int], gaps: list[Any], written: int) -> None:
@@ -40,7 +43,7 @@ def test_following(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Pat
             steps.take(1, 3, 10, 40)
             return
         quiet[0] += 1
-        if quiet[0] > 60:
+        if quiet[0] > LOOKS:
             stop.set()
             raise Stopped
 
