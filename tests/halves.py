@@ -99,6 +99,7 @@ ONCE = {
     "test_limits.py": "arguments that are refused",
     "test_names.py": "arguments that are refused",
     "test_showing.py": "tables of notebooks",
+    "test_stream_seams.py": "pieces of a stream",
 }
 """Folders and files, and what their tests are about that is the same on each core."""
 BOTH = ("cli/test_all_wires.py", "cli/test_validate.py")

@@ -192,6 +192,7 @@ class BlockStream:
         self._final = True
         self._braces, self._object = _Braces(), None
         self._lines = _Lines()
+        self._again = 0
 
     def read(self) -> Any | None:
         """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
