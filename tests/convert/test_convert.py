@@ -16,7 +16,7 @@ from tests.sstp.examples import example
 from tests.test_documents import ROOT
 from turnwire import Context, ConvertError, EncodeError, Reason, UnknownName, csp, kick, nslip, sap, sstp
 from turnwire.conversion.forms import FORMS
-from turnwire.conversion.paths import parsed, same, shown
+from turnwire.conversion.paths import ABSENT, parsed, same, shown
 from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES, STATUSES
 
 NSLIP = nslip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')
@@ -95,6 +95,37 @@ BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
 def test_dropped_fields_by_hand(message: Any, target: str, more: dict[str, Any], lost: list[str]) -> None:
     dropped = turnwire.convert(message, target, context=FULL.replace(**more)).dropped
     assert list(dropped) == lost or sorted(dropped) == lost
+
+
+def test_what_a_context_would_give_anew_is_lost_all_the_same() -> None:
+    """Nobody who reads the result knows it, though time and id are by chance those of the message."""
+    context = FULL.replace(now=KICK.timestamp, new_id=lambda: KICK.id)
+    assert turnwire.convert(KICK, "csp", context=context).dropped == ("id", "timestamp", "extra.note")
+
+
+def test_time_and_ids_are_asked_for_once() -> None:
+    """To see what survives, nothing is asked for."""
+    asked = []
+    kept = {name: value for name, value in FULL.defaults["kick"].items() if name not in ("id", "timestamp")}
+    context = FULL.replace(
+        defaults={"kick": kept},
+        roles={"0": "Orchestrator"},
+        now=lambda: asked.append("now") or KICK.timestamp,
+        new_id=lambda: asked.append("id") or KICK.id,
+    )
+    made = turnwire.convert(NSLIP, "kick", context=context).message
+    assert (made.id, made.timestamp) == (KICK.id, KICK.timestamp)
+    assert sorted(asked) == ["id", "now"]
+
+
+def test_what_becomes_of_the_mappings_of_a_context_changes_nothing_in_it() -> None:
+    """They were judged as they were."""
+    numbers, path, word = {"A": 1}, {"turn": 7}, {"x": 1}
+    context = Context(agents=numbers, defaults={"nslip": path}, values={"nslip": {"turn": word}})
+    for mapping in (numbers, path, word):
+        mapping |= {"B": 1}
+    assert (context.agents, context.defaults) == ({"A": 1}, {"nslip": {"turn": 7}})
+    assert context.values == {"nslip": {"turn": {"x": 1}}}
 
 
 def test_every_missing_field_is_named_at_once() -> None:
@@ -219,6 +250,23 @@ def test_numbers_and_names_are_one_to_one() -> None:
     assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
     assert "dst" in made.dropped
     assert "src" not in made.dropped
+
+
+@pytest.mark.parametrize(
+    ("form", "context", "name", "value"),
+    [
+        ("agent_number", Context(agents={"7": 3}), "7", 3),
+        ("uuid", Context(uuids={ID: UUIDS["42"]}), ID, UUIDS["42"]),
+        ("uuid4", Context(uuids={ID: UUIDS["42"]}), ID, UUIDS["42"]),
+        ("role", Context(roles={"WePlan": "Worker"}), "WePlan", "Worker"),
+    ],
+)
+def test_what_a_name_looks_like_is_not_what_it_is_mapped_to(form: str, context: Context, name: str, value: Any) -> None:
+    """A name that is mapped to another value is no longer itself on the other side, and that value no longer a name."""
+    pair, names = FORMS[form], context.names
+    assert (pair.write(name, names, ""), pair.read(value, names, "")) == (value, name)
+    assert pair.write(str(value), names, "") is ABSENT
+    assert pair.read(type(value)(name), names, "") is ABSENT
 
 
 def test_a_time_without_a_zone_is_not_given_one() -> None:

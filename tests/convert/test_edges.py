@@ -186,6 +186,33 @@ def test_names_are_learned_while_there_is_room(room):
     assert found == [*range(1, room + 1), *[ABSENT] * (4 - room)]
 
 
+def test_a_number_is_given_to_one_name_of_its_kind():
+    """Neither one that the context has, nor one that was given before; each kind is counted by itself."""
+    context = Context(agents={"B": 1, "C": 3}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
+    learned = LearnedNames(context, 9)
+    assert [learned.learn("agents", name) for name in "xyz"] == [2, 4, 5]
+    assert [learned.learn("conversations", name) for name in "xy"] == [1, 3]
+    assert [learned.back("agents", number) for number in range(1, 6)] == ["B", "x", "C", "y", "z"]
+    known = learned.as_context()
+    assert known.agents == {"B": 1, "C": 3, "x": 2, "y": 4, "z": 5}
+    assert known.conversations == {"B": 2, "x": 1, "y": 3}
+
+
+def test_messages_that_number_their_own_are_counted_by_their_kind():
+    names = LearnedNames(Context(defaults={"csp": {"MEM:block.id": "M7"}}), 9)
+    kinds = ("ERROR", "QUERY", "ERROR", "MEM", "QUERY", "ERROR", "PLAN", "TASK")
+    found = [names.default("csp", kind, "block.id") for kind in kinds]
+    assert found == ["E1", "Q1", "E2", "M7", "Q2", "E3", "L1", ABSENT]
+
+
+@pytest.mark.parametrize("written", [str.lower, str.upper])
+def test_a_name_is_found_by_the_id_that_it_was_given_in_either_case(written):
+    made = written("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b")
+    learned = LearnedNames(Context(new_id=lambda: made), 9)
+    assert learned.learn("uuids", "T1") == learned.forth("uuids", "T1") == made
+    assert [learned.back("uuids", one) for one in (made, made.lower(), made.upper())] == ["T1"] * 3
+
+
 @pytest.mark.parametrize("target", turnwire.WIRES)
 def test_a_converter_that_is_closed_twice_says_the_same(target):
     converter = Converter(target, context=FULL.replace(new_id=lambda: str(uuid.uuid4())), nearest=True)
