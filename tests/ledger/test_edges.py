@@ -84,6 +84,18 @@ def test_of_several_nodes_that_are_missing_the_first_is_named(gone: set[int], tm
     assert fault is not None and fault.text == f"the node at level 8, position {min(gone)} is missing"
 
 
+def test_many_entries_are_fetched_page_by_page() -> None:
+    """Neither each by a search of its own, nor all at once."""
+    with Ledger(":memory:") as ledger:
+        ledger.append_many([("k", "v", "x")] * 1100)
+        asked: list[str] = []
+        ledger._reader.set_trace_callback(asked.append)
+        for several, pages in ((ledger.entries(), 3), (ledger.entries(kind="k"), 3), (ledger.find("k", "x"), 4)):
+            asked.clear()
+            assert next(several) and len(asked) == 1
+            assert len(list(several)) == 1099 and len(asked) == pages
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 511, 512, 513, 514, 1024, 1025, 1026])
 def test_all_entries_of_a_key_are_found_however_many_follow_each_other(number: int) -> None:
     with Ledger(":memory:") as ledger:

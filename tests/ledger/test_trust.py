@@ -182,6 +182,14 @@ def test_an_end_that_was_taken_away_is_not_built_upon(path: Path) -> None:
             ledger.append("x", b"2")
 
 
+def test_an_only_entry_that_was_taken_away_is_missed(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "one.ledger") as ledger:
+        ledger.append("x", b"1")
+        tamper(tmp_path / "one.ledger", "DELETE FROM entries")
+        with pytest.raises(RuleError, match="does not continue"):
+            ledger.append("x", b"2")
+
+
 @posix
 def test_a_file_that_took_the_name_is_not_written(path: Path, tmp_path: Path) -> None:
     with Ledger(path) as ledger:
