@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -83,6 +84,31 @@ def test_explain(store):
     assert store.explain("T") == [csp.Change("C1", "P1", 1, "MAIN", "C0", "+", None, "tests/")]
     assert [change.sign for change in store.explain("LIB", at="C1")] == ["+"]
     assert store.explain("NEVER") == []
+
+
+def test_what_is_explained_costs_as_much_for_each_change():
+    """Counted in calls: of what came before a change, nothing is summed up again."""
+
+    def calls(number):
+        store, count = csp.Store(defs={"SRC": "0"}), 0
+        for one in range(1, number + 1):
+            store.apply(patch(one, ("~", "SRC", f"{one}")))
+        store.explain("SRC")
+
+        def counted(frame, event, called):
+            nonlocal count
+            count += 1
+
+        sys.setprofile(counted)
+        try:
+            found = store.explain("SRC")
+        finally:
+            sys.setprofile(None)
+        assert [change.new for change in found] == [str(one) for one in range(number + 1)]
+        return count
+
+    few, many = calls(10), calls(20)
+    assert many <= 2 * few
 
 
 def test_replay_is_idempotent(store):

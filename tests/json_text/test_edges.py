@@ -101,6 +101,18 @@ def test_a_key_as_long_as_may_be_though_it_was_met_before(backend: str) -> None:
                     assert refused == ("key_too_long" if most < size else None), (text, most)
 
 
+@pytest.mark.parametrize("most", [1000, 1024, 1025, 3000, 6143, 6144])
+def test_a_key_that_is_most_of_its_text_is_as_long_as_may_be(backend: str, most: int) -> None:
+    """A text that is hardly longer than the limit may be such a key. Its bytes count, an escape's as it is written."""
+    read = import_module(f"turnwire._{backend}.json.text").Reader("x").read
+    for unit in ("k", "\u00e9", "\\n", "\\u00e9"):
+        size = len(unit.encode())
+        for count in range(max(most // size - 1, 1), most // size + 2):
+            for value in ("1", f'"{"x" * (2 * most)}"'):
+                refused = reason_of(read, f'{{"{unit * count}":{value}}}'.encode(), Limits(key=most))
+                assert refused == ("key_too_long" if most < count * size else None), (unit, count, value[:9])
+
+
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_numbers_as_long_as_may_be_now(wire: str) -> None:
     """The interpreter's own limit holds, too, whatever it was when a message like this one was judged before."""

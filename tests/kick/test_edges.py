@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from turnwire.kick import Deadlines, Envelope, Monitor, channels
 from turnwire.kick.bulk import claims
 from turnwire.kick.channels import Options
 from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
-from turnwire.kick.tracking import Recent
+from turnwire.kick.tracking import Query, Recent, Runs, Table, Task, drop, first, put
 
 AT = "2026-01-01T00:00:00Z"
 
@@ -38,6 +39,50 @@ def test_at_least_the_last_keys_are_remembered_and_at_most_twice_as_many(size: i
         assert known == list(range(known[0], number + 1)) and min(size, number + 1) <= len(known) <= 2 * size
         assert all(recent.get(str(key)) == key + 1 for key in known)
         assert recent.remember(str(number), "other") == number + 1
+
+
+def test_what_is_remembered_is_put_into_the_table_that_is_there() -> None:
+    """A new table is begun when one is full, not with each key: that would cost as much as all that is held."""
+    recent, tables = Recent(100), []
+    for number in range(1000):
+        recent.put(str(number), number)
+        if not any(table is recent._new for table in tables):
+            tables.append(recent._new)
+    assert list(map(len, tables)) == [100] * 10
+
+
+def test_many_things_under_a_key_are_where_the_first_is_found_at_once() -> None:
+    """The first of a dict is looked for behind all that was taken out of it."""
+    table: Table[Query] = {}
+    asked = [Query(dispatch(f"T-{number}")) for number in range(20)]
+    for number, one in enumerate(asked, 1):
+        put(table, "key", one)
+        assert isinstance(table["key"], OrderedDict) is (number > 8)
+    for number, one in enumerate(asked):
+        assert first(table, "key") is one
+        drop(table, "key", one)
+        assert list(table) == ["key"] * (number < 19)
+
+
+@pytest.mark.parametrize(("ended", "number", "found"), [(5, 4, 4), (5, 5, None), (5, 6, None), (None, 6, 6)])
+def test_what_comes_behind_a_run_is_not_within_it(ended: int | None, number: int, found: int | None) -> None:
+    runs, task = Runs(), Task(dispatch("T"), "T", None, 2)
+    task.ended = ended
+    runs.add(task)
+    assert runs.first("T", {task.group: [1, 2, number]}) == found
+    assert bool(runs._runs) is (found is not None)
+
+
+def test_the_run_that_is_forgotten_is_the_one_that_was_named() -> None:
+    runs, tasks = Runs(), [Task(dispatch("T"), "T", None, number) for number in (10, 20, 30)]
+    for task in tasks:
+        runs.add(task)
+        task.ended = task.number + 5
+    runs.forget(tasks[1])
+    within = {task.group: [task.number + 1] for task in tasks}
+    assert runs.first("T", within) == 11
+    runs.forget(tasks[0])
+    assert runs.first("T", within) == 31
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
