@@ -3,6 +3,7 @@ is held is neither read nor put together with each of them. Counted in bytes, no
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.log.json_engines import JSON_WIRES, RECORDS
-from turnwire import DecodeError, Decoder, scan
+from turnwire import LIMITS, DecodeError, Decoder, scan
 from turnwire.log.engine.block_scanner import Engine
 from turnwire.log.engine.streaming import _Lines
 
@@ -149,3 +150,66 @@ def test_after_the_end_a_line_begins(tail: bytes) -> None:
             decoder.close()
             break
     assert [len(decoder.feed(piece)) for piece in (CSP, b"x\n", NSLIP)] == alone
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_an_object_over_lines_comes_with_its_last_byte_wherever_it_is_cut(wire: str) -> None:
+    """Also where it comes as one piece, where a piece ends a line and closes it, or ends within a string."""
+    whole = record(wire, b"x")
+    over_lines = json.dumps(json.loads(whole), indent=1).encode()
+    decoder = Decoder(wire)
+    for place in range(0, len(over_lines), 1 + len(over_lines) // 60):
+        assert decoder.feed(over_lines[:place]) == []
+        assert len(decoder.feed(over_lines[place:])) == 1, place
+        assert decoder.feed(b"\n") == []
+    two_lines = whole.replace(b", ", b",\n", 1)
+    for place in range(two_lines.index(b"\n") + 1, len(two_lines)):
+        pieces = two_lines[:place], two_lines[place:], b"\n"
+        assert [len(decoder.feed(piece)) for piece in pieces] == [0, 1, 0], place
+
+
+def test_an_object_that_never_closes_does_not_keep_the_next_one_waiting() -> None:
+    decoder, whole = Decoder("sap"), record("sap", b"x")
+    over_lines = json.dumps(json.loads(whole), indent=1).encode()
+    assert decoder.feed(b'{"a": [{"x": [\n') == decoder.feed(b"2026-01-01 INFO a line of a log\n") == []
+    assert sum(len(decoder.feed(piece)) for piece in cut(over_lines, 40)) == 1
+    assert decoder.feed(b'\n{"a": [{"x": [\n') == []
+    assert decoder.feed(b"2026-01-01 INFO a line of a log\n" + over_lines[:40]) == []
+    assert sum(len(decoder.feed(piece)) for piece in cut(over_lines[40:], 1)) == 1
+    assert decoder.feed(b'\n{"a": "never closed\n') == decoder.feed(whole[:-1]) == []
+    assert len(decoder.feed(whole[-1:])) == 1
+
+
+def test_a_place_behind_the_last_message_may_look_like_the_end_of_one() -> None:
+    assert len(Decoder("nslip").feed(b"- " + NSLIP + b" see a4# ")) == 1
+
+
+def test_blank_lines_count_and_are_lines_of_the_input() -> None:
+    """A byte order mark behind one begins nothing."""
+    decoder = Decoder("nslip")
+    assert decoder.feed(b"\n\n \n") == []
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"@a3|f0 broken\n")
+    assert caught.value.line == 4
+    document = b"\xef\xbb\xbf" + "\u2afba/b:c\n".encode() + NSLIP + b"\n"
+    assert [len(decoder.feed(piece)) + len(decoder.close()) for piece in (b"", document)] == [0, 0]
+    assert [len(decoder.feed(piece)) for piece in (b"\n", document)] == [0, 1]
+
+
+def test_what_was_looked_at_is_looked_at_again_for_what_ends_there(looked: list[int]) -> None:
+    """Not with each byte that follows an object in its line."""
+    decoder = Decoder()
+    data = b"x " + b"a" * 2_000 + b"{} " + b"a" * 1_000
+    for piece in cut(data, 8):
+        decoder.feed(piece)
+    assert sum(looked) < 2 * len(data)
+
+
+def test_lines_that_are_held_count_where_no_more_can_be() -> None:
+    decoder = Decoder("csp", limits=LIMITS._replace(feed_buffer=20_000))
+    lines = (CSP[:-2] + b"IN\n<<<\n").splitlines(keepends=True) + [b"0123456789" * 20 + b"\n"] * 90
+    for line in lines:
+        assert decoder.feed(line) == []
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"x" * 9_000)
+    assert (caught.value.offset, caught.value.line) == (sum(map(len, lines)), len(lines) + 1)

@@ -252,8 +252,8 @@ class BlockStream:
         braces = self._object if same else None
         if braces is None:
             braces = _Braces(lines=True)
-            braces.closed(self._data)
-        return braces if braces.depth and not braces.inside else None
+            self._due = max(braces.closed(self._data), 0)
+        return braces if braces.depth or self._due > self._data.rfind(b"\n") else None
 
     def _joined(self) -> bytes:
         if self._coming:
