@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Callable
 
@@ -13,7 +14,8 @@ from tests.sstp.test_session import message
 from turnwire import csp, sstp
 from turnwire.errors import DecodeError
 from turnwire.finding.beside import elements_in_strings, within
-from turnwire.finding.contents import contents
+from turnwire.finding.contents import contents, unpacked
+from turnwire.finding.documents import Documents
 from turnwire.finding.explaining import _AROUND, _excerpt
 from turnwire.finding.judging import conform, conformance
 from turnwire.finding.lines import MOST_PREFIX
@@ -199,3 +201,32 @@ def test_a_content_has_so_many_bytes_at_most(more: int, stored: Callable[[bytes]
             list(contents(stored(data), most=most))
     else:
         assert list(contents(stored(data), most=most)) == [(None, data)]
+
+
+@pytest.mark.parametrize("cut", [1, 8, 20])
+def test_a_compressed_input_that_is_damaged_is_not_taken_for_a_whole_one(cut: int) -> None:
+    """What came before the damage is not all there is; whoever reads line by line is told at the end."""
+    packed = gzip.compress(b"a line\n" * 1000, mtime=0)
+    assert [content for _, content in contents(packed)] == [b"a line\n" * 1000]
+    with pytest.raises(DecodeError, match="gzip"):
+        list(contents(packed[:-cut]))
+    with pytest.raises(DecodeError, match="gzip"), unpacked(io.BytesIO(packed[:-cut])) as lines:
+        assert set(lines.readlines()[:-1]) <= {b"a line\n"}
+
+
+def test_characters_are_counted_for_places_in_any_order() -> None:
+    text = "a\u00e9\u20ac\U0001f600b"
+    known = {len(text[:number].encode()): number for number in range(len(text) + 1)}
+    for places in (sorted(known), sorted(known, reverse=True), [*known, *known]):
+        assert Text(text.encode()).characters(places) == known
+
+
+def test_what_was_found_in_an_input_keeps_documents_out_of_all_that_follows() -> None:
+    """However many blocks without anything are between; not in another input."""
+    document = "\u2afba/b:c\n".encode()
+    for found, several in (([], 1), ([(0, 1)], 0)):
+        state = Documents(1 << 20)
+        state.settle(b"x\n", 0, 2, found)
+        for _ in range(2):
+            state.settle(b"y\n", 0, 2, [])
+            assert len(state.claims(document, 0, len(document), True, [])) == several
