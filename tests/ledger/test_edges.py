@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, verify_file
 from turnwire.ledger.connection import damage, input_output
 from turnwire.ledger.verify import Trusted
@@ -185,3 +186,26 @@ def test_the_tables_of_statistics_are_those_that_sqlite_makes(
         )
     raw.close()
     assert bool(verify_file(path)) is harmless
+
+
+def test_a_head_of_nothing_is_continued_by_every_ledger(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "a.ledger") as ledger:
+        empty = ledger.head()
+        for size in range(3):
+            assert len(ledger) == size and ledger.verify(empty)
+            Ledger(tmp_path / "a.ledger", after=empty).close()
+            ledger.append("k", "v")
+
+
+def test_no_witness_is_wanted_where_none_is() -> None:
+    assert [Trusted((), ("00" * 32,), least).threshold for least in (None, 0, 1)] == [1, 0, 1]
+
+
+def test_nothing_is_signed_for_tables_that_were_changed(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "a.ledger", signer=b"\1" * 32) as ledger:
+        assert ledger.head().signature
+        with sqlite3.connect(ledger.path) as raw:
+            raw.execute("CREATE INDEX more ON entries (at)")
+        raw.close()
+        with pytest.raises(RuleError, match="more does not belong there"):
+            ledger.head()
