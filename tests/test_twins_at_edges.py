@@ -137,6 +137,26 @@ def test_what_was_settled_is_not_taken_for_settled_after_another_law() -> None:
         assert told[0] == told[1]
 
 
+def test_names_that_nobody_defined_are_told_by_each_of_their_characters() -> None:
+    tails = [
+        f"{before}{mark}{after}" for mark in "/09:@AZ[^_`az" for before in ("", "A", "0") for after in ("", "B", "1")
+    ]
+    names = [f"{first}{tail}" for first in "@AMZ[_`09a" for tail in ("", *tails)]
+    nothing = SimpleNamespace(few=[], within=lambda text: [])
+    told = []
+    for core in both("csp.texts"):
+        context = SimpleNamespace(law_texts=nothing, agents=set(), tasks={}, final={}, produced=set())
+        texts = core.Texts(context, {}, lambda word: None, lambda text: True)
+        texts.know(False, False, {"KNOWN": "what it means"}, {})
+        texts.go_on("c")
+        raws = [f"CSP/1\nFROM a\nTO b\nCTX c\nINTENT TASK\n\nTASK T1\nREQ deploy\nIN {name}\n" for name in names]
+        told.append({name for name, raw in zip(names, raws, strict=True) if texts.settled(raw.encode(), 1, 0)})
+    assert told[0] == told[1]
+    assert {"A0", "Z9", "a", "A"} <= told[0] and told[0].isdisjoint(
+        {"A0B", "_0", "AB", "A_1", "_1", "AZB", "A9B", "_9"}
+    )
+
+
 # --- nSLIP ------------------------------------------------------------------------------------------------------------
 
 

@@ -99,6 +99,8 @@ REFUSED = [
     (b'{"a":NaN}', "not_finite", 5),
     (b'{"a":Infinity}', "not_finite", 5),
     (b'{"a":[-Infinity]}', "not_finite", 6),
+    (b'{"a":-Infinity', "not_finite", 5),
+    (b'{"a":-Infinit', "bad_number", 5),
     (b'{"a":1e400}', "not_finite", 5),
     (b'{"a":-1E400}', "not_finite", 5),
     (b'{"a":True}', "bad_json", 5),
