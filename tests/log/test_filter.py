@@ -156,6 +156,17 @@ def test_records_of_others_keep_documents_away(first: str) -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
+def test_a_record_in_an_open_fence_keeps_documents_out_of_it_whatever_the_blocks_are() -> None:
+    """Each line is a block here: that of the record shows no fence, so the wire's own scan could read it alone."""
+    record = b"@a3|f0|c1|S0|d1|T1#\n"
+    document = "⫻task/communication:formal/001\n## A\n\n⫻data/obj:\n{}\n".encode()
+    data = b"```text of fences\nprose and prose 12\n" + record + document + record + b"```\n"
+    for size in (24, 1 << 20):
+        found = turnwire.scan(data, wire="nslip", batch_bytes=size, columns=["offset"])
+        assert [place for batch in found for place in batch["offset"].tolist()] == [37, 112], size
+
+
+@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize(("before", "wrapped"), [("", "line"), (" \t\f\v ", "line"), ("\0", "text"), ("\x1f ", "text")])
 def test_what_stands_in_front_of_a_record_does_not_depend_on_blocks(before: str, wrapped: str) -> None:
     record = "@a3|f0|c3|S0|d1|T1#"

@@ -13,6 +13,7 @@ from tests.log.mixed_logs import csp_message, damaged_log, good_log
 from tests.log.test_filter import assembled, facts
 from tests.nslip.twins import rounds
 from turnwire import LIMITS
+from turnwire.log.engine.all_wires import finder
 
 NOTE = '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}'
 BEEPS = ("~ada>bob:hello~", "~a>b:@a3|f0|c3|S0|d1|T1#~", "~a>b:{}~", "~eve>bob:MEMO x~", '~a>b:"q\\u00e9"~', "~a>b:~")
@@ -85,3 +86,25 @@ def test_a_further_wire_is_a_filter_too() -> None:
             bad[wire] += len(refused)
     assert min(met[name] for name in ("note", "beep", "memo")) > 3
     assert min(bad[name] for name in ("beep", "memo")) > 1
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_the_fault_of_their_damage_is_the_byte_that_their_reading_names() -> None:
+    """Their decode refuses a text at its first byte: on a line, in a line, in a string."""
+    data = b'prose\nMEMO ada\nno end\n~ada>bob:cut\n{"log":"~eve>bob:cut","x":"MEMO eve\\nno"}\n'
+    for size in (8, 1 << 20):
+        rejects = facts(turnwire.scan(data, batch_bytes=size))[1]
+        assert [one["wire"] for one in rejects] == ["memo", "beep", "beep", "memo"]
+        assert [one["fault"] for one in rejects] == [one["offset"] for one in rejects] == [6, 22, 43, 62], size
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_a_limit_counts_from_where_a_record_begins() -> None:
+    """The records are whole, and each is behind more than the limit holds, in its line or in its block."""
+    limits = LIMITS._replace(message=40)
+    data = b"a longer line of prose than that in front of it: ~ada>bob:hello~\nMEMO ada\nhello\nEND\n"
+    records, rejects = facts(turnwire.scan(data, limits=limits, batch_bytes=1 << 20))
+    assert ([one[0] for one in records], rejects) == (["beep", "memo"], [])
+    lines, memo = finder().lines, data.index(b"MEMO")
+    assert lines.reaches_over(data, 0, data.index(b"hello\nEND"), limits.message)
+    assert not lines.reaches_over(data, 0, memo, limits.message)

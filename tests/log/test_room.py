@@ -14,6 +14,8 @@ from tests.log.test_every_wire import facts, log
 from tests.nslip.twins import rounds
 from turnwire.log.input import memory
 from turnwire.log.input.memory import Pool, Room, rounded
+from turnwire.log.output import rejects
+from turnwire.nslip import bulk
 from turnwire.registry import WIRES
 
 SEEDS = range(rounds(10))
@@ -41,6 +43,33 @@ def test_a_guess_that_is_too_low_changes_nothing(wire: str | None, monkeypatch: 
             patch.setattr(Room, "more", counted)
             assert facts(turnwire.scan(data, wire=wire, batch_bytes=batch_bytes)) == expected
     assert grown > len(SEEDS) or wire is None
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("guess", [1, 1 << 20])
+def test_a_block_is_one_batch_however_low_the_guess(guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where columns are not made longer, the rest of a block is copied, and read again, for each few records."""
+    monkeypatch.setattr(Room, "guess", lambda room, size: min(guess, room.most(size)))
+    data = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n" * 20
+    assert [len(batch) for batch in turnwire.scan(data, wire="csp", batch_bytes=10 * 57)] == [10, 10]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_tables_of_rejects_grow_in_a_block_of_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table that is full costs a call for what is left of the block."""
+    calls = 0
+    scan_block = bulk._core.scan_block
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return scan_block(*arguments, **options)
+
+    monkeypatch.setattr(rejects, "ROOM", 8)
+    monkeypatch.setattr(bulk._core, "scan_block", counted)
+    scan = turnwire.scan(b"@a1|\n" * 1000, wire="nslip")
+    assert not sum(map(len, scan)) and len(scan.rejects) == 1000
+    assert calls < 8
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])
