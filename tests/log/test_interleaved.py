@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.log.interleaved import Steps, Writer, interleave
+from tests.log.rotating import record
 from tests.log.test_scan import scan_nslip
+from turnwire.log.input import following
 from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
@@ -87,3 +89,47 @@ def test_going_on(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Path
         steps.take(0, 1, 2, 5, 20, 60)
     writer.close()
     judge(seen, gaps, writer.written)
+
+
+def looks_until(found: Any, seen: Any, step: Any) -> int:
+    """At which look something is ``seen`` in the records that came; the ``step`` is taken at the first. 60 are waited
+    for."""
+    looks, at = 0, 0
+    records: list[int] = []
+
+    def asleep(stop: Stop) -> None:
+        nonlocal looks, at
+        looks += 1
+        if looks == 1:
+            step()
+        elif at or looks == 60:
+            stop.set()
+            raise Stopped
+        at = at or looks * seen(records)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stop, "sleep", lambda stop, seconds: asleep(stop))
+        for batch in found:
+            records += batch["conv_id"].tolist()
+    return at
+
+
+def test_a_renamed_file_is_followed_for_25_looks(tmp_path: Path) -> None:
+    """Its half-written line is judged then; what it had nothing new at before counts, too."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0) + b"@a3|f0|c1")
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.1")
+        path.write_bytes(record(1))
+
+    found = scan_nslip(path, follow=True)
+    assert looks_until(found, lambda records: bool(found.rejects), rotate) == 24
+    assert found.rejects.rows()[0]["raw"] == b"@a3|f0|c1"
+
+
+def test_a_new_file_in_a_folder_is_found_within_a_second(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(record(0))
+    found = scan_nslip(tmp_path, follow=True)
+    at = looks_until(found, lambda records: 1 in records, lambda: (tmp_path / "b.log").write_bytes(record(1)))
+    assert 1 < at <= 1 / following.INTERVAL
