@@ -188,7 +188,7 @@ def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int
     data = "\n\n".join(parts).encode()
     kept = turnwire.scan(data, wire=wire, batch_bytes=size)
     places = [place for batch in kept for place in batch["offset"].tolist()]
-    first = int(kept.rejects["offset"][0])
+    first, length = (int(kept.rejects[name][0]) for name in ("offset", "length"))
     raised = turnwire.scan(data, wire=wire, batch_bytes=size, errors="raise")
     met: list[int] = []
 
@@ -201,3 +201,4 @@ def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int
     assert met == [place for place in places if place < first]
     assert len(met) >= 3
     assert caught.value.wire == wire
+    assert raised.counts.bytes == first + length, "what was read ends behind it"
