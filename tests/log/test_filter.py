@@ -156,14 +156,26 @@ def test_records_of_others_keep_documents_away(first: str) -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_record_of_another_wire_behind_a_block_of_prose_keeps_documents_away(threads: int) -> None:
+    """A thread that reads the second block knows of no record in front of it, and need not look for that one."""
+    blocks = ["prose " * 9 + "proses\n", '{"log": "@a3|f0|c3|S0|d1|T1#"}\n' + "prose\n" * 5]
+    message = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n"
+    data = f"{''.join(blocks)}\u2afbhead\ntext\n{message}".encode()
+    assert sum(map(len, turnwire.scan(data, wire="csp", batch_bytes=64, threads=threads))) == 1
+
+
+@pytest.mark.usefixtures("scan_core")
 def test_a_record_in_an_open_fence_keeps_documents_out_of_it_whatever_the_blocks_are() -> None:
     """Each line is a block here: that of the record shows no fence, so the wire's own scan could read it alone."""
     record = b"@a3|f0|c1|S0|d1|T1#\n"
     document = "⫻task/communication:formal/001\n## A\n\n⫻data/obj:\n{}\n".encode()
-    data = b"```text of fences\nprose and prose 12\n" + record + document + record + b"```\n"
-    for size in (24, 1 << 20):
-        found = turnwire.scan(data, wire="nslip", batch_bytes=size, columns=["offset"])
-        assert [place for batch in found for place in batch["offset"].tolist()] == [37, 112], size
+    prose = b"prose and prose 12\n"
+    for inside, places in ((prose + record, [37, 112]), (record + prose, [18, 112])):
+        data = b"```text of fences\n" + inside + document + record + b"```\n"
+        for size, threads in ((24, 1), (24, 2), (1 << 20, 1)):
+            found = turnwire.scan(data, wire="nslip", batch_bytes=size, columns=["offset"], threads=threads)
+            assert [place for batch in found for place in batch["offset"].tolist()] == places, (size, threads)
 
 
 @pytest.mark.usefixtures("scan_core")
