@@ -106,10 +106,9 @@ BOTH = ("cli/test_all_wires.py", "cli/test_validate.py")
 """Files of such folders that run in both halves all the same: that the command line works on the pure core."""
 
 PARTS = (
-    ("finding", "log"),
+    ("convert", "finding", "log"),
     (
         "cli",
-        "convert",
         "distributed",
         "entries",
         "fuzz",
@@ -118,12 +117,11 @@ PARTS = (
         "promises",
         "prompts",
         "report",
-        "session",
         "tokens",
     ),
 )
 """Folders and files of the first two parts of what is run on the native core, which take about as long as all others,
-the third. What needs the same large packages (tokenizers, Arrow, Dask) is in one part, whose process imports them."""
+the third; tests of commands wait for them, so that theirs take less of the processor. What needs the same large packages (tokenizers, Arrow, Dask) is in one part, whose process imports them."""
 
 
 def is_once(path: Path) -> bool:
