@@ -121,7 +121,8 @@ PARTS = (
     ),
 )
 """Folders and files of the first two parts of what is run on the native core, which take about as long as all others,
-the third; tests of commands wait for them, so that theirs take less of the processor. What needs the same large packages (tokenizers, Arrow, Dask) is in one part, whose process imports them."""
+the third; tests of commands wait for them, so that theirs take less of the processor. What needs the same large
+packages (tokenizers, Arrow, Dask) is in one part, whose process imports them."""
 
 
 def is_once(path: Path) -> bool:
