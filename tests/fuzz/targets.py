@@ -32,6 +32,13 @@ def shown(value: Any) -> Any:
     kind = type(value)
     if kind in PLAIN:
         return kind.__name__, value
+    if kind is dict:
+        keys, values = list(value), list(value.values())
+        return "dict", shown(keys), shown(values)
+    if kind is list or kind is tuple:
+        kinds = list(map(type, value))  # True is 1, and 1 is not "1"
+        plain = PLAIN.issuperset(kinds)
+        return (kind.__name__, kinds, list(value)) if plain else (kind.__name__, [shown(inner) for inner in value])
     if isinstance(value, Enum):
         return kind.__name__, value.name
     if isinstance(value, int | str | bytes):
@@ -39,7 +46,7 @@ def shown(value: Any) -> Any:
     if isinstance(value, float):
         return "float", "nan" if math.isnan(value) else repr(value)
     if isinstance(value, dict):
-        return [(shown(key), shown(inner)) for key, inner in value.items()]
+        return kind.__name__, [(shown(key), shown(inner)) for key, inner in value.items()]
     if isinstance(value, np.ndarray | np.generic):
         return shown(value.tolist())
     if isinstance(value, list | tuple):
