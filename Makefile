@@ -86,8 +86,8 @@ demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with
 ifneq ($(PURE),)
 test: test-pure ## run the whole suite, on the native core and again in pure Python
 else
-# Side by side, since each of them is one process; the pure half, which takes longest, goes first where cores are scarce:
-# it needs nothing compiled, so that it begins as soon as all is installed.
+# Side by side, since each of them is one process; the pure half begins first and goes first where cores are scarce: it
+# needs nothing compiled.
 test: $(VENV)/.base
 	@mkdir -p build; \
 	$(MAKE) --no-print-directory build/.native-$(TAG) >build/compiled.log 2>&1 & compiling=$$!; \

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.counting import bytes_looked_at
 from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
-from turnwire.log.engine.block_scanner import Engine
 from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -190,16 +190,7 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes of each block that is looked at from now on."""
-    sizes: list[int] = []
-    whole = Engine.scan
-
-    def counted(self: Any, block: Any, *args: Any, **options: Any) -> Any:
-        sizes.append(block.size)
-        return whole(self, block, *args, **options)
-
-    monkeypatch.setattr(Engine, "scan", counted)
-    return sizes
+    return bytes_looked_at(monkeypatch)
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])

@@ -32,11 +32,10 @@ def shown(value: Any) -> Any:
     kind = type(value)
     if kind in PLAIN:
         return kind.__name__, value
-    if kind is dict:
-        keys, values = list(value), list(value.values())
-        return "dict", shown(keys), shown(values)
-    if kind is list or kind is tuple:
-        kinds = list(map(type, value))  # True is 1, and 1 is not "1"
+    if isinstance(value, dict):
+        return kind.__name__, shown(list(value)), shown(list(value.values()))
+    if isinstance(value, list | tuple):
+        kinds = list(map(type, value))  # True is 1
         plain = PLAIN.issuperset(kinds)
         return (kind.__name__, kinds, list(value)) if plain else (kind.__name__, [shown(inner) for inner in value])
     if isinstance(value, Enum):
@@ -45,12 +44,8 @@ def shown(value: Any) -> Any:
         return kind.__name__, value
     if isinstance(value, float):
         return "float", "nan" if math.isnan(value) else repr(value)
-    if isinstance(value, dict):
-        return kind.__name__, [(shown(key), shown(inner)) for key, inner in value.items()]
     if isinstance(value, np.ndarray | np.generic):
         return shown(value.tolist())
-    if isinstance(value, list | tuple):
-        return kind.__name__, [shown(inner) for inner in value]
     if hasattr(value, "to_dict"):
         return kind.__name__, shown(value.to_dict())
     return kind.__name__, repr(value)
