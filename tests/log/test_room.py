@@ -62,7 +62,7 @@ def test_tables_of_rejects_grow_in_a_block_of_damage(monkeypatch: pytest.MonkeyP
     calls = called(monkeypatch, bulk._core, "scan_block")
     scan = turnwire.scan(b"@a1|\n" * 1000, wire="nslip")
     assert not sum(map(len, scan)) and len(scan.rejects) == 1000
-    assert 0 < len(calls) < 8
+    assert len(calls) < 8
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])
