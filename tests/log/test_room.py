@@ -13,6 +13,8 @@ import turnwire
 from tests.counting import called
 from tests.log.test_every_wire import facts, log
 from tests.nslip.twins import rounds
+from turnwire.log.engine import block_pass
+from turnwire.log.engine.shortcut import Shortcut
 from turnwire.log.input import memory
 from turnwire.log.input.memory import Pool, Room, rounded
 from turnwire.log.output import rejects
@@ -56,13 +58,17 @@ def test_a_block_is_one_batch_however_low_the_guess(guess: int, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("scan_core")
-def test_tables_of_rejects_grow_in_a_block_of_damage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each table that is full costs a call for what is left of the block."""
+@pytest.mark.parametrize("alone", [True, False])
+def test_tables_of_rejects_grow_in_a_block_of_damage(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table that is full costs a call for what is left of the block, in the wire's own scan and in that of all
+    wires."""
     monkeypatch.setattr(rejects, "ROOM", 8)
-    calls = called(monkeypatch, bulk._core, "scan_block")
+    monkeypatch.setattr(Shortcut, "due", lambda _: alone)
+    own, every = (called(monkeypatch, core, "scan_block") for core in (bulk._core, block_pass._core))
     scan = turnwire.scan(b"@a1|\n" * 1000, wire="nslip")
     assert not sum(map(len, scan)) and len(scan.rejects) == 1000
-    assert len(calls) < 8
+    used, unused = (own, every) if alone else (every, own)
+    assert 1 < len(used) < 8 and not unused
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])

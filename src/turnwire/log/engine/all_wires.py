@@ -375,7 +375,9 @@ class Finder:
 
 
 def finder(wire: str | None = None) -> Finder:
-    """The search for a wire, or for all (None): made once, never changed. Raises UnknownName."""
+    """The search for a wire, or for all (None): made once; but for how soon its shortcut is tried again, it never changes.
+
+    Raises UnknownName."""
     if wire is not None:
         registry.bulk_scanner(wire)
     return _finder(wire, registry.names())
