@@ -375,8 +375,7 @@ class Finder:
 
 
 def finder(wire: str | None = None) -> Finder:
-    """The search for a wire, or for all (None): made once; but for how soon its shortcut is tried again, it never changes.
-
+    """The search for a wire, or for all (None): made once. Only how soon its shortcut is tried again changes in it.
     Raises UnknownName."""
     if wire is not None:
         registry.bulk_scanner(wire)

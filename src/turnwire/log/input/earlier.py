@@ -34,6 +34,7 @@ from turnwire.log.input.rotation import (
     is_part,
     is_rotated,
     look_beside,
+    open_as,
 )
 from turnwire.log.input.sources import Job
 
@@ -125,7 +126,7 @@ def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
         if one.written < since or one.file == now or one.file in job.bookmarks.present or is_dated_backup(one, name):
             continue
         mark = job.bookmarks.files.get(one.file)
-        if (mark is not None and mark.written == one.written) or (file := _opened(one)) is None:
+        if (mark is not None and mark.written == one.written) or (file := open_as(one)) is None:
             continue
         with file:
             if is_beginning(file, name):
@@ -186,7 +187,7 @@ def _kept(
     cut: Reason | None = None if why is Reason.FILE_GONE else why
     found = [one for one in beside(name) if one.file != now]
     for one in found if why is Reason.FILE_GONE else ():
-        if one.file == before.file and (file := _opened(one)) is not None:
+        if one.file == before.file and (file := open_as(one)) is not None:
             who = identity(file)
             if who is not None and (cut := changed(before, who, file)) is None:
                 return (one, file), None
@@ -199,7 +200,7 @@ def _kept(
         cut=None if why is Reason.FILE_GONE else name,
         looks=1,
     )
-    if copy is not None and (file := _opened(copy)) is not None:
+    if copy is not None and (file := open_as(copy)) is not None:
         return (copy, file), cut
     return None, cut
 
@@ -209,7 +210,7 @@ def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
     read is no more than what all begin with, and it is a compressed one of which more was read under an older name."""
     if one.written < before.written:
         return False
-    if (file := _opened(one)) is None:
+    if (file := open_as(one)) is None:
         return True
     with file:
         own, who = job.bookmarks.files.get(one.file), identity(file)
@@ -234,7 +235,7 @@ def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[R
             continue
         if one.written < since and (mark is None or one.packed or one.size <= mark.offset):
             continue
-        if (file := _opened(one)) is None:
+        if (file := open_as(one)) is None:
             continue
         if not (is_beginning(file, name) or is_part(file, one, name)):
             who = identity(file)
@@ -263,21 +264,8 @@ def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
 
 def _is_read_of(mark: Bookmark, one: Rotated) -> bool:
     """Whether a file is the one that was read up to a bookmark: the inode of a file that is gone is used again."""
-    if (file := _opened(one)) is None:
+    if (file := open_as(one)) is None:
         return True
     with file:
         who = identity(file)
         return who is not None and changed(mark, who, file) is None
-
-
-def _opened(one: Rotated) -> Any:
-    """A file that was found, open; None where it has another name by now."""
-    try:
-        file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
-    except FileNotFoundError:
-        return None
-    status = os.fstat(file.fileno())
-    if (status.st_dev, status.st_ino) == one.file:
-        return file
-    file.close()
-    return None

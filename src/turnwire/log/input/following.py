@@ -14,9 +14,18 @@ from turnwire.log.input.earlier import what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
-from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
+from turnwire.log.input.resuming import BANNER, Bookmark, Place, all_of, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_part, is_rotated, look_beside
+from turnwire.log.input.rotation import (
+    Rotated,
+    beside,
+    copy_of,
+    is_beginning,
+    is_part,
+    is_rotated,
+    look_beside,
+    open_as,
+)
 from turnwire.log.input.sources import Job, Quiet, Reading, Source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
@@ -36,6 +45,9 @@ _PAUSE = 0.01
 _MORE = 20
 """Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
+_There = list[tuple[Rotated, Bookmark | None]]
+"""Files beside a log, and by what those are known that are not compressed."""
+
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
     """The blocks of sources that grow, file by file as they have something new, and a Quiet before each time that more
@@ -53,6 +65,7 @@ class _Follower:
         self._renamed: list[Tail] = []
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
         self._old: set[int] = set()  # when files were written that were there at the beginning
+        self._held: list[Bookmark] = []  # what those held that were not compressed then
         self._judged: dict[tuple[int, int], tuple[int, int]] = {}  # files that show no cut, as they are
 
     def blocks(self) -> Iterator[tuple[Reading, Block] | Quiet]:
@@ -87,7 +100,7 @@ class _Follower:
             for tail in (*self._tails.values(), *self._renamed):
                 tail.file.close()
 
-    def _opened(self, source: Source) -> tuple[Tail, list[Rotated], Before | None] | None:
+    def _opened(self, source: Source) -> tuple[Tail, _There, Before | None] | None:
         """A file, what was beside it when it was opened or before, and what had its name since the last scan, all of
         one moment: where the file is renamed or cut meanwhile, what comes after it would be taken for what came before.
         None for what is no regular file. What is just being renamed is waited for."""
@@ -100,7 +113,7 @@ class _Follower:
                     return None
                 if self._job.bookmarks.files:
                     self._job.bookmarks.found(name, (status.st_dev, status.st_ino))
-                there = beside(name)  # first: what had the name after the file that is opened is not in it
+                there = _there(name)  # first: what had the name after the file that is opened is not in it
                 tail = Tail(source, self._job)
             except FileNotFoundError:
                 waits -= 1
@@ -120,7 +133,7 @@ class _Follower:
             tail.file.close()
             self._job.stop.sleep(_PAUSE)
 
-    def _first(self, tail: Tail, there: list[Rotated], before: Before | None) -> Iterator[tuple[Reading, Block]]:
+    def _first(self, tail: Tail, there: _There, before: Before | None) -> Iterator[tuple[Reading, Block]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
         if tail.who[:2] in self._job.bookmarks.done:
             tail.file.close()
@@ -129,9 +142,10 @@ class _Follower:
         if before is not None:
             yield from before.blocks(self._job)
             self._known.update({one.file: (one.written, one.size) for one, _, _ in before.pieces})
-        for one in there:
+        for one, mark in there:
             if self._known.setdefault(one.file, (one.written, one.size)) and one.file not in self._job.bookmarks.done:
                 self._old.add(one.written)
+                self._held += [mark] if mark is not None else []
         yield from tail.news()
 
     def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
@@ -178,13 +192,13 @@ class _Follower:
     def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
         """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
         do not show whether it was cut. Whether there was any."""
-        known = dict(self._known)
+        known, held = dict(self._known), list(self._held)
         if not (between := self._between(tail, tail.written)):
             return False
         if not tail.is_named() or tail.rewritten():  # just now: that shows by itself
             for other in between:
                 other.file.close()
-            self._known = known  # what is made from one of them was not read either
+            self._known, self._held = known, held  # what is made from one of them was not read either
             return False
         mark = tail.mark()
         copy = next((other for other in between if not other.reading.offset and is_copy(other.file, mark)), None)
@@ -288,9 +302,9 @@ class _Follower:
             marks += [
                 mark for mark in self._job.bookmarks.files.values() if mark.file not in self._job.bookmarks.present
             ]
-            if not any(is_copy(file, mark, exact=True) for mark in marks) and not is_part(
-                file, one, name, [tail.file for tail in self._renamed if tail.lost is None]
-            ):
+            renamed = [tail.file for tail in self._renamed if tail.lost is None]
+            copied = any(is_copy(file, mark, exact=True) for mark in marks) or is_part(file, one, name, renamed)
+            if not copied:
                 return False
             status = os.fstat(file.fileno())
         self._known[status.st_dev, status.st_ino] = status.st_mtime_ns, status.st_size
@@ -345,10 +359,18 @@ class _Follower:
         """Whether all of a file was read, or it is made from one that is read without a name."""
         if not one.packed:
             return other.standing.place.offset == one.size > 0
-        return any(
+        made = any(
             os.fstat(tail.file.fileno()).st_nlink == 0 and is_copy(other.file, tail.all(), exact=True)
             for tail in (*self._tails.values(), *self._renamed, *gone)
         )
+        return made or self._was_held(other.file)
+
+    def _was_held(self, file: Any) -> bool:
+        """Whether a compressed file is made from one that was there at the beginning; once for each of those."""
+        mark = next((mark for mark in self._held if is_copy(file, mark, exact=True)), None)
+        if mark is not None:
+            self._held.remove(mark)
+        return mark is not None
 
     def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
         for other in between:
@@ -391,6 +413,23 @@ class _Follower:
         if tail.standing.before is not None:
             tail.begin(Place())
         return True
+
+
+def _there(name: str) -> _There:
+    """What is beside a log just now. What is compressed of it later is known by what it holds: not all tools leave it
+    the time at which it was written."""
+    for _ in range(_TRIES):
+        found: _There = []
+        for one in beside(name):
+            file = None if one.packed else open_as(one)
+            if file is None:
+                found.append((one, None))
+                continue
+            with file:
+                found.append((one, all_of(file, one.path)))
+        if all(mark is not None or one.packed for one, mark in found):
+            break  # else one was renamed meanwhile
+    return found
 
 
 def _names(source: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from turnwire.errors import Reason
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, opened
-from turnwire.log.input.resuming import Identity, Place, holds, identity, unwritten
+from turnwire.log.input.resuming import TAIL, Identity, Place, holds, identity, unwritten
 from turnwire.log.input.rotation import Rotated, begins
 from turnwire.log.input.sources import Job, Reading, Source
 
@@ -35,15 +35,18 @@ def of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
     elif start and (found := cutter.skip(start)) < start:
         job.tell(Gap(reading.name or "", found, None, Reason.FILE_REPLACED))
     told = reading.identity is not None and cutter.kind is None and job.bookmarks.waits
-    if told and not (is_still(reading.identity, file) and holds(file, *reading.behind)):
+    behind = reading.behind
+    if told and not (is_still(reading.identity, file) and holds(file, *behind)):
         yield _cut_just_now(reading, start, job)
         return
     for block in cutter:
         if block.last:
             reading.fault = cutter.fault
-        if told and not unwritten(file) and not holds(file, cutter.end, _bytes_of(block) + cutter.kept):
+        data = _bytes_of(block) + cutter.kept if told and not unwritten(file) else None
+        if data is not None and not (holds(file, *behind) and holds(file, cutter.end, data)):
             yield _cut_just_now(reading, block.base, job)
             return
+        behind = cutter.end, (_bytes_of(block, TAIL) + cutter.kept)[-TAIL:]
         yield block
 
 
@@ -57,8 +60,9 @@ def _cut_just_now(reading: Reading, place: int, job: Job) -> Block:
     return Block(b"", 0, place, True, True)
 
 
-def _bytes_of(block: Block) -> bytes:
-    return bytes(memoryview(block.data)[: block.size])
+def _bytes_of(block: Block, most: int | None = None) -> bytes:
+    """The bytes of a block; ``most``: no more than so many, the last ones."""
+    return bytes(memoryview(block.data)[0 if most is None else max(block.size - most, 0) : block.size])
 
 
 class Before(NamedTuple):

@@ -168,6 +168,15 @@ def whole(file: Any, name: str) -> Bookmark:
     return bookmark(name, who, (size, line), 0, None)
 
 
+def all_of(file: Any, name: str) -> Bookmark:
+    """The bookmark of all that is in an open file, by which a copy of it is known; none that this copy would go on
+    from, as nobody counts the lines. Of a compressed one no copy is known by that."""
+    who = identity(file)
+    assert who is not None
+    behind = who.size, _before(file, who.size, min(who.size, TAIL))
+    return bookmark(name, who, (who.size, 1), who.size, None, behind)
+
+
 def whole_copy(file: Any, name: str) -> Bookmark:
     """The same of a copy, so that what is compressed of it later is known, too."""
     mark = whole(file, name)

@@ -137,6 +137,19 @@ def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
     return found, whole
 
 
+def open_as(one: Rotated) -> Any:
+    """A file that was found, open; None where it has another name by now."""
+    try:
+        file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
+    except FileNotFoundError:
+        return None
+    status = os.fstat(file.fileno())
+    if (status.st_dev, status.st_ino) == one.file:
+        return file
+    file.close()
+    return None
+
+
 def is_beginning(copy: Any, name: str) -> bool:
     """Whether an open file, compressed or not, holds what the file of that name begins with, or nothing: a copy made
     before the log is cut. What is in it is read from the log."""

@@ -16,6 +16,7 @@ from turnwire.log.input.resuming import (
     Identity,
     Place,
     Standing,
+    all_of,
     bookmark,
     holds,
     identity,
@@ -210,12 +211,8 @@ class Tail:
         return bookmark(self.name, self.who, (cutter.base, self._line), cutter.end, None, self._held, recorded)
 
     def all(self) -> Bookmark:
-        """The bookmark of all that is in the file, whatever of it was read; none that a copy of it would not fit."""
-        who = identity(self.file)
-        assert who is not None
-        start = max(who.size - TAIL, 0)
-        behind = who.size, os.pread(self.file.fileno(), who.size - start, start)
-        return bookmark(self.name, who, (who.size, 1), who.size, None, behind)
+        """The bookmark of all that is in the file, whatever of it was read."""
+        return all_of(self.file, self.name)
 
     def has_read(self, copy: Any) -> bool:
         """Whether all that an open file holds, compressed or not, was read here: a copy that was made before the last
