@@ -156,7 +156,7 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
         while MOST not in seen:
             seen += [number for number, _ in reader.next()]
     assert max(Counter(seen).values()) == 1
-    assert len(seen) > following._MORE
+    assert len(seen) > following.MORE
 
 
 class Moving:

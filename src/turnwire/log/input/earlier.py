@@ -38,7 +38,7 @@ from turnwire.log.input.rotation import (
 )
 from turnwire.log.input.sources import Job
 
-_MORE = 20
+MORE = 20
 """Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 
@@ -165,7 +165,7 @@ def _between(
     met = {now} | {one.file for one, _, _ in found}
     between: list[tuple[Rotated, Any, Place]] = []
     read = False
-    for _ in range(len(beside(name)) + _MORE):
+    for _ in range(len(beside(name)) + MORE):
         if (piece := _next(name, since, met, job)) is None:
             break
         one, file, _ = piece

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.blocks import MOVING, blocks
-from turnwire.log.input.earlier import what_was
+from turnwire.log.input.earlier import MORE, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
@@ -42,8 +42,6 @@ _TRIES = 10
 _MOVES = 20
 _PAUSE = 0.01
 """Seconds between two looks at files that are rotated just now, and how many there are at most."""
-_MORE = 20
-"""Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 _There = list[tuple[Rotated, Bookmark | None]]
 """Files beside a log, and by what those are known that are not compressed."""
@@ -324,7 +322,7 @@ class _Follower:
         listed = set(_names(self._source))
         gone: list[Tail] = []
         later: set[tuple[int, int]] = set()
-        for _ in range(len(beside(tail.name)) + _MORE):
+        for _ in range(len(beside(tail.name)) + MORE):
             met = {other.who[:2] for other in gone} | later
             there, settled = look_beside(tail.name)
             found = [one for one in there if one.path not in listed and one.file not in met]
