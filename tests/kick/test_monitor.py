@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow
-from turnwire.kick import Deadlines, Envelope, EventKind, Monitor, Signal, TaskState, channels
+from turnwire.kick import DEFAULT_POLICY, Deadlines, Envelope, EventKind, Monitor, Row, Signal, TaskState, channels
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 from turnwire.kick.tracking import Runs, Task
 
@@ -23,8 +24,6 @@ def kinds(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> l
 
 
 def faults_of_flow(make: Any, seed: int) -> tuple[list[Any], list[Any]]:
-    import random
-
     flow = Flow(random.Random(seed), 0.0, 1)
     make(flow)
     monitor = Monitor()
@@ -47,6 +46,27 @@ def test_one_fault_is_one_event(twin: str, name: str) -> None:
 @pytest.mark.parametrize("make", dict.fromkeys(ORDERLY))
 def test_order_is_no_fault(twin: str, make: Any) -> None:
     assert faults_of_flow(make, 1) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("channel", "goes_to"), [("command/escalate", ("Council", "Judge")), ("command/*", ("Human", "Supervisor"))]
+)
+def test_a_row_about_escalation_alone_says_who_decides(twin: str, channel: str, goes_to: tuple[str, ...]) -> None:
+    """A row about the family says nothing of that."""
+    row = Row(channel, "Command", ("*",), ("Council", "Judge", "Human", "Supervisor", "Dima"))
+    row = row if channel.endswith("*") else row._replace(receivers=goes_to)
+    said = {}
+    for receiver in ("Council", "Judge", "Human", "Supervisor", "Dima"):
+        flow, monitor = Flow(random.Random(1), 0.0, 1), Monitor(DEFAULT_POLICY.with_rows(row))
+        flow.begin()
+        flow.escalate(flow.alert().id, receiver)
+        for time, envelope in flow.steps:
+            told = list(monitor.feed(envelope, START + time))
+        said[receiver] = [(event.kind, event.text) for event in told]
+    assert [name for name, found in said.items() if found[-1][0] == "escalated"] == list(goes_to)
+    refused = [text for found in said.values() for kind, text in found if kind == "misdirected"]
+    assert all(f"goes to {' or '.join(goes_to)}, not" in text for text in refused)
+    assert bool(refused) == channel.endswith("*"), "else the row itself refuses"
 
 
 def test_every_kind_of_fault_is_seeded() -> None:
