@@ -25,7 +25,7 @@ from tests.log.engines import (
     tables,
 )
 from tests.nslip.twins import core_of, rounds
-from turnwire.nslip.spec import REASONS, STRING_SLOTS, FrameType, Slot
+from turnwire.nslip.spec import MOST_CANDIDATE, REASONS, STRING_SLOTS, FrameType, Slot
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 
@@ -301,6 +301,19 @@ def test_places_count_from_base_and_line(name: str) -> None:
     assert (columns["offset"][0], columns["line"][0], columns["tag.offset"][0]) == (1005, 71, data.index(b"hello"))
     assert (rejects["offset"][0], rejects["line"][0]) == (1000 + data.index(b"@a3|f0 b"), 72)
     assert rejects["fault"][0] == 1000 + data.index(b" broken")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_what_is_too_long_is_waited_for_as_far_as_a_candidate_before_the_limit_goes(name: str) -> None:
+    limit, told = 64, []
+    with engine(name) as scan_block:
+        for size in range(limit - 1, limit + MOST_CANDIDATE + 2):
+            data, (columns, rejects) = (b"@a3|f0|" + b"x" * limit * 2)[:size], tables(2, 2)
+            _, bad, position, _ = scan_block(data, 0, size, False, columns, 0, 2, rejects, 0, 2, limit=limit)
+            told.append((size, bad, position > 0))
+    assert [size for size, bad, moved in told if not bad and not moved] == list(
+        range(limit - 1, limit + MOST_CANDIDATE - 1)
+    )
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -145,7 +145,7 @@ def _search(value: Any, path: str, depth: int) -> None:
             if not isinstance(key, str):
                 raise EncodeError(Reason.WRONG_TYPE, f"a key is a string, not {type(key).__name__}", path=path)
         for key in sorted_keys(value):
-            _search(key, f"{path}/{pointer_step(key)}", depth + 1)
+            _search(key, f"{path}/{pointer_step(key)}", depth)
             _search(value[key], f"{path}/{pointer_step(key)}", depth + 1)
     else:
         for index, item in enumerate(value):
