@@ -341,6 +341,15 @@ def test_buffers(twin: str) -> None:
         parse_space("", mode="loose")
 
 
+@pytest.mark.parametrize("front", ["", "\ufeff"])
+@pytest.mark.parametrize("blank", ["", "\n", "\n\n", "x\n", "x"])
+def test_the_first_header_is_found_behind_whatever_is_in_front(twin: str, front: str, blank: str) -> None:
+    found = salvage_space((front + blank + "⫻a\nb\n⫻c\n").encode())
+    named = ["a", "c"] if blank != "x" else ["c"]
+    assert [good.section.name for good in found.sections] == named
+    assert [bad.reason for bad in found.rejects] == (["bom"] if front else [])
+
+
 def test_salvage(twin: str) -> None:
     data = b"\xef\xbb\xbfintro\n" + "⫻a\none\n⫻ b\ntwo\n⫻c\n".encode() + b"\xff\n" + "⫻d\nfour".encode()
     found = salvage_space(data)

@@ -30,6 +30,14 @@ def is_same(name: str, before: str, after: str) -> bool:
 
 SAME: dict[tuple[str, str], str] = {
     (
+        "table = np.full(256, 255, dtype=np.uint8)",
+        "table = np.full(256, 255, )",
+    ): "wider numbers, of the same values: each is made a uint64 before it is used",
+    (
+        'if array.dtype.kind not in "ui":',
+        'if array.dtype.kind not in "XXuiXX":',
+    ): "numpy has no kind X",
+    (
         "if not self._contributes(begins):",
         "if not self._contributes(None):",
     ): "the whole text is looked at where its first word would have done; what is found is the same",

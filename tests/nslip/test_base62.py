@@ -304,6 +304,13 @@ def test_public_module_is_the_core() -> None:
         assert getattr(base62, name).__doc__
 
 
+def test_an_element_without_a_fault_was_another_when_it_was_read() -> None:
+    from turnwire._pure.nslip.base62 import element_fault
+
+    with pytest.raises(RuntimeError, match=r"^element 1 changed while it was read$"):
+        element_fault(np.array([b"-", b"7"]), 1)
+
+
 def test_numpy_is_imported_only_for_columns() -> None:
     code = (
         "import sys; from turnwire.nslip import base62; base62.encode(7); base62.decode('zz');"

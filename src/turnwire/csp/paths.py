@@ -17,7 +17,7 @@ _SHORT = {name[1:7]: name for name in PROTECTED if name.startswith(".")}  # NTFS
 def plain(part: str) -> str:
     """A part of a path as the laxest file system compares it: without case, ignored signs, or what NTFS cuts off."""
     name = _IGNORED.sub("", unicodedata.normalize("NFKC", part)).casefold()
-    name = name.split(":", 1)[0].rstrip(" .")
+    name = name.partition(":")[0].rstrip(" .")
     short, tilde, number = name.partition("~")
     return _SHORT.get(short, name) if tilde and number.isdigit() else name
 
