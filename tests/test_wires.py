@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 import turnwire
+from tests.fuzz.edits import MESSAGES
 from tests.log.engines import GOOD
 from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip, registry
 from turnwire.contract import Wire
@@ -36,6 +38,22 @@ def test_a_message_goes_through(data: Any, wire: str | None) -> None:
     message = turnwire.decode(data, wire)
     assert message == nslip.decode(GOOD)
     assert turnwire.encode(message) == turnwire.encode(message, strict=False) == TEXT
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_written_is_text_whatever_it_was_read_from(wire: str) -> None:
+    written = 0
+    for one in MESSAGES[wire]:
+        data = one.encode() if isinstance(one, str) else one
+        try:
+            texts = [turnwire.encode(turnwire.decode(data.decode(), wire), strict=strict) for strict in (True, False)]
+        except turnwire.WireError:
+            continue
+        for form, whole in product((bytes, bytearray, memoryview), (data, texts[0].encode())):
+            message = turnwire.decode(form(whole), wire)
+            assert [turnwire.encode(message, strict=strict) for strict in (True, False)] == texts
+        written += 1
+    assert written
 
 
 def test_a_damaged_message_raises_what_its_wire_raises() -> None:

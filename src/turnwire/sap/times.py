@@ -26,8 +26,8 @@ def read_time(text: str) -> tuple[datetime, bool] | None:
     found = _TIME.fullmatch(text)
     if found is None:
         return None
-    if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and text[11:13] != "24":  # as section 3 says
-        try:
+    if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and text[11:13] != "24":
+        try:  # written as section 3 says
             return datetime.fromisoformat(text), True
         except ValueError:
             pass  # a leap second, or no time

@@ -80,11 +80,9 @@ class Messages:
         plan = self.plans.get(type(message))
         if plan is None:
             return None
-        fields, source = message._fields, message._source
-        if strict and ((source is None and not sound(fields, plan)) or self._is_doubtful(message, fields)):
+        fields = message._fields
+        if strict and ((message._source is None and not sound(fields, plan)) or self._is_doubtful(message, fields)):
             return None
-        if isinstance(source, (str, bytes)):
-            return source.decode() if isinstance(source, bytes) else source
         try:
             return write(fields)
         except EncodeError:
