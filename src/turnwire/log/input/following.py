@@ -15,7 +15,7 @@ from turnwire.log.input.gaps import Gap
 from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Bookmark, Place, all_of, is_copy, place_of
-from turnwire.log.input.rotated_names import is_like
+from turnwire.log.input.rotated_names import COMPRESSED, is_like
 from turnwire.log.input.rotation import (
     Rotated,
     beside,
@@ -231,6 +231,10 @@ class _Follower:
         except FileNotFoundError:
             return  # it is renamed once more: the next look finds out
         self._renamed.append(tail)
+        if not self._is_new(new, [*self._tails.values(), *self._renamed]):
+            new.file.close()
+            del self._tails[tail.name]
+            return
         self._tails[tail.name] = new
         new.begin(Place() if new.standing.before is not None else new.standing.place)
         yield from self._read_between(self._between(tail, tail.written))
@@ -241,11 +245,10 @@ class _Follower:
     def _is_kept(self, tail: Tail) -> bool:
         """Whether a file that was renamed is still there, perhaps compressed: tools that rotate logs remove the oldest
         files first, so then nothing that came after it is missing."""
+        if is_rotated(tail.name):
+            return True
         if os.fstat(tail.file.fileno()).st_nlink == 0:
-            copy = copy_of(tail.all(), lambda: [one for one in beside(tail.name) if one.packed], exact=True)
-            if copy is not None:
-                self._known[copy.file] = copy.written, copy.size
-            return copy is not None or is_rotated(tail.name)
+            return copy_of(tail.all(), lambda: [one for one in beside(tail.name) if one.packed], exact=True) is not None
         return any(one.file == tail.who[:2] for one in beside(tail.name, *_folder(tail)))
 
     def _after_a_cut(self, tail: Tail, why: Reason) -> Iterator[tuple[Reading, Block]]:
@@ -296,24 +299,22 @@ class _Follower:
         except FileNotFoundError:
             return False
         with file:
-            marks = [tail.all() for tail in self._renamed]
-            marks += [
-                mark for mark in self._job.bookmarks.files.values() if mark.file not in self._job.bookmarks.present
-            ]
             renamed = [tail.file for tail in self._renamed if tail.lost is None]
-            copied = any(is_copy(file, mark, exact=True) for mark in marks) or is_part(file, one, name, renamed)
-            if not copied:
+            if not self._was_read(file) and not is_part(file, one, name, renamed):
                 return False
             status = os.fstat(file.fileno())
         self._known[status.st_dev, status.st_ino] = status.st_mtime_ns, status.st_size
         return True
 
+    def _is_followed(self, file: tuple[int, int]) -> bool:
+        """Whether a file is just being read, under whatever name."""
+        return any(tail.who[:2] == file for tail in (*self._tails.values(), *self._renamed))
+
     # --- files beside those that are followed ---------------------------------------------------------------------
 
     def _is_unknown(self, one: Rotated, since: int) -> bool:
         """Whether a file beside a log was neither there at the beginning nor read, nor is just being read."""
-        reading = any(tail.who[:2] == one.file for tail in (*self._tails.values(), *self._renamed))
-        if reading or one.written < since or self._known.get(one.file) == (one.written, one.size):
+        if self._is_followed(one.file) or one.written < since or self._known.get(one.file) == (one.written, one.size):
             return False
         return not (one.packed and one.written in self._old)
 
@@ -340,7 +341,7 @@ class _Follower:
             elif is_beginning(other.file, tail.name):
                 later.add(other.who[:2])  # the log is about to be cut: what is in it is read there
                 other.file.close()
-            elif self._is_read(other, found[0], gone) or self._is_backup(other.file, found[0], tail.name, gone):
+            elif self._is_read(other, found[0]) or self._is_backup(other.file, found[0], tail.name, gone):
                 self._known[found[0].file] = found[0].written, found[0].size  # made from one that was read
                 other.file.close()
             else:
@@ -353,22 +354,21 @@ class _Follower:
         held = [tail.file for tail in (*self._tails.values(), *self._renamed, *gone) if tail.lost is None]
         return is_part(file, one, name, held)
 
-    def _is_read(self, other: Tail, one: Rotated, gone: list[Tail]) -> bool:
-        """Whether all of a file was read, or it is made from one that is read without a name."""
-        if not one.packed:
-            return other.standing.place.offset == one.size > 0
-        made = any(
-            os.fstat(tail.file.fileno()).st_nlink == 0 and is_copy(other.file, tail.all(), exact=True)
-            for tail in (*self._tails.values(), *self._renamed, *gone)
-        )
-        return made or self._was_held(other.file)
+    def _is_read(self, other: Tail, one: Rotated) -> bool:
+        """Whether all of a file was read, or of what it is made from."""
+        return self._was_read(other.file) if one.packed else other.standing.place.offset == one.size > 0
 
-    def _was_held(self, file: Any) -> bool:
-        """Whether a compressed file is made from one that was there at the beginning; once for each of those."""
-        mark = next((mark for mark in self._held if is_copy(file, mark, exact=True)), None)
-        if mark is not None:
-            self._held.remove(mark)
-        return mark is not None
+    def _was_read(self, packed: Any) -> bool:
+        """Whether a compressed file holds all of one that was read, or has no name to be read by any more, or of one
+        that was there at the beginning: that once."""
+        gone = [tail for tail in self._tails.values() if os.fstat(tail.file.fileno()).st_nlink == 0]
+        marks = (*self._job.bookmarks.files.values(), *(tail.all() for tail in (*self._renamed, *gone)))
+        if any(is_copy(packed, mark, exact=True) for mark in marks):
+            return True
+        held = next((mark for mark in self._held if is_copy(packed, mark, exact=True)), None)
+        if held is not None:
+            self._held.remove(held)
+        return held is not None
 
     def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
         for other in between:
@@ -398,15 +398,22 @@ class _Follower:
                 tail.file.close()
 
     def _is_new(self, tail: Tail, live: list[Tail]) -> bool:
-        if any(tail.who[:2] == other.who[:2] for other in live):
+        """Whether nothing of a file was read yet, under whatever name. What is made from one that was read is known
+        from now on: another file may get the inode of that."""
+        file, size, base = tail.who[:2], tail.who.size, os.path.basename(tail.name)
+        known = self._known.get(file)
+        if known == (tail.who.written, size) or any(file == other.who[:2] for other in live):
             return False
-        place, base = tail.standing.place, os.path.basename(tail.name)
-        if place.offset and (tail.who.size <= place.offset or is_rotated(tail.name)):
-            known = self._known.get(tail.who[:2])
-            if known is None or known[1] >= tail.who.size:
-                return False
+        if base.endswith(COMPRESSED) and self._was_read(tail.file):
+            self._known[file] = tail.who.written, size
+            return False
+        place = tail.standing.place
+        if place.offset and (size <= place.offset or is_rotated(base)) and (known is None or known[1] >= size):
+            return False
         for other in live:  # a copy that is made before the log is cut: it counts when that is seen
-            if is_like(base, os.path.basename(other.name)) and is_copy(tail.file, other.mark()):
+            if not (is_like(base, os.path.basename(other.name)) and is_copy(tail.file, other.mark())):
+                continue
+            if other.reading.recorded or other.read > BANNER or is_beginning(tail.file, other.name):
                 return False
         if tail.standing.before is not None:
             tail.begin(Place())

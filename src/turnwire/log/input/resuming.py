@@ -365,8 +365,10 @@ def place_of(mark: Bookmark, file: Any = None) -> Place:
 
 def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
     """Whether an open file, compressed or not, holds what was read of another one that was not compressed, as far as
-    the digests of the first and of the last bytes say; ``exact``: and nothing behind it."""
-    if mark.read < mark.tail_bytes or not mark.tail:
+    the digests of the first and of the last bytes say; ``exact``: and nothing behind it. Of an empty file that is just
+    what is empty, too."""
+    empty = exact and not mark.size
+    if mark.read < mark.tail_bytes or not (mark.tail or empty):
         return False  # nothing was read of it, or it was compressed itself
     file.seek(0)
     try:
@@ -374,7 +376,7 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
         head = take(source, mark.head_bytes)
         if _digest(head) != mark.head or len(head) < mark.head_bytes:
             return False
-        return _digest(_last(source, head, mark)) == mark.tail and not (exact and take(source, 1))
+        return (empty or _digest(_last(source, head, mark)) == mark.tail) and not (exact and take(source, 1))
     finally:
         file.seek(0)
 

@@ -1,0 +1,191 @@
+"""What following does between its looks, one step at a time: no threads, and no clock."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import BANNER, Log, record
+from tests.log.test_follow import append
+from tests.log.test_scan import scan_nslip
+from turnwire.log.input import following
+
+pytestmark = pytest.mark.once
+
+ENDED = 8
+"""Looks behind which nobody waits for the writers of a file that was renamed."""
+LATER = 1 << 31
+"""When files were written, in seconds: behind all that is written now."""
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "PATIENCE", ENDED - 2)
+
+
+def stepped(source: Any, *steps: Callable[[], Any], **options: Any) -> tuple[list[list[int]], list[tuple[str, str]]]:
+    """What comes before the first of the steps, and behind each of them: the next one is done when ``ENDED`` looks
+    found nothing new. And the gaps: (name, why)."""
+    found = scan_nslip(source, follow=True, **options)
+    stop, left, quiet = found._run.stop, list(steps), 0
+    seen: list[list[int]] = [[]]
+
+    def sleep(seconds: float) -> None:
+        nonlocal quiet
+        quiet += seconds == following.INTERVAL
+        if quiet < ENDED:
+            return
+        quiet = 0
+        if not left:
+            stop.set()
+        else:
+            seen.append([])
+            left.pop(0)()
+        stop.check()
+
+    stop.sleep = sleep  # type: ignore[method-assign]
+    for batch in found:
+        seen[-1] += batch["conv_id"].tolist()
+    return seen, [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
+
+
+def packed(path: Path, data: bytes, when: int = 0) -> None:
+    """A compressed file; ``when``: written then."""
+    path.write_bytes(gzip.compress(data))
+    if when:
+        os.utime(path, (when, when))
+
+
+def test_a_file_that_is_compressed_late_is_no_gap(tmp_path: Path) -> None:
+    """It was read to its end, and nobody waits for its writers any more; what is compressed of it is newer than the
+    log."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0) + record(1))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(2))
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes(), LATER)
+        old.unlink()
+
+    found = stepped(path, rotate, compress, lambda: append(path, record(3)), lambda: append(path, record(4)))
+    assert found == ([[0, 1], [2], [], [3], [4]], [])
+
+
+def test_a_backup_of_a_file_that_is_gone_is_not_read(tmp_path: Path) -> None:
+    """It is known since the file was there."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0) + record(1))
+
+    def back_up() -> None:
+        packed(tmp_path / "app.log-20260101.gz", path.read_bytes(), LATER)
+        append(path, record(2))
+        path.rename(old)
+        path.write_bytes(record(3))
+
+    def rotate() -> None:
+        old.unlink()
+        path.rename(old)
+        path.write_bytes(record(4))
+
+    assert stepped(path, back_up, rotate) == ([[0, 1], [2, 3], [4]], [])
+
+
+def test_an_empty_log_that_is_rotated_and_compressed_is_no_gap(tmp_path: Path) -> None:
+    """Nobody wrote to it: nothing of it can be missing, and what came after it is not removed before it."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"")
+
+    def rotate() -> None:
+        path.unlink()
+        packed(tmp_path / "app.log.1.gz", b"")
+        path.write_bytes(record(0))
+
+    assert stepped(path, rotate) == ([[], [0]], [])
+
+
+# --- directories, in which rotated files have names that are followed, too --------------------------------------------
+
+
+def test_a_renamed_file_in_a_directory_grows_after_nobody_waits_for_it(tmp_path: Path) -> None:
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    assert stepped(tmp_path, rotate, lambda: append(old, record(2))) == ([[0], [1], [2]], [])
+
+
+def test_a_log_in_a_directory_that_takes_the_name_of_an_older_one_comes_once(tmp_path: Path) -> None:
+    path, older = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(1))
+    older.write_bytes(record(0))
+
+    def rotate() -> None:
+        number = len(list(tmp_path.iterdir()))
+        for old in range(number - 1, 0, -1):
+            (tmp_path / f"app.log.{old}").rename(tmp_path / f"app.log.{old + 1}")
+        path.rename(older)
+        path.write_bytes(record(number))
+
+    found = stepped(tmp_path, rotate, lambda: append(path, record(7)), rotate, lambda: append(older, record(8)))
+    assert found == ([[1, 0], [2], [7], [3], [8]], [])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_compressed_in_a_directory_is_known_when_its_inode_is_used_again(kept: bool, tmp_path: Path) -> None:
+    """Compressed, then the log is renamed and made anew, all between two looks. kept: the old file had its name when
+    following began."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    (old if kept else path).write_bytes(record(0))
+    first: list[Callable[[], Any]] = [] if kept else [lambda: path.rename(old)]
+
+    def rotate() -> None:
+        packed(tmp_path / "app.log.2.gz", old.read_bytes(), LATER)
+        old.unlink()
+        path.rename(old)
+        path.write_bytes(record(2))
+
+    steps = [*first, lambda: path.write_bytes(record(1)), rotate, lambda: append(path, record(3)), lambda: None]
+    seen, gaps = stepped(tmp_path, *steps)
+    assert ([number for numbers in seen for number in numbers], gaps) == ([0, 1, 2, 3], [])
+
+
+def test_a_rotated_file_in_a_directory_that_begins_as_a_log_without_records_is_read(tmp_path: Path) -> None:
+    """All files begin with the banner, and of the log nothing else is there yet."""
+    path = tmp_path / "app.log"
+    path.write_bytes(BANNER)
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.2")
+        (tmp_path / "app.log.1").write_bytes(BANNER + record(0))
+        path.write_bytes(BANNER)
+
+    assert stepped(tmp_path, rotate, lambda: append(path, record(1))) == ([[], [0], [1]], [])
+
+
+@pytest.mark.parametrize("kind", ["rename", "late", "compressed", "copytruncate", "mixed"])
+def test_a_directory_of_logs_that_are_rotated_comes_once(kind: str, tmp_path: Path) -> None:
+    chance = random.Random(kind)
+    with Log(tmp_path, chance, kind == "late", 100) as log:
+
+        def step() -> None:
+            for _ in range(chance.choice((1, 1, 2))):
+                log.write(chance.randrange(1, 4))
+                log.step(kind)
+            log.compress(chance.choice((1, 2, 3)))
+            log.write(chance.randrange(3))
+
+        seen, gaps = stepped(tmp_path, *[step] * 4, lambda: log.write(1))
+        assert sorted(number for numbers in seen for number in numbers) == list(range(log.written))
+        assert not gaps or kind in ("copytruncate", "mixed")
