@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.log.rotating import BANNER, Log, record
-from tests.log.test_follow import append
+from tests.log.test_follow import ENDLESS, append
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following
+from turnwire.log.input import following, resuming, rotation
+from turnwire.log.input.tailing import Tail
 
 pytestmark = pytest.mark.once
 
@@ -112,6 +113,216 @@ def test_an_empty_log_that_is_rotated_and_compressed_is_no_gap(tmp_path: Path) -
     assert stepped(path, rotate) == ([[], [0]], [])
 
 
+def test_a_log_behind_a_long_banner_goes_on_beside_what_was_compressed_of_an_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That begins with all that was read of the log, and goes on in another way: it was read itself. Neither it nor
+    what nobody knows is read again at each look."""
+    path, old, banner, read = tmp_path / "app.log", tmp_path / "app.log.1", BANNER * 4, 0
+    path.write_bytes(banner + record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(banner)
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes(), LATER)
+        packed(tmp_path / "app.log.2.gz", b"# another\n", LATER)
+        old.unlink()
+
+    def look() -> None:
+        nonlocal read
+        read = 0
+        append(path, record(2))
+
+    def opened(file: Any, *options: Any) -> Any:
+        nonlocal read
+        read += file.name.endswith(".gz")
+        return real(file, *options)
+
+    real = resuming.opened
+    monkeypatch.setattr(resuming, "opened", opened)
+    found = stepped(path, rotate, compress, lambda: append(path, record(1)), look)
+    assert (found, read) == (([[0], [], [], [1], [2]], []), 0)
+
+
+def test_what_was_written_behind_the_end_of_a_file_is_read_where_it_is_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before the sources are listed again."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert sum(map(len, first)) == 1
+    append(path, record(1))
+    monkeypatch.setattr(following, "LISTED", 10**9)
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(2))
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes() + record(3), LATER)
+        old.unlink()
+        append(path, record(4))
+
+    seen, _ = stepped(path, rotate, compress, resume=first.position)
+    assert [sorted(numbers) for numbers in seen] == [[1], [2], [3, 4]]
+
+
+def test_what_is_compressed_while_following_begins_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at what is beside the log and that at what had its name before."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert sum(map(len, first)) == 1
+    append(path, record(1))
+    path.rename(old)
+    path.write_bytes(record(2))
+    real = following.beside
+
+    def beside(*names: str) -> Any:
+        found = real(*names)
+        if old.exists():
+            packed(tmp_path / "app.log.1.gz", old.read_bytes(), LATER)
+            old.unlink()
+        return found
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.0")
+        path.write_bytes(record(3))
+
+    monkeypatch.setattr(following, "beside", beside)
+    assert stepped(path, rotate, resume=first.position) == ([[1, 2], [3]], [])
+
+
+def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path) -> None:
+    """Nothing has its name then."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0) + record(1))
+
+    def cut() -> None:
+        path.write_bytes(record(2))
+        path.rename(tmp_path / "app.log.1")
+
+    assert stepped(path, cut) == ([[0, 1], [2]], [("app.log", "file_shrunk")])
+
+
+def test_what_is_compressed_of_a_file_that_was_there_before_is_not_read(tmp_path: Path) -> None:
+    """Its writer had written to it last, behind the log."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    old.write_bytes(record(0))
+    path.write_bytes(record(1))
+    os.utime(old, (LATER, LATER))
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes(), LATER)
+        old.unlink()
+        append(path, record(2))
+
+    assert stepped(path, compress) == ([[1], [2]], [])
+
+
+def test_a_log_that_is_rotated_into_another_folder_is_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    (tmp_path / "old").mkdir()
+
+    def rotate() -> None:
+        path.rename(tmp_path / "old" / "app.log.1")
+        path.write_bytes(record(1))
+
+    assert stepped(path, rotate) == ([[0], [1]], [])
+
+
+@pytest.mark.parametrize("logs", [1, 2])
+def test_of_files_that_were_renamed_so_many_are_read_for_each_name(
+    logs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads on in more of them keeps more files open."""
+    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
+    monkeypatch.setattr(following, "MOST_RENAMED", 2)
+    ended, real = 0, Tail.end
+
+    def end(tail: Tail, gone: bool) -> Any:
+        nonlocal ended
+        ended += 1
+        return real(tail, gone)
+
+    monkeypatch.setattr(Tail, "end", end)
+    paths = [tmp_path / f"{name}.log" for name in "ab"[:logs]]
+    for path in paths:
+        path.write_bytes(record(0))
+
+    def rotate() -> None:
+        number = len(list(tmp_path.iterdir()))
+        paths[0].rename(tmp_path / f"a.log.{number}")
+        paths[0].write_bytes(record(number))
+
+    stepped(paths, *[rotate] * 5)
+    assert ended == 5 - 2 * logs
+
+
+def test_a_cut_that_a_copy_shows_is_one_gap(tmp_path: Path) -> None:
+    """The log has the size that it had, and was written since."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+
+    def rotate() -> None:
+        (tmp_path / "app.log.1").write_bytes(record(0) + record(1))
+        path.write_bytes(record(0))
+
+    assert stepped(path, rotate) == ([[0], [1]], [("app.log", "file_shrunk")])
+
+
+def test_a_log_that_nobody_writes_to_is_not_compared_with_what_is_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, looks = tmp_path / "app.log", 0
+    for name in ("app.log", "app.log.1"):
+        (tmp_path / name).write_bytes(record(0))
+        os.utime(tmp_path / name, (1, 1))
+    real = following.look_beside
+
+    def look_beside(*names: str) -> Any:
+        nonlocal looks
+        looks += 1
+        return real(*names)
+
+    monkeypatch.setattr(following, "look_beside", look_beside)
+    assert stepped(path, lambda: None) == ([[0], []], [])
+    assert looks == 0
+
+
+def test_a_list_of_files_of_which_one_is_renamed_meanwhile_is_not_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is gone between its name and its size; the next list has it."""
+    path, other, lists = tmp_path / "app.log", tmp_path / "other", 0
+    (tmp_path / "app.log.1").write_bytes(record(0))
+    like, listed = rotation.is_like, rotation._listed
+
+    def is_like(name: str, base: str) -> bool:
+        if name == "app.log.1":
+            (tmp_path / name).rename(other)
+        return like(name, base)
+
+    def lists_again(*arguments: Any) -> Any:
+        nonlocal lists
+        lists += 1
+        if lists == 2:
+            other.rename(tmp_path / "app.log.2")
+        return listed(*arguments)
+
+    monkeypatch.setattr(rotation, "is_like", is_like)
+    monkeypatch.setattr(rotation, "_listed", lists_again)
+    found, settled = rotation.look_beside(str(path))
+    assert ([os.path.basename(one.path) for one in found], settled) == (["app.log.2"], True)
+
+
 # --- directories, in which rotated files have names that are followed, too --------------------------------------------
 
 
@@ -189,3 +400,15 @@ def test_a_directory_of_logs_that_are_rotated_comes_once(kind: str, tmp_path: Pa
         seen, gaps = stepped(tmp_path, *[step] * 4, lambda: log.write(1))
         assert sorted(number for numbers in seen for number in numbers) == list(range(log.written))
         assert not gaps or kind in ("copytruncate", "mixed")
+
+
+def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tmp_path: Path) -> None:
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan_nslip(tmp_path, resume={})
+    assert sum(map(len, first)) == 1
+    append(path, record(1))
+    path.rename(old)
+    path.write_bytes(record(2))
+    seen, gaps = stepped(tmp_path, lambda: append(old, record(3)), resume=first.position)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[1, 2], [3]], [])

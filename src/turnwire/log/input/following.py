@@ -45,6 +45,8 @@ _PAUSE = 0.01
 
 _There = list[tuple[Rotated, Bookmark | None]]
 """Files beside a log, and by what those are known that are not compressed."""
+_Files = dict[tuple[int, int], tuple[int, int]]
+"""Files by device and inode: when each was written (ns), and its size."""
 
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
@@ -61,10 +63,10 @@ class _Follower:
         self._source, self._job = source, job
         self._tails: dict[str, Tail] = {}
         self._renamed: list[Tail] = []
-        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        self._known: _Files = {}
         self._old: set[int] = set()  # when files were written that were there at the beginning
         self._held: list[Bookmark] = []  # what those held that were not compressed then
-        self._judged: dict[tuple[int, int], tuple[int, int]] = {}  # files that show no cut, as they are
+        self._judged: _Files = {}  # files that show no cut, as they are
 
     def blocks(self) -> Iterator[tuple[Reading, Block] | Quiet]:
         """See :func:`follow`."""
@@ -141,9 +143,9 @@ class _Follower:
             yield from before.blocks(self._job)
             self._known.update({one.file: (one.written, one.size) for one, _, _ in before.pieces})
         for one, mark in there:
-            if self._known.setdefault(one.file, (one.written, one.size)) and one.file not in self._job.bookmarks.done:
-                self._old.add(one.written)
-                self._held += [mark] if mark is not None else []
+            self._known.setdefault(one.file, (one.written, one.size))
+            self._old.add(one.written)
+            self._held += [mark] if mark is not None else []
         yield from tail.news()
 
     def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
@@ -153,8 +155,7 @@ class _Follower:
         if not tail.rewritten():
             if not renamed and tail.is_touched():
                 yield from self._cut_unseen(tail)
-            if tail.lost is None:
-                yield from tail.news()
+            yield from tail.news()
         if tail.lost is not None:
             yield from self._after_a_cut(tail, tail.lost)
         elif renamed:
@@ -179,12 +180,10 @@ class _Follower:
         """Whether a file beside one holds what was read of it and goes on in another way. What shows nothing is not
         read again until it changes."""
         mark = tail.mark()
-        found = [
-            one for one in self._copies(tail, tail.who[:2]) if self._judged.get(one.file) != (one.written, one.size)
-        ]
+        found = self._copies(tail, tail.who[:2], self._judged)
         if copy_of(mark, lambda: found, cut=tail.name) is not None:
             return True
-        self._judged.update({one.file: (one.written, one.size) for one in found if one.packed})
+        self._judged.update({one.file: (one.written, one.size) for one in found})
         return False
 
     def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
@@ -263,7 +262,6 @@ class _Follower:
             if copy is None:
                 break
             if tail.go_on_in(copy.path, copy.file):
-                self._known[copy.file] = copy.written, copy.size
                 yield from tail.news()
                 break  # else it was renamed or compressed just now
         yield from self._ended(tail)
@@ -286,9 +284,11 @@ class _Follower:
         if new is not None:
             yield from new.news()
 
-    def _copies(self, tail: Tail, cut: tuple[int, int]) -> list[Rotated]:
-        """Files that may be copies of one that was cut: not what is compressed of one that was read itself."""
+    def _copies(self, tail: Tail, cut: tuple[int, int], judged: _Files | None = None) -> list[Rotated]:
+        """Files that may be copies of one that was cut: not what is compressed of one that was read itself, nor what
+        was ``judged``."""
         found = [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
+        found = [one for one in found if judged is None or judged.get(one.file) != (one.written, one.size)]
         return [one for one in found if not (one.packed and self._is_made_of_read(one, tail.name))]
 
     def _is_made_of_read(self, one: Rotated, name: str) -> bool:
