@@ -53,6 +53,56 @@ def test_a_heredoc_without_its_end_holds_no_message_of_the_log() -> None:
     assert [(one[3], one[4]) for one in found(data)] == [("csp", "unclosed_heredoc"), ("csp", None), ("csp", None)]
 
 
+LOST = f"{HEAD.replace('DATA', 'CONTENT')}<<<\n" + "never closed\n" * 30
+EMPTY = HEAD.replace("DATA\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "records", "reasons"),
+    [
+        pytest.param(
+            f"{EMPTY}text\n{indented(EMPTY, '  ')}INFO x: {OPEN}INFO x: CSP/1\n{EMPTY}\nINFO x: CSP/1\n",
+            1 << 20,
+            [(67, False), (245, False)],
+            ["stray_line", "unclosed_heredoc", "bad_header_line"],
+            id="closed by what reaches over it",
+        ),
+        pytest.param(
+            f"INFO x: {HEAD}<<<\n>>>\n>>>\nINFO x: {OPEN}>>>\n{LOST}INFO x: {MESSAGE}```\n{EMPTY}",
+            1003,
+            [(8, False), (93, False), (649, False), (759, True)],
+            ["unknown_key"],
+            id="never closed in front of it",
+        ),
+        pytest.param(
+            f"INFO x: {MESSAGE}{EMPTY}\nINFO x: {OPEN}```\n{indented(EMPTY, '  ')}INFO x: CSP/1\n{EMPTY}\n",
+            1 << 20,
+            [(8, False), (114, False), (271, False), (359, False)],
+            ["unclosed_heredoc", "missing_to"],
+            id="goes on behind it",
+        ),
+        pytest.param(
+            f"{indented(EMPTY, '  ')}INFO x: {EMPTY}\nINFO x: {OPEN}{indented(EMPTY, '  ')}{EMPTY}text\n"
+            f"INFO x: {MESSAGE}{HEAD}<<<\n>>>\n{EMPTY}\n",
+            832,
+            [(2, False), (84, False), (237, False), (490, False), (563, False)],
+            ["unclosed_heredoc", "missing_to", "stray_line"],
+            id="no message is open behind it",
+        ),
+    ],
+)
+def test_a_heredoc_without_its_end_marks_what_is_behind_it(
+    text: str, size: int, records: list[tuple[int, bool]], reasons: list[str]
+) -> None:
+    """Where messages behind prefixes reach over such ones: what these claim is claimed anew."""
+    limits = turnwire.LIMITS._replace(message=300)
+    scan = turnwire.scan(text.encode(), wire="csp", limits=limits, batch_bytes=size)
+    met: list[tuple[int, bool]] = []
+    for one in scan:
+        met += zip(one["offset"].tolist(), one["inside_unclosed_heredoc"].tolist(), strict=True)
+    assert (met, [str(row["reason"]) for row in scan.rejects.rows()]) == (records, reasons)
+
+
 PIECES = [
     *(f"INFO x: {MESSAGE}", MESSAGE, indented(MESSAGE, "  "), indented(MESSAGE, "> "), f"INFO x: {OPEN}", OPEN, HEAD),
     *("  CSP/1\n", "  CSP/1\nFROM A\n", "x CSP/1\n", "<<<\n", ">>>\n", "\n", "text\n", "```\n", "CSP/1\n", "FROM A\n"),
