@@ -13,7 +13,9 @@ import pytest
 
 from tests.log.rotating import BANNER, Log, record
 from tests.log.test_follow import ENDLESS, append
+from tests.log.test_left_to_right import HEAD
 from tests.log.test_scan import scan_nslip
+from turnwire import scan
 from turnwire.log.input import following, resuming, rotation
 from turnwire.log.input.tailing import Tail
 
@@ -30,10 +32,12 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "PATIENCE", ENDED - 2)
 
 
-def stepped(source: Any, *steps: Callable[[], Any], **options: Any) -> tuple[list[list[int]], list[tuple[str, str]]]:
+def stepped(
+    source: Any, *steps: Callable[[], Any], wire: str = "nslip", column: str = "conv_id", **options: Any
+) -> tuple[list[list[int]], list[tuple[str, str]]]:
     """What comes before the first of the steps, and behind each of them: the next one is done when ``ENDED`` looks
     found nothing new. And the gaps: (name, why)."""
-    found = scan_nslip(source, follow=True, **options)
+    found = scan(source, wire=wire, follow=True, **options)
     stop, left, quiet = found._run.stop, list(steps), 0
     seen: list[list[int]] = [[]]
 
@@ -52,7 +56,7 @@ def stepped(source: Any, *steps: Callable[[], Any], **options: Any) -> tuple[lis
 
     stop.sleep = sleep  # type: ignore[method-assign]
     for batch in found:
-        seen[-1] += batch["conv_id"].tolist()
+        seen[-1] += batch[column].tolist()
     return seen, [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
 
 
@@ -321,6 +325,14 @@ def test_a_list_of_files_of_which_one_is_renamed_meanwhile_is_not_whole(
     monkeypatch.setattr(rotation, "_listed", lists_again)
     found, settled = rotation.look_beside(str(path))
     assert ([os.path.basename(one.path) for one in found], settled) == (["app.log.2"], True)
+
+
+def test_a_message_of_many_lines_comes_with_its_last_one(tmp_path: Path) -> None:
+    """However much of it was there before: nobody waits for as much again, as where a file is read to its end."""
+    path = tmp_path / "app.log"
+    path.write_bytes(f"{HEAD}<<<\n{'more of it' * 99}\n".encode())
+    found = stepped(path, lambda: append(path, b">>>\n```\n"), wire="csp", column="offset")
+    assert found == ([[], [0]], [])
 
 
 # --- directories, in which rotated files have names that are followed, too --------------------------------------------

@@ -19,6 +19,7 @@ from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason
 from turnwire.log.input.resuming import Bookmark
+from turnwire.log.output import rejects
 
 both_cores = pytest.mark.usefixtures("scan_core")
 
@@ -318,8 +319,23 @@ def test_a_position_does_not_depend_on_blocks(data: bytes, wire: str | None, tmp
         scan = turnwire.scan(str(file), wire=wire, batch_bytes=size)
         deque(scan, 0)
         (place,) = scan.position["files"]
-        found[size] = place["offset"], place["line"], scan.counts.bytes
+        found[size] = place["offset"], place["line"], place["recorded"], scan.counts.bytes
     assert set(found.values()) == {found[100]}
+
+
+@both_cores
+@pytest.mark.parametrize("wire", [None, "csp"])
+def test_a_position_is_in_front_of_the_last_damage_however_much_there_is(
+    wire: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of it is in the block than one table of rejects holds."""
+    monkeypatch.setattr(rejects, "ROOM", 2)
+    file, bad = tmp_path / "a.log", b"CSP/1\nFROM\n\n"
+    file.write_bytes(bad * 5 + b"CSP/1\nFROM A\nTO")
+    scan = turnwire.scan(str(file), wire=wire)
+    deque(scan, 0)
+    (place,) = scan.position["files"]
+    assert (len(scan.rejects), place["offset"], place["line"]) == (6, 5 * len(bad), 16)
 
 
 @both_cores
