@@ -164,6 +164,20 @@ def test_a_json_wire_without_a_kind_has_its_name_as_kind() -> None:
     assert [one["wire"] for one in found.rejects.rows()] == ["ticket"]
 
 
+@pytest.mark.usefixtures("scan_core")
+def test_what_is_no_text_has_neither_sections_nor_a_family() -> None:
+    """Whatever texts are in it."""
+    fills = (*FILLS, Fill("sections", "sections", "more"), Fill("family", "family", "more"))
+    columns = (*COLUMNS, Column("sections", "i64", nullable=True), Column("family", "text", nullable=True))
+    values = (*PLAN.values, Value("more"))
+    turnwire.register(made(with_fills(*fills)._replace(values=values), columns))
+    texts = ["\u2afba/b\n\u2afbc/d", ["\u2afba/b\n\u2afbc/d"], {"\u2afba/b": "\n\u2afbc/d"}, 1, None, True]
+    lines = [json.dumps({"ticket": 1, "state": "open", "text": "", "more": one}) for one in texts]
+    [batch] = turnwire.scan("\n".join(lines).encode(), wire="ticket", columns=("sections", "family"))
+    assert list(batch.valid("sections")) == list(batch.valid("family")) == [True] + [False] * 5
+    assert (batch["sections"][0], list(batch["family"])) == (2, ["a"] + [None] * 5)
+
+
 @pytest.mark.parametrize(
     "texts", [(True, False), (False, True), (False, False), (True, True, False), (False, False, True)]
 )

@@ -13,7 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
-from tests.log.json_engines import JSON_WIRES, RECORDS, both, damaged_log, read
+from tests.log.json_engines import (
+    ENGINES,
+    JSON_WIRES,
+    LIMIT,
+    RECORDS,
+    both,
+    damaged_log,
+    engine,
+    new_plan,
+    quoted,
+    read,
+    scanner_of,
+    scanner_plans,
+    tables,
+)
+from turnwire.json.scanner import LineState
 
 pytestmark = pytest.mark.once
 
@@ -63,6 +78,83 @@ def test_full_tables_lose_nothing(wire: str, seed: int) -> None:
     whole = both(wire, data)
     parts = both(wire, data, rooms=(chance.randrange(6, 12), chance.randrange(8, 12)))
     assert parts == whole
+
+
+REFUSED = b'{"header": {"kind": "intent"}, "payload": 2'
+PIECES = {
+    "g": b'{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'
+    b'"payload":{"goal":"g"}}',
+    "b": REFUSED + b"}",
+    "d": b'{"a" ',
+    "o": b'{"x": 1}',
+    "t": REFUSED.replace(b": 2", b" 2"),
+}
+"""A good message, a refused one, damage, an object that is none, and damage that carries the marks of a wire."""
+AROUND = {"l": b'{"all": [%b]}', "r": REFUSED + b', "x": [%b]}', "s": b'{"log": %b}'}
+"""What holds others: an object, a refused message, a string."""
+
+
+def line_of(form: str) -> bytes:
+    """A line of ``PIECES``; those behind a letter of ``AROUND`` stand in brackets."""
+    open_: list[list[bytes]] = [[]]
+    letters = [""]
+    for letter in form:
+        if letter in PIECES:
+            open_[-1].append(PIECES[letter])
+        elif letter in AROUND:
+            letters.append(letter)
+        elif letter == "[":
+            open_.append([])
+        else:
+            inside, kind = open_.pop(), letters.pop()
+            text = quoted(b" ".join(inside)) if kind == "s" else b", ".join(inside)
+            open_[-1].append(AROUND[kind] % text)
+    return b" ".join(open_[0]) + b"\n"
+
+
+def calls(name: str, data: bytes, room: int, reject_room: int) -> list[Any]:
+    """What each call of an engine returns that has room for so many more rows and rejects, until there is no further
+    one; and what was stored."""
+    scanner = scanner_of("sstp")
+    columns, rejects = tables(scanner, 99, 99)
+    state, found = LineState(), [(0, 0, 0, 1)]
+    with engine(name) as core:
+        plan = new_plan(core, scanner_plans("sstp"), scanner.columns)
+        while len(found) < 2 or found[-1] != found[-2]:
+            rows, bad, position, line = found[-1]
+            most, arguments = (rows + room, bad + reject_room), {"line": line, "limit": LIMIT, "state": state}
+            found.append(
+                core.scan_block(
+                    plan, data, position, len(data), True, columns, rows, most[0], rejects, bad, most[1], **arguments
+                )
+            )
+    rows, bad, *_ = found[-1]
+    stored = [columns[key][:rows].tolist() for key in ("offset", "length", "inner", "place", "size")]
+    stored.append(bytes(columns.get("arena", b"")))
+    return [*found, stored, {key: column[:bad].tolist() for key, column in rejects.items()}]
+
+
+@pytest.mark.parametrize(
+    ("form", "rooms"),
+    [
+        ("r[r[gg]]bd", (1, 4)),
+        ("s[br[gg]]g", (1, 4)),
+        ("s[gg]", (1, 4)),
+        ("dl[gg]", (1, 2)),
+        ("bts[gbog]", (2, 1)),
+        ("tr[gb]b", (5, 1)),
+        ("ds[gg]g", (1, 3)),
+        ("ts[gbb]", (4, 1)),
+        ("dl[s[b]r[s[s[]bg]b]b]", (3, 1)),
+        ("gr[ggg]", (1, 3)),
+        ("br[b]g", (1, 1)),
+        ("s[o]s[t]", (3, 5)),
+    ],
+)
+def test_wherever_a_table_is_full_all_cores_stop_at_the_same_place(form: str, rooms: tuple[int, int]) -> None:
+    """Inside objects, strings and refused messages, behind damage or not: what was stored of them stays or goes."""
+    found = [calls(name, line_of(form), *rooms) for name in ENGINES]
+    assert found == found[:1] * len(found)
 
 
 @pytest.mark.parametrize("room", [1, 2, 3])

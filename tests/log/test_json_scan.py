@@ -104,7 +104,9 @@ def test_common_columns() -> None:
     [task], _, _ = rows(RECORDS["sap"][0], "sap")
     assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == (0, "A", "consult.align", None)
     assert np.datetime64(int(task["time"]), "us") == np.datetime64("2025-09-28T10:15:23")
-    kick, _, _ = rows(b"\n".join(RECORDS["kick"]), "kick")
+    further = RECORDS["kick"][0].replace(b"command/dispatch", b"command/dispatch/now", 1)
+    kick, _, _ = rows(b"\n".join([*RECORDS["kick"], further]), "kick")
+    assert kick[-1]["subject"].endswith("/dispatch/now")
     for row in kick:
         message = turnwire.kick.decode(row["raw"])
         assert (row["sender"], row["subject"], row["conversation"]) == (
@@ -316,7 +318,7 @@ def test_only_a_sigil_begins_a_section() -> None:
         "\u2afa",
         "u2afb",
     ]
-    content = "⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in starts) + "\\n\\u2AFBb\\nx"
+    content = "⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in starts) + "\\n\\u2AFBb\\nx\\r\\u2AFBc"
     text = json.dumps(fields).replace("HERE", content)
     [row], _, _ = rows(text.encode() + b"\n", "kick")
     assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2

@@ -67,6 +67,7 @@ TESTS = {
         "tests/sstp",
         "tests/sap/test_codec.py",
         "tests/sap/test_twins.py",
+        "tests/test_plans_of_more_wires.py",
         "tests/ledger/test_canonical.py",
     ),
     "csp": (

@@ -188,7 +188,7 @@ def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
     span = raw[noted.start : noted.end]
     text = plain(span)
     slash = text.find(b"/")
-    if noted.first != 0x22 or not text.startswith(_SIGIL) or slash < 0:
+    if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
         return None
     written = Written(span)
     return _span(raw, noted.start + written.place(len(_SIGIL)), noted.start + written.place(slash))
