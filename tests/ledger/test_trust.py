@@ -19,9 +19,11 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from turnwire._pure.common.ledger import seal
 from turnwire.cli.program import run
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
+from turnwire.ledger.schema import first_link
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
@@ -171,6 +173,24 @@ def test_what_was_signed_is_not_taken_back(path: Path) -> None:
         ledger.head()
         tamper(path, "DELETE FROM entries WHERE rowid > 600", "DELETE FROM nodes WHERE position >= 2")
         with pytest.raises(RuleError, match="does not continue"):
+            ledger.head()
+
+
+def test_what_was_signed_is_kept_in_mind_when_an_entry_is_broken(path: Path) -> None:
+    """Whoever breaks an entry first, and then writes another history, gets no signature for that."""
+    with Ledger(path, signer=Ed25519PrivateKey.generate()) as ledger:
+        signed = ledger.head()
+        ledger.append("x", b"more")
+        tamper(path, "UPDATE entries SET body = x'00' WHERE rowid = 701")
+        for _ in range(2):
+            with pytest.raises(RuleError, match="chain at entry 701"):
+                ledger.head()
+        rows, _, chain = seal(0, 1, [("x", b"other", "")] * 701, first_link(ledger.id))
+        changed = (f"({row[0]}, {row[1]}, 'x', '', x'{row[4].hex()}', x'{row[5].hex()}')" for row in rows)
+        columns = "rowid, at, kind, key, body, chain"
+        tamper(path, "DELETE FROM entries", f"INSERT INTO entries ({columns}) VALUES {', '.join(changed)}")
+        assert signed.chain != rows[signed.size - 1][5].hex() and chain == rows[-1][5]
+        with pytest.raises(RuleError, match="does not continue the 700 entries"):
             ledger.head()
 
 

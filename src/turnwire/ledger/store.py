@@ -240,7 +240,6 @@ class Ledger:
         try:
             proved.go_on(connection, wanted)
         except Broken as found:
-            self._hashed = Hashed(self.id)
             raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
 
     def _require_after(self, connection: sqlite3.Connection, after: Checkpoint) -> None:
