@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from functools import reduce
+from itertools import accumulate
 from operator import getitem
 from typing import Any
 
@@ -28,7 +29,11 @@ from tests.log.json_engines import (
     scanner_plans,
     tables,
 )
-from turnwire.json.scanner import LineState
+from turnwire._pure.json.parts import DAMAGED
+from turnwire.contract import Column
+from turnwire.json.scanner import REASONS, LineState, bits
+from turnwire.log.engine.claims import empty_parts
+from turnwire.nslip import spec
 
 pytestmark = pytest.mark.once
 
@@ -155,6 +160,34 @@ def test_wherever_a_table_is_full_all_cores_stop_at_the_same_place(form: str, ro
     """Inside objects, strings and refused messages, behind damage or not: what was stored of them stays or goes."""
     found = [calls(name, line_of(form), *rooms) for name in ENGINES]
     assert found == found[:1] * len(found)
+
+
+@pytest.mark.parametrize("rooms", [(9, 9), (9, 0), (9, 1), (1, 9), (2, 9)])
+def test_of_a_damaged_claim_texts_stay_that_a_row_points_to(rooms: tuple[int, int]) -> None:
+    """Lines in it that a record does not fill are one reject with what is around them; what strings in them say is not
+    kept, nor what a line says that is a record for which there was no room. There the line is read anew."""
+    token = b"@a3|f0|c1|S0|d1|T1#\n"
+    pieces = [line_of("s[g]") + token + line_of("s[bt]") + line_of("g"), line_of("s[g]") + token, line_of("s[b]")]
+    data, cuts = b"".join(pieces), [0, *accumulate(map(len, pieces))]
+    scanner = scanner_of("sstp")
+    scanner = scanner._replace(columns=(*scanner.columns, Column("sender", "text", nullable=True)))
+    tokens = (7, range(11), range(len(spec.REASONS)))
+    arguments = (scanner_plans("sstp"), scanner.columns, *bits(scanner.columns), REASONS, tokens)
+    found = []
+    for name in ENGINES:
+        columns, rejects = tables(scanner, 9, 9)
+        state, parts = LineState(), empty_parts(3, 1)
+        parts["start"][:], parts["stop"][:], parts["what"][0] = cuts[:-1], cuts[1:], DAMAGED
+        parts["line"][1:] = [1 + data.count(b"\n", 0, cut) for cut in cuts[1:]]
+        with engine(name) as core:
+            tables_of = {"columns": columns, "rows": 0, "room": rooms[0]}
+            more = {"rejects": rejects, "reject_rows": 0, "reject_room": rooms[1], "state": state, "parts": parts}
+            ends = core.scan_block(core.Plan(*arguments), data, 0, len(data), True, **tables_of, **more)
+        stored = [columns[key][: ends[0]].tolist() for key in ("offset", "length", "inner", "place", "size")]
+        refused = {key: column[: ends[1]].tolist() for key, column in rejects.items()}
+        found.append((ends, stored, bytes(columns.get("arena", b"")), refused, state.at, parts["start"].tolist()))
+    assert found == found[:1] * len(found)
+    assert rooms != (9, 9) or found[0][0] == (4, 3, 3, 8)
 
 
 @pytest.mark.parametrize("room", [1, 2, 3])
