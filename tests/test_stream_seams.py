@@ -171,6 +171,14 @@ def test_an_object_that_never_closes_does_not_keep_the_next_one_waiting() -> Non
     assert len(decoder.feed(whole[-1:])) == 1
 
 
+@pytest.mark.parametrize("broken", [b'"never closed\n', b'], "never closed\n'])
+def test_a_long_object_that_a_newline_in_a_string_breaks_is_not_waited_for(broken: bytes) -> None:
+    decoder = Decoder("nslip")
+    for piece in cut(b'{"a": [\n' + b"1,\n" * 3_000, 500):
+        assert decoder.feed(piece) == []
+    assert len(decoder.feed(broken) + decoder.feed(NSLIP + b"\n")) == 1
+
+
 def test_a_place_behind_the_last_message_may_look_like_the_end_of_one() -> None:
     assert len(Decoder("nslip").feed(b"- " + NSLIP + b" see a4# ")) == 1
 

@@ -173,6 +173,16 @@ def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
     assert errors > 30
 
 
+@pytest.mark.parametrize("front", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("tail", [b', "@a3|f0|c1", "@a3|f0 bad"]\n', b', "@a3|f0|c1|"]\n', b', "@a3|f0|c1|" x\n'])
+def test_whether_a_line_is_one_of_strings_and_arrays_is_known_at_its_end(front: bytes, tail: bytes) -> None:
+    """What a string of such a line says ends with it, and messages are found in front of it before that is known."""
+    record = next(record for record in RECORDS["kick"] if len(scanned(record, "kick")[0]) == 1)
+    data = front + b"[" + record + tail
+    for size in (1, 7, 50, len(data)):
+        assert drained(Decoder(), cut(data, size)) == scanned(data, None), size
+
+
 @pytest.mark.parametrize("wire", [None, *WIRES])
 def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> None:
     """Of one wire and of all, wherever the messages stand: in strings, wrappers, sentences, among damage."""

@@ -43,7 +43,7 @@ FOLDERS = {
         "tests/log/test_edges_of_limits.py",
         "tests/test_more_wires.py",
     ),
-    "log": ("tests/test_stream_seams.py", "tests/log"),
+    "log": ("tests/test_stream_seams.py", "tests/test_stream_wires.py", "tests/log"),
     "pairs.py": ("tests/log/test_pairing_terms.py",),
     "registry.py": ("tests/test_registry.py", "tests/test_wires.py"),
 }

@@ -89,11 +89,6 @@ class _Braces:
         return closed
 
 
-def _nothing_open(state: Any) -> bool:
-    """Whether the next line begins, and nothing in front of it can go on in it."""
-    return bool(state.idle() and state.csp_at < 0 and not state.within_line and not state.documents.fence)
-
-
 class _Lines:
     """Watches the lines that come in. ``ended``: a line ended; ``ending``: one began that can end what spans several
     lines. Whoever looks at what is held then sets both to false."""
@@ -232,10 +227,10 @@ class BlockStream:
             self._try(self._due)
 
     def _skip_blank(self) -> bool:
-        """Lets go of blank lines where nothing is open that they could belong to: most of what a scan of them costs is
-        the scan, not the lines."""
+        """Lets go of blank lines where nothing is held that they could belong to; to what was read already they change
+        nothing. Most of what a scan of them costs is the scan, not the lines."""
         state = self._state["state"]
-        if self._size > _SHORT or self._again or self._object is not None or not _nothing_open(state):
+        if self._size > _SHORT or state.within_line:
             return False
         data = self._joined()
         if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
