@@ -147,10 +147,9 @@ class OverLines:
         self.settle_before(region, way, place)
         if not self.several:
             self.several, self.counted, self.counted_line = True, start, self.line
-        way.bad, way.done = -1, place
         way.mark(self)
         self.stopped = start
-        self.values = region.values = False  # what is left of the last line was not judged with the first one
+        self.values = False  # what is left of the last line was not judged with the first one
         if broken:
             return self.damage(below, start, end, cut, tried)
         region.cut = True
