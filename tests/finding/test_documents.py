@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -81,6 +82,24 @@ def test_documents(text: str, expected: list[str]) -> None:
     assert found(text) == expected
     for one in expected:
         assert parse_space(one, mode="lenient").sections
+
+
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_a_header_with_which_a_record_begins_begins_no_document(fence: str) -> None:
+    data = f"{fence}{DOCUMENT}".encode()
+    spans = [(len(fence), data.index(b"\n", len(fence)) + 1)]
+    assert Documents(LIMIT).claims(data, 0, len(data), True, spans) == []
+
+
+@pytest.mark.parametrize(
+    "text", [f"#note a\n{DOCUMENT}", f"{DOCUMENT}#note a\n", f"text\n#note a\n#note b\n{DOCUMENT}"]
+)
+def test_of_headers_of_two_wires_the_first_one_begins_the_document(text: str) -> None:
+    data = text.encode()
+    state = Documents(LIMIT, marks=(documents.mark(b"#note", re.compile(rb"#note [a-z]"), 7),))
+    start = text.index("\n") + 1 if text.startswith("text") else 0
+    [one] = state.claims(data, 0, len(data), True, [])
+    assert one == Document(start, len(data), True, wire=None if text.startswith(DOCUMENT) else 7)
 
 
 def test_headers_inside_fences_are_content_where_that_is_asked_for() -> None:

@@ -10,15 +10,18 @@ from collections.abc import Callable
 import pytest
 
 import turnwire
+from tests.counting import called
 from tests.sstp.test_session import message
 from turnwire import csp, sstp
 from turnwire.errors import DecodeError
+from turnwire.finding import lines, wrapping
 from turnwire.finding.beside import elements_in_strings, within
 from turnwire.finding.contents import contents, unpacked
 from turnwire.finding.documents import Documents
 from turnwire.finding.explaining import _AROUND, _excerpt
 from turnwire.finding.judging import conform, conformance
-from turnwire.finding.lines import MOST_PREFIX
+from turnwire.finding.lines import MOST_PREFIX, Assembly, Piece
+from turnwire.finding.located import located
 from turnwire.finding.wrapping import Text, written
 
 pytestmark = pytest.mark.once
@@ -28,8 +31,8 @@ CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
 
 def found(text: str) -> list[tuple[str, list[int]]]:
     """The clauses that a log breaks, and in which lines."""
-    lines = conform("sstp", text.encode()).lines
-    return [(line.clause.id, [fault.line for fault in line.faults]) for line in lines if line.faults]
+    judged = conform("sstp", text.encode()).lines
+    return [(line.clause.id, [fault.line for fault in line.faults]) for line in judged if line.faults]
 
 
 @pytest.mark.parametrize(
@@ -149,12 +152,72 @@ def test_lines_of_elements_in_several_strings() -> None:
     assert found == [(place, 1 + Strings.data.count(b"\n", 0, place)) for place in (2, 10, 18)]
 
 
-@pytest.mark.parametrize("depth", range(8))
+@pytest.mark.parametrize("depth", range(10))
 def test_objects_in_texts_in_objects(depth: int) -> None:
     value: dict[str, object] = {"k": 1}
     for _ in range(depth):
         value = {"k": json.dumps(value)}
-    assert len(list(within(value, ("k",)))) == depth + 1
+    assert len(list(within(value, ("k",)))) == min(depth, 8) + 1
+
+
+def nested(inside: str, depth: int) -> str:
+    """A text in so many strings, each in an object."""
+    for _ in range(depth):
+        inside = json.dumps({"a": inside})
+    return inside
+
+
+@pytest.mark.parametrize("depth", [1, 7, 8])
+def test_a_message_in_strings_in_strings(depth: int) -> None:
+    """How often it is wrapped, as deep as messages are found; of the last string it is text that has quotes."""
+    token = "@a3|f0|c1|S0|d1|T1#"
+    for inside, more in ((token, 0), (f'x: "{token}"', 1)):
+        [one] = turnwire.extract(nested(inside, depth))
+        assert one.wrapped == "json_string/" * (depth + more) + "bare"
+
+
+@pytest.mark.parametrize("depth", [1, 7, 8, 9])
+def test_what_the_innermost_string_says(depth: int) -> None:
+    raw = nested("one", depth).encode()
+    text, place = Text(raw).innermost(raw.index(b"one"))
+    assert (text.raw, place) == ((b"one", 0) if depth < 9 else (b'{"a": "one"}', 7))
+
+
+@pytest.mark.parametrize("depth", range(9))
+def test_a_reject_in_strings_in_strings_is_shown_without_their_escapes(depth: int) -> None:
+    refused = SAID[:-1] + ',"x":1,"x":2}'
+    [reject] = located(nested(refused, depth).encode())
+    assert turnwire.explain(reject) == turnwire.explain(next(located(refused.encode())))
+
+
+def test_messages_in_two_strings_of_one_string_are_both_wrapped_twice() -> None:
+    both = json.dumps({"a": f"one {SAID}", "b": f"another {SAID}"})
+    assert [one.wrapped for one in turnwire.extract(json.dumps({"log": both}))] == ["json_string/json_string/prose"] * 2
+
+
+def test_what_is_around_messages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not measured: objects that are open at one fault, a string up to each message in it, and the escapes
+    of a line in parts."""
+    find = wrapping.reader("json").find
+    tried: list[int] = []
+
+    class Reader:
+        def find(self, raw: bytes, start: int) -> object:
+            tried.append(start)
+            return find(raw, start)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wrapping, "reader", lambda _: Reader())
+        assert list(Text(b'{"a": ' * 50 + b"x").objects()) == []
+    assert tried == [0]
+    text = json.dumps({"log": json.dumps({"a": f"{SAID} " * 40})})
+    read = called(monkeypatch, wrapping, "_decoded", len)
+    assert len(turnwire.extract(text)) == 40
+    assert sum(read) < 6 * len(text)
+    looked = called(monkeypatch, lines, "places")
+    found = Assembly("docker", [Piece(0, 99, 9, b"a\nb\nc", b"a\\nb\\nc")], None)
+    assert [found.written(at) for at in range(6)] == [9, 10, 12, 13, 15, 16]
+    assert len(looked) == 1
 
 
 def test_where_what_a_string_says_is_written_behind_each_kind_of_escape() -> None:

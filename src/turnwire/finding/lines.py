@@ -53,7 +53,7 @@ class Block:
                 yield place + start, piece[start:behind]
                 start = behind
             place += start
-            if not start or place + len(piece) - start == self.stop:
+            if not start:
                 behind = self.line_end(place)
                 if place < behind:
                     yield place, self.view[place:behind].tobytes()

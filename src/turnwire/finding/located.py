@@ -84,19 +84,16 @@ class Piece(NamedTuple):
 
     @property
     def places(self) -> Iterator[tuple[Any, ...]]:
-        """Of the rejects, five columns: offset, length, wire (its place in ``registry.names()``), whether it is in a
-        JSON string, the byte there."""
+        """Of the rejects, four columns: offset, length, wire (its place in ``registry.names()``), whether it is in a
+        JSON string."""
         numbers = {name: number for number, name in enumerate(registry.names())}
         if self.rejects:
-            rows = (
-                (one.offset, one.length, numbers[one.wire], one.inner is not None, one.inner or 0)
-                for one in self.rejects
-            )
+            rows = ((one.offset, one.length, numbers[one.wire], one.inner is not None) for one in self.rejects)
             yield tuple(zip(*rows, strict=True))
         for some in self.columns:
             found = some.columns
             wires = found["wire"] if "wire" in found else [numbers[some.wire]] * len(found["offset"])
-            yield found["offset"], found["length"], wires, found["inner"] >= 0, found["inner"]
+            yield found["offset"], found["length"], wires, found["inner"] >= 0
 
     @property
     def damaged(self) -> bool:
@@ -167,18 +164,18 @@ class Found:
 
         batches = [piece.batch for piece in self.pieces if piece.batch is not None]
         parts: list[tuple[Any, ...]] = [
-            (batch["offset"], batch["length"], batch["wire"], batch.valid("inner"), batch["inner"]) for batch in batches
+            (batch["offset"], batch["length"], batch["wire"], batch.valid("inner")) for batch in batches
         ]
         parts += [columns for piece in self.pieces for columns in piece.places]
-        kinds = (np.int64, np.int64, np.int64, bool, np.int64)
+        kinds = (np.int64, np.int64, np.int64, bool)
         columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
         whole = [
             np.concatenate([np.empty(0, kind), *column]).astype(kind)
             for column, kind in zip(columns, kinds, strict=True)
         ]
-        offsets, lengths, wires, inside, inners = whole
+        offsets, lengths, wires, inside = whole
         if any(piece.damaged for piece in self.pieces):
-            order = np.lexsort((inners, inside, offsets))
+            order = np.argsort(offsets, kind="stable")  # those of one string are in order
             offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
         return offsets, lengths, wires, inside
 
