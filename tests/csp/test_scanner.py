@@ -245,6 +245,24 @@ def test_a_full_table_stops_the_scan_and_nothing_is_lost(csp_core):
     assert state[0] == record.count(b"\n")
 
 
+def test_a_law_stands_below_its_head_and_behind_nothing_else(csp_core):
+    data = b"LAWS\n- L1: a\n\n- L2: b\nDEF X = 1\n- L3: c\n"
+    rows, _, rejects = csp_core.tables(data)
+    assert [(row[0], row[1]) for row in rows] == [(0, data.index(b"- L3"))]
+    assert [(reject[0], reject[1]) for reject in rejects] == [(data.index(b"- L3"), 8)]
+
+
+def test_what_closes_one_of_two_open_heredocs_closes_not_both(csp_core):
+    """The second one is opened in the damaged message in which the first one could be closed."""
+    head = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+    good = head.format("PLAN") + "PLAN L1\nS 1\n\n"
+    opened = good + "<<<\n" + "x\n" * 60
+    for damage, inside in ((">>>\n<<<<\n", True), ("<<<<\n>>>>\n>>>\n", False)):
+        data = opened + head.format("TASK") + "TASK T1\nNO\n" + damage + "y\n" * 60 + good
+        rows, *_ = csp_core.tables(data.encode(), (90, 50, 50))
+        assert [bool(row[3] & spec.INSIDE_UNCLOSED) for row in rows] == [False, inside], damage
+
+
 def test_reads_any_contiguous_buffer(csp_core):
     record = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK v\n"
     tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
