@@ -91,6 +91,8 @@ def test_signs_are_those_in_front_of_the_first_message_and_between_claims(core: 
     starts, stops = np.array([magic, len(data) - 8], np.int64), np.array([sigil, len(data)], np.int64)
     assert heads.signs_between(data, starts, stops, magic, len(data)) == pure.SIGIL
     assert heads.signs_between(data, starts, np.array([sigil + 1, len(data)], np.int64), magic, len(data)) == 0
+    starts, stops = np.insert(starts, 1, magic + 3), np.array([sigil + 1, magic + 6, len(data)], np.int64)
+    assert heads.signs_between(data, starts, stops, magic, len(data)) == 0  # one of them is in another
     with pytest.raises(ValueError, match="lie in the data"):
         heads.signs_between(data, nothing, nothing, 0, len(data) + 1)
 
@@ -168,6 +170,7 @@ def test_records_are_alone_where_nothing_else_could_be_one(core: Callable[[str],
     assert heads.only_records(data, offsets, lengths, 2, 100, last)
     assert not heads.only_records(data, offsets, lengths, 2, 100, len(data))
     assert not heads.only_records(data, offsets, lengths, 1, 100, last)
+    assert heads.only_records(data, np.insert(offsets, 1, 101), np.insert(lengths, 1, 3), 3, 100, last)  # in another
     for words in (b'wor"s', b"wor@s", b"wor{s", b"```xx", b"w;CSP/1;", b"\xe2\xab\xbbxx"):
         other = data.replace(b"words", words)
         moved = np.array([101, 117 + len(words) - len(b"words")], np.int64)
