@@ -78,6 +78,26 @@ def test_near_misses_are_told_at_their_lines():
     assert sorted(fault.line for fault in framing.faults) == wanted
 
 
+def test_nearly_messages_behind_a_prefix_are_told_once():
+    """Those that are seen beside messages, too."""
+    good = "@a3|f0|c7|S0|d1|T1#"
+    for one, empty in ((f'{{"m": "{good}"}}', '{"m": "@#"}'), (f'x "@#" {good}', 'x "@#" @#'), (f"@: {good}", "@: @#")):
+        (framing,) = [line for line in conform("nslip", f"{one}\n{empty}\n".encode()) if line.clause.id == "framing"]
+        assert [fault.line for fault in framing.faults].count(2) == 1, one
+
+
+@pytest.mark.parametrize(("frame", "read"), [("CONTROL", FrameType.CONTROL), (0, 0), (9, 9), ("SIGNAL", None)])
+def test_a_frame_that_was_kept_is_a_number_or_a_name(core, frame, read):
+    cls = core("nslip.codec").SlipMessage
+    fields = cls(1, 2, 3, 4, Act.ASK, FrameType.TASK, {}).to_dict()
+    fields |= {"frame": frame, "extra": [{"prefix": "f", "value": "9"}]}
+    if read is None:
+        with pytest.raises(DecodeError, match="unknown_frame"):
+            cls.from_dict(fields)
+    else:
+        assert cls.from_dict(fields).frame == read
+
+
 @pytest.mark.parametrize(
     ("version", "oldest", "read"),
     [
