@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +64,16 @@ def raw(data: bytes, found: Read) -> list[bytes]:
     text = data + found.arena
     places = zip(found.columns["place"], found.columns["size"], strict=True)
     return [text[place : place + size] for place, size in places]
+
+
+def test_a_line_that_is_claimed_in_a_string_may_begin_with_its_time() -> None:
+    """As that of any record there."""
+    line = b"2026-11-22T07:00:00Z CSP/1 x"
+    data = b'{"log": "so:\\n%b\\n", "time": "2025-01-01T00:00:00Z"}\n' % line
+    for name in ENGINES:
+        found = scan(name, data, lambda text: [(4, len(text), 1, CSP, 0, 0)])
+        assert raw(data, found) == [line + b"\n"], name
+        assert np.datetime64(int(found.columns["time"][0]), "us") == np.datetime64("2026-11-22T07:00:00"), name
 
 
 @pytest.mark.parametrize(
