@@ -98,6 +98,18 @@ def test_a_frame_that_was_kept_is_a_number_or_a_name(core, frame, read):
         assert cls.from_dict(fields).frame == read
 
 
+@pytest.mark.parametrize("behind", ["x", "#", "xy", "|", "@"])
+def test_a_line_is_one_message_to_its_last_byte(core, behind):
+    one = "@a3|f0|c7|S0|d1|T1#"
+    decode_many = core("nslip.codec").decode_many
+    for end in ("", "\n", " \r\n"):
+        with pytest.raises(DecodeError) as caught:
+            decode_many(f"{one}\n{one}{behind}{end}".encode())
+        found = caught.value
+        assert (str(found.reason), found.offset, found.line) == ("trailing_junk", 2 * len(one) + 1, 2)
+    assert len(decode_many(f"{one}\n\n {one} \n".encode())) == 2
+
+
 @pytest.mark.parametrize(
     ("version", "oldest", "read"),
     [

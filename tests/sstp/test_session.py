@@ -34,6 +34,12 @@ def message(actor, clock, kind=Kind.INTENT, to=None, session="s-1", text=None, *
     return sstp.decode(json.dumps(value))
 
 
+def test_of_two_names_that_a_third_is_like_the_first_one_is_told():
+    for roster in (["Ali", "A1i"], ["A1i", "Ali"]):
+        (issue,) = sstp.Session(roster).feed(message("Al\u0456", 1))
+        assert (issue.reason, issue.text) == (Reason.LOOK_ALIKE, f"'Al\u0456' looks like {roster[0]!r}")
+
+
 def reasons(issues):
     return [str(issue.reason) for issue in issues]
 
