@@ -40,6 +40,15 @@ def test_of_two_names_that_a_third_is_like_the_first_one_is_told():
         assert (issue.reason, issue.text) == (Reason.LOOK_ALIKE, f"'Al\u0456' looks like {roster[0]!r}")
 
 
+def test_a_clock_that_was_used_in_a_name_counts_in_its_own_session():
+    for session, other in (("s-1", "s-2"), ("s-2", "s-1")):
+        watch = sstp.Session(session_id="s-1")
+        watch.feed(message("ann", 1, session=session), "eve")
+        for asked in (other, session):
+            found = [issue.reason for issue in watch.feed(message("ann", 1, session=asked), "ann")]
+            assert (Reason.CLOCK_REPEAT in found) is (asked == session)
+
+
 def reasons(issues):
     return [str(issue.reason) for issue in issues]
 
