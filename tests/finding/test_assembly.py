@@ -296,6 +296,10 @@ def test_what_is_too_long_is_cut() -> None:
     assert texts(behind(LOG, message + "MORE x\n"), limit=300) == [message]
     late = f"{CRI}stdout P a\n" + f"{CRI}stderr F x\n" * 10 + f"{CRI}stdout F b\n"
     assert texts(late, limit=200) == ["a"], "a part does not wait for ever"
+    of_others = len(CRI + "stderr F x\n") * 10
+    assert [texts(late, limit=of_others + more) for more in (-1, 0)] == [["a"], ["ab\n"]]
+    parts = f"{CRI}stdout P abcd\n{CRI}stdout F e\n"
+    assert [texts(parts, limit=size) for size in (3, 4)] == [["abcd"], ["abcde\n"]]
 
 
 def test_undecided() -> None:
