@@ -66,6 +66,20 @@ def raw(data: bytes, found: Read) -> list[bytes]:
     return [text[place : place + size] for place, size in places]
 
 
+@pytest.mark.parametrize("wrap", ['{"a": %s}', '{"a": %s x', "so: %s", 'so: {"a" %s'])
+@pytest.mark.parametrize(
+    "inside", [MESSAGE.decode(), '@a3|f0|c1|S0|d1|T1|t"x"#', '{"header": {"kind": "intent"}, "payload": 2}']
+)
+def test_strings_in_strings_are_followed_as_deep_by_all_cores(wrap: str, inside: str) -> None:
+    """Of good objects, of damage and of text."""
+    text, met = wrap.replace("%s", json.dumps(inside)), []
+    for _ in range(9):
+        found = all_cores(text.encode() + b"\n")
+        met.append(found.rows + found.bad > 0)
+        text = wrap.replace("%s", json.dumps(text))
+    assert any(met) or inside.startswith("{")  # which is not looked for in damage
+
+
 def test_a_line_that_is_claimed_in_a_string_may_begin_with_its_time() -> None:
     """As that of any record there."""
     line = b"2026-11-22T07:00:00Z CSP/1 x"
