@@ -242,6 +242,8 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
     cdef Py_ssize_t place
     cdef tw_column *c
     others.wire, kinds, reasons = plan.nslip
+    if len(reasons) > TW_NSLIP_REASONS:
+        raise ValueError(f"nSLIP has {TW_NSLIP_REASONS} reasons, not {len(reasons)}")
     for place in range(11):
         others.kinds[place] = kinds[place]
     for place in range(len(reasons)):

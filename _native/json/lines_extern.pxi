@@ -8,6 +8,7 @@ cdef extern from "_native/json/scan.h" nogil:
         TW_MOST_LINE_MARKS
         TW_MOST_CLUES
         TW_MOST_NODES
+        TW_NSLIP_REASONS
     ctypedef struct tw_key_entry:
         const uint8_t *name
         uint32_t size

@@ -10,7 +10,7 @@
 #include "_native/common/portable.h"
 #include "_native/common/utf8_scalar.h"
 
-/* Reasons; the order is that of REASONS in slip/spec.py. */
+/* Reasons; the order is that of REASONS in nslip/spec.py. */
 enum {
     TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
     TW_TOO_LARGE, TW_WRONG_TYPE, TW_UNTERMINATED_STRING, TW_BAD_ESCAPE, TW_JUNK_AFTER_STRING, TW_DUPLICATE,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.conftest import needs_both
 from tests.log.json_engines import ENGINES, engine, scanner_of, scanner_plans, tables
 from tests.log.over_lines import RECORDS
 from tests.log.test_mixed import everything
@@ -17,6 +20,7 @@ from turnwire._pure.log import line_heads as pure
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import CLAIMED, DAMAGED, empty_parts
+from turnwire.nslip.spec import REASONS
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 SAP = RECORDS["sap"][0]
@@ -126,3 +130,21 @@ def test_what_is_found_is_that_of_the_careful_way(wire: str | None, way: str, mo
     monkeypatch.setattr(Pass, way, lambda *_: None)
     for (data, size), before in zip(logs, found, strict=True):
         assert everything(scan(data, wire=wire, batch_bytes=size))[:2] == before[:2], (data, size)
+
+
+@needs_both
+def test_a_plan_with_more_reasons_of_nslip_than_there_are_is_refused() -> None:
+    """They would be written behind the room for them."""
+    scanner = scanner_of("sap")
+    core = import_module("turnwire._native.json.lines")
+    valid, escaped = json_scanner.bits(scanner.columns)
+    for count in (len(REASONS), len(REASONS) + 1, 5000):
+        nslip = (0, [0] * 11, [0] * count)
+        plan = core.Plan(scanner_plans("sap"), scanner.columns, valid, escaped, json_scanner.REASONS, nslip)
+        columns, rejects = tables(scanner, 1, 1)
+        read = partial(core.scan_block, plan, b"{}\n", 0, 3, True, columns, 0, 1, rejects, 0, 1)
+        if count == len(REASONS):
+            read(state=json_scanner.LineState())
+            continue
+        with pytest.raises(ValueError, match="reasons"):
+            read(state=json_scanner.LineState())

@@ -16,6 +16,9 @@ WHERE = {
     "self.head_known = 0": "_pure.json.lines.",
     "place += 1": "_pure.json.lines.",
     "has = lengths > 0": "_pure.log.views.",
+    "if hit < 0:": "_pure.csp.message.",
+    "blank = False": "_pure.csp.bulk.",
+    "if newline < 0:": "_pure.csp.marks.",
     "if newline >= 0:": "_pure.nslip.parser.x_record_",
     "while start < len(raw):": "_pure.nslip.codec.x_decode_many_",
 }
@@ -29,6 +32,13 @@ def is_same(name: str, before: str, after: str) -> bool:
 
 
 SAME: dict[tuple[str, str], str] = {
+    ("if hit < 0:", "if hit <= 0:"): "what opens a heredoc stands in front of what closes it",
+    ("blank = False", "blank = None"): "it is only asked whether it is so",
+    ("if newline < 0:", "if newline <= 0:"): "the first line ends in front of it",
+    (
+        'if end - width <= start or text[start] in "^.%":',
+        'if end - width <= start or text[start] in "XX^.%XX":',
+    ): "a row that begins with X is read by itself, as other records are",
     (
         'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and text[11:13] != "24":',
         'if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and text[11:13] != "XX24XX":',

@@ -31,6 +31,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/csp/test_handed_on.py",
             "tests/csp/test_one_fault.py",
             "tests/finding/test_settled_on_both_cores.py",
+            "tests/finding/test_one_value.py",
             "tests/test_words.py",
             "tests/test_words_of_types.py",
         ),
