@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 
 _FEW = 8
 """So many texts are looked for one by one, without asking first whether that is less work."""
+_AT_ONCE = 256
+"""Characters of a value that are searched for a text while one part of it is cut out and looked up."""
 
 
 class LawTexts:
@@ -54,19 +57,21 @@ class LawTexts:
         """The texts that are looked for; None where they are many."""
         return list(self._ids) if len(self._ids) <= _FEW else None
 
-    def within(self, value: str) -> list[str]:
-        """The ids of the laws whose text is in a value, in the order in which they were stated."""
+    def within(self, value: str, most: int | None = None) -> list[str]:
+        """The ids of the laws whose text is in a value, in the order in which they were stated. most: of each text, no
+        more than so many ids are looked at, and no more are given."""
         ids = self._ids
         texts = self._found(value) if len(ids) > _FEW else [text for text in ids if text in value]
         if not texts:
             return []
-        return sorted((name for text in texts for name in ids[text]), key=self._places.__getitem__)
+        names = (name for text in texts for name in islice(ids[text], most))
+        return sorted(names, key=self._places.__getitem__)[:most]
 
     def _found(self, value: str) -> list[str] | set[str]:
-        """Each text is looked for in the value, or each part of the value among the texts: whichever are fewer."""
+        """Each text is looked for in the value, or each part of the value among the texts: whichever is less work."""
         sizes = [size for size in self._sizes if size <= len(value)]
         parts = sum(len(value) - size + 1 for size in sizes)
-        if len(self._ids) <= parts:
+        if len(self._ids) * (1 + len(value) // _AT_ONCE) <= parts:
             return [text for text in self._ids if text in value]
         cut = (value[at : at + size] for size in sizes for at in range(len(value) - size + 1))
         return {part for part in cut if part in self._ids}

@@ -58,6 +58,11 @@ class Routing:
     def __bool__(self) -> bool:
         return bool(self._laws)
 
+    @property
+    def laws(self) -> list[Law]:
+        """The laws that route."""
+        return self._laws
+
     def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[Issue]:
         """What the laws say of the next message. ``defs`` let an agent be named by the value of its DEF, too."""
         if not isinstance(message.block, Task):

@@ -26,6 +26,8 @@ TASK_ID = re.compile("T[0-9]+")  # :mod:`turnwire.csp.settling` goes by it, too
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER")
 LAW_TEXT_LEAST = 12
+MOST_REPEATED = 64
+"""Laws that are named of those that one value repeats: any number of laws may say the same."""
 REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
@@ -313,7 +315,7 @@ def _restate(record: Record, context: Context) -> Found:
             continue
         if _DEFINES.search(value):
             yield Reason.RESTATE, _INFO, f"{key} repeats DEF or LAWS: name the checkpoint in CTX"
-        for law in context.law_texts.within(value):
+        for law in context.law_texts.within(value, MOST_REPEATED):
             yield Reason.RESTATE, _INFO, f"{key} repeats {law}"
 
 

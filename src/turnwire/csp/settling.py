@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire._pure.csp.texts import REST
 from turnwire.csp.given_ids import GivenIds
-from turnwire.csp.laws import first_stems, routing_laws
+from turnwire.csp.laws import first_stems
 from turnwire.csp.lints import REWRITE_LEAST, REWRITE_SHARE, TASK_ID, size_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Settling:
         self._targets: set[str] | GivenIds = set()
         self._ids: set[str] | GivenIds = set()
         self._subjects: frozenset[str] = frozenset()
-        self._laws = 0  # changes of the laws of which these are
+        self._routing: Any = None  # of whose laws these are
         self._known: tuple[Any, str] = (None, "")  # the state and the head that the mirror is of
         self._refused: tuple[Any, str] = (None, "")  # those of which there can be none
         self._ways: dict[str, Callable[..., bool]] = {
@@ -123,9 +123,9 @@ class Settling:
             return False
         self._targets = judge.targets
         self._ids = judge.patch_ids
-        if self._laws != context.law_texts.changes:
-            self._laws = context.law_texts.changes
-            self._subjects = first_stems(routing_laws(context.laws))
+        if self._routing is not judge.routing:  # laws that come later route nothing
+            self._routing = judge.routing
+            self._subjects = first_stems(judge.routing.laws)
         self._texts.know(judge.stateful, bool(self._subjects), self._names, self._values)
         self._texts.go_on(self._head)
         self._valid = True
