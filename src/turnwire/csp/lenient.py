@@ -368,6 +368,7 @@ class _MessageReader:
         found: list[tuple[str, str]] = []
         places: list[int] = []
         open_value = False  # whether the last value may go on in the next line
+        more: list[str] = []  # the lines in which it did
         while not self.swallowed and (line := self.next_line()) is not None:
             match = KEY.match(line.text)
             key = "" if match is None else match[0].decode()
@@ -376,9 +377,10 @@ class _MessageReader:
                     self.stray(line, Reason.STRAY_LINE)
                     continue
                 self.blame(Reason.CONTINUED, line.start)
-                found[-1] = (found[-1][0], f"{found[-1][1]}\n{line.text.decode()}")
+                more.append(line.text.decode())
                 self.place = line.next
                 continue
+            _go_on(found, more)
             if keys is not None:  # which bounds them by itself
                 if any(name == key for name, _ in found):
                     self.blame(Reason.DUP_FIELD, line.start)
@@ -391,6 +393,7 @@ class _MessageReader:
                 self.blame(Reason.HEREDOC_EXPECTED, line.start)
             found.append((key, value))
             places.append(line.start)
+        _go_on(found, more)
         for (key, value), start in zip(found, places, strict=True):
             if keys is not None and key in ENUMS and value not in ENUMS[key]:
                 self.blame(Reason.BAD_ENUM, start)
@@ -461,3 +464,11 @@ class _MessageReader:
             self.blame(Reason.STRAY_LINE, line.start)
         assigned = " =" in text or " :=" in text
         ops.append(Op(match[1], match[2], (match[3] or "") if assigned else None))
+
+
+def _go_on(fields: list[tuple[str, str]], lines: list[str]) -> None:
+    """Puts lines behind the value of the last field: all at once, since each would copy what is there."""
+    if lines:
+        key, value = fields[-1]
+        fields[-1] = key, "\n".join((value, *lines))
+        lines.clear()

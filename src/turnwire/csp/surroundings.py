@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from turnwire.checklists import log_lines, spoken, statement
@@ -102,8 +103,9 @@ class Surroundings:
             kept = [text if len(text) < len(row) else b"" for text, row in zip(bare, rows, strict=True)]
             there, wrong = preambles(b"\n".join(kept) + b"\n")
             found = []
+            places = list(accumulate((len(row) + 1 for row in rows), initial=start))
             for _, _, record in there:
-                place = start + sum(len(row) + 1 for row in rows[: record.line - 1])
+                place = places[record.line - 1]
                 record.line += line
                 found.append((place, 0, record))
             yield found, [_placed(error, start, line + (error.line or 1)) for error in wrong]
