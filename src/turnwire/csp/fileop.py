@@ -10,6 +10,7 @@ patch one file on one BASE, one does.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -27,6 +28,8 @@ from turnwire.csp.paths import Rules
 from turnwire.csp.spec import FILE_OPS, WIRE
 from turnwire.errors import Reason, RuleError
 
+_LONGEST, _SHOWN = 1 << 14, 60
+"""Characters of a path that is followed, several times what systems take; of a longer one, those that are told."""
 _DIGEST = re.compile(r"sha256:([0-9a-fA-F]{7,64})|([0-9a-fA-F]{7,64})")
 _WALKS = {os.open, os.mkdir, os.unlink, os.rename, os.stat, os.rmdir} <= os.supports_dir_fd and hasattr(
     os, "O_NOFOLLOW"
@@ -148,6 +151,8 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
     if ".." in posix.parts or ".." in windows.parts:
         raise refusal(Reason.UNSAFE_PATH, "the path has a ..", path)
     try:
+        if len(path) > _LONGEST:  # following its parts one by one would cost the square of that
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), f"{path[:_SHOWN]}...")
         real = (top / path).resolve()
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             os.stat(real)  # from Python 3.13 on, resolve() says nothing of links that run in a circle

@@ -26,17 +26,42 @@ def plain(part: str) -> str:
 def _compiled(pattern: str, fold: bool) -> re.Pattern[str]:
     if not isinstance(pattern, str) or not pattern.strip("/"):
         raise ValueError(f"{pattern!r} is not a pattern of paths")
-    anchored = "/" in pattern.rstrip("/")
-    parts = pattern.strip("/").split("/")
-    text = "" if anchored else "(?:.*/)?"
-    for place, part in enumerate(parts):
-        last = place == len(parts) - 1
+    runs: list[list[str]] = [[]] if "/" in pattern.rstrip("/") else [[], []]  # of parts, with ** between them
+    for part in pattern.strip("/").split("/"):
         if part == "**":
-            text += ".+" if last else "(?:.*/)?"
+            runs.append([])
         else:
-            text += "".join({"*": "[^/]*", "?": "[^/]"}.get(sign, re.escape(sign)) for sign in part)
-            text += "" if last else "/"
-    return re.compile(f"{text}(?:/.*)?", re.DOTALL | (re.IGNORECASE if fold else 0))
+            runs[-1].append(_of_part(part))
+    text = _of_runs(["/".join(run) for run in runs])
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if fold else 0))
+
+
+def _of_part(part: str) -> str:
+    """The expression of one part. Of each text between two stars the first place is as good as any later one, so that
+    none is looked for again: a long name would cost a power of its length."""
+    first, *others = (
+        "".join("[^/]" if sign == "?" else re.escape(sign) for sign in piece) for piece in part.split("*")
+    )
+    if not others:
+        return first
+    inner = "".join(f"(?>[^/]*?{piece})" for piece in others[:-1] if piece)
+    return f"{first}{inner}[^/]*{others[-1]}"
+
+
+def _of_runs(runs: list[str]) -> str:
+    """The expression of runs of parts, any parts between them; the same holds for each run. What matches a folder
+    matches all in it."""
+    text, end = "", r"(?:/.*)?\Z"
+    for number, run in enumerate(runs):
+        last = number == len(runs) - 1
+        behind = end if last else "/"
+        if not run:
+            text += ".+" if last else ""
+        elif number:
+            text += f"(?>(?:[^/]+/)*?{run}{behind})"
+        else:
+            text += f"{run}{behind}"
+    return text
 
 
 def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
