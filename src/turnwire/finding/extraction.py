@@ -122,8 +122,9 @@ def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
 
 def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
     """Those in the JSON string whose inside begins at ``start``, in order, as bytes of the text as written."""
-    places = written(whole.raw[start:], [one.inner or 0 for one in found])
-    said = whole.said(start, inside_end(whole.raw, start))
+    end = inside_end(whole.raw, start)
+    places = written(whole.raw[start:end], [one.inner or 0 for one in found])
+    said = whole.said(start, end)
     for one in found:
         inner = one.inner or 0
         whole_raw = one.raw if one.error is None else unescaped(one.raw)
@@ -137,7 +138,11 @@ def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tup
 def _without(literal: bytes, space: bytes, depth: int) -> int:
     """How long a part of a JSON string's inside is without the white space that it says at its end; depth: in how many
     strings that is."""
+    size = len(literal)
     for byte in reversed(space):
         escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")
-        literal = literal.removesuffix(escape) if literal.endswith(escape) else literal.removesuffix(bytes([byte]))
-    return len(literal)
+        if literal.endswith(escape, 0, size):
+            size -= len(escape)
+        elif literal.endswith(bytes([byte]), 0, size):
+            size -= 1
+    return size

@@ -263,14 +263,16 @@ def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> 
         place = inner + len(raw.rstrip())
     else:
         return [*parts, text[place:]]
-    kept = said.innermost(records[0][1])[0].raw
+    kept, place = said.innermost(records[0][1])[0].raw, 0
     parts = []
     for _, _, raw in records:
-        front, found, kept = kept.partition(raw.rstrip())
-        parts.append(front)
-        if not found:
-            return parts
-    return [*parts, kept]
+        bare = raw.rstrip()
+        found = kept.find(bare, place)
+        if found < 0:
+            break
+        parts.append(kept[place:found])
+        place = found + len(bare)
+    return [*parts, kept[place:]]
 
 
 def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:

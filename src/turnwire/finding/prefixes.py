@@ -49,40 +49,53 @@ class Form(Protocol):
         """How many bytes of a line (without its end) are prefix, or -1 for a line that does not belong there."""
 
 
-def _alike(line: bytes, prefix: bytes, shape: bytes) -> int:
-    """Bytes of ``line`` that are ``prefix`` but for its digits, or -1. ``prefix`` does not end in a digit; shape: it,
-    with 0 for each digit."""
-    size = len(prefix)
-    if line.startswith(prefix) or line[:size].translate(_ZEROS) == shape:
-        return size
-    place = 0
-    for number, literal in enumerate(_DIGITS.split(prefix)):
-        if number:
-            run = _DIGITS.match(line, place)
-            if run is None:
+class _Alike:
+    """A prefix, but for its digits. It does not end in one.
+
+    shape: it, with 0 for each digit. literals: what is between its numbers: one of hundreds is not cut for each line.
+    """
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+        self.shape = prefix.translate(_ZEROS)
+        self.literals = _DIGITS.split(prefix)
+
+    def taken(self, line: bytes) -> int:
+        """Bytes of ``line`` that are the prefix, or -1."""
+        size = len(self.prefix)
+        if line.startswith(self.prefix) or line[:size].translate(_ZEROS) == self.shape:
+            return size
+        place = 0
+        for number, literal in enumerate(self.literals):
+            if number:
+                run = _DIGITS.match(line, place)
+                if run is None:
+                    return -1
+                place = run.end()
+            if not line.startswith(literal, place):
                 return -1
-            place = run.end()
-        if not line.startswith(literal, place):
-            return -1
-        place += len(literal)
-    return place
+            place += len(literal)
+        return place
 
 
 class Repeated:
     """The prefix on each line; of a blank line what is left of it without the white space at its end."""
 
     def __init__(self, prefix: bytes) -> None:
-        self.prefix = prefix
-        self.shape = prefix.translate(_ZEROS)
-        self.bare_shape = _DIGITS.sub(b"0", prefix.rstrip(_BLANKS))
+        self._alike = _Alike(prefix)
+        bare = prefix.rstrip(_BLANKS)
+        self._bare_shape = _DIGITS.sub(b"0", bare)
+        self._bare_start = _DIGITS.split(bare, maxsplit=1)[0]
 
     def taken(self, line: bytes) -> int:
         """As :class:`Form` says."""
-        size = _alike(line, self.prefix, self.shape)
+        size = self._alike.taken(line)
         if size >= 0:
             return size
+        if not line.startswith(self._bare_start):
+            return -1
         line = line.rstrip(_BLANKS)
-        return len(line) if _DIGITS.sub(b"0", line) == self.bare_shape else -1
+        return len(line) if _DIGITS.sub(b"0", line) == self._bare_shape else -1
 
 
 class Hanging:
@@ -103,13 +116,13 @@ class Bare:
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
-        self.shape = prefix.translate(_ZEROS)
+        self._alike = _Alike(prefix)
 
     def taken(self, line: bytes) -> int:
         """As :class:`Form` says."""
         if not self.prefix or _OPERATION.match(line):  # "- " may be a prefix, too
             return 0
-        return -1 if _alike(line, self.prefix, self.shape) >= 0 else 0
+        return -1 if self._alike.taken(line) >= 0 else 0
 
 
 class Body:

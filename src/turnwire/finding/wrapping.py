@@ -134,7 +134,7 @@ class Text:
             if (quote - slash) % 2 == 0:
                 break
         self._seen = max(self._seen, place)
-        if quote < 0 or (front := self.raw[:quote].rstrip()[-1:]) not in (b"", b"{", b"[", b",", b":"):
+        if quote < 0 or (front := _last_in_front(self.raw, quote)) not in (b"", b"{", b"[", b",", b":"):
             return None
         match = _INSIDE.match(self.raw, quote + 1)
         end = match.end() if match else quote + 1
@@ -173,6 +173,14 @@ class Text:
             byte = place
             result[place] = character
         return result
+
+
+def _last_in_front(raw: bytes, place: int) -> bytes:
+    """The last byte in front of a place that is not white space; nothing where there is none."""
+    size = 64
+    while not (found := raw[max(place - size, 0) : place].rstrip()) and size < place:
+        size *= 8
+    return found[-1:]
 
 
 def inside_end(raw: bytes, start: int) -> int:
