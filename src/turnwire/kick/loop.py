@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from turnwire.kick.messages import Envelope
+
+
+MOST_ENDED = 64
+"""Where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and again."""
 
 
 class TaskLoop:
@@ -274,7 +279,7 @@ class TaskLoop:
         self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task]
     ) -> list[Task] | None:
         """The tasks a command is about: one by name, those of a correlation, or all of the receiver.
-        groups, agents: what is looked for; ended: where a correlation has none of it, that."""
+        groups, agents: what is looked for; ended: where a correlation has none of it, the first of that."""
         name = self._reading.task_of(envelope)
         correlation = envelope.correlation_id
         if name is not None and name in self._named:
@@ -283,8 +288,9 @@ class TaskLoop:
             task = self._tasks.get(correlation)
             if task is not None:
                 return [task]
-            group = groups.get(correlation) or ended.get(correlation)
-            return _in_order(group.values()) if group else None
+            if correlation in groups:
+                return _in_order(groups[correlation].values())
+            return list(islice(ended.get(correlation, {}).values(), MOST_ENDED)) or None
         own = _in_order(agents.get(envelope.receiver, {}).values())
         return own if own and name in (None, envelope.receiver) else None
 
