@@ -144,7 +144,7 @@ class Session:
         self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
         self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
         self._delegations: dict[str, list[Message]] = {}  # the same of delegations
-        self._identities: dict[str, list[str]] = {}
+        self._identities: dict[str, frozenset[str]] = {}  # folded name -> those of the first actor who has it
         self._closed = roster is not None
         self._actors: dict[str, None] = {}
         self._names_of: dict[str, str] = {}  # folded name -> the name as it was first written
@@ -158,9 +158,8 @@ class Session:
         self._folded: dict[str, str] = {}
         self._said = ("", "")  # a text that was compared, and its words
         if isinstance(roster, Mapping):
-            self._identities = {
-                actor: [known] if isinstance(known, str) else list(known) for actor, known in roster.items()
-            }
+            for actor, known in roster.items():
+                self._identities.setdefault(self._fold(actor), frozenset((known,) if isinstance(known, str) else known))
 
     @property
     def actors(self) -> tuple[str, ...]:
@@ -273,7 +272,7 @@ class Session:
     # --- the rules: what each finds, without changing anything
 
     def _is(self, identity: str, actor: str) -> bool:
-        known = next((names for name, names in self._identities.items() if same(name, actor)), None)
+        known = self._identities.get(self._fold(actor))
         return identity in known if known is not None else same(identity, actor)
 
     def _names(self, message: Message, actor: str, identity: str | None, forged: bool) -> Iterator[Issue]:
