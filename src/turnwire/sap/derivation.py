@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from heapq import heappush, heappushpop
 from typing import Any, NamedTuple
 
 from turnwire.sap.identity import uuid_key
@@ -72,27 +73,28 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
     verdicts = _verdicts(found)
     good: Counter[str] = Counter()
     bad: Counter[str] = Counter()
-    standing: dict[str, list[list[float]]] = defaultdict(list)  # [pressure, good ones since at that or more]
+    highest: dict[str, list[float]] = defaultdict(list)  # the ENOUGH highest of the later good ones, a heap
+    lowest: dict[str, float] = {}  # of the bad ones that stand
     evidence = []
-    for seq, signal in found:
+    for seq, signal in reversed(found):
         verdict = verdicts.get(uuid_key(signal.task_id))
         if signal.source != PRODUCER or not signal.pressure or verdict is None:
             continue
         evidence.append(seq)
         for principle, pressure in signal.pressure.items():
-            if not verdict.good and (not verdict.blamed or principle in verdict.blamed):
-                bad[principle] += 1
-                standing[principle].append([pressure, 0])
+            later = highest[principle]
+            if verdict.good or (verdict.blamed and principle not in verdict.blamed):
+                good[principle] += 1
+                (heappush if len(later) < ENOUGH else heappushpop)(later, pressure)
                 continue
-            good[principle] += 1
-            for one in standing[principle]:
-                one[1] += pressure >= one[0]
+            bad[principle] += 1
+            if len(later) < ENOUGH or later[0] < pressure:
+                lowest[principle] = min(pressure, lowest.get(principle, HIGHEST + 1))
     made = {}
     for principle in sorted(good.keys() | bad.keys()):
-        lowest = min((pressure for pressure, since in standing[principle] if since < ENOUGH), default=HIGHEST + 1)
-        threshold = max(0, min(HIGHEST, -int(-lowest // 1) - 1))
+        threshold = max(0, min(HIGHEST, -int(-lowest.get(principle, HIGHEST + 1) // 1) - 1))
         made[principle] = {"threshold": threshold, "good": good[principle], "bad": bad[principle]}
-    return made, evidence
+    return made, evidence[::-1]
 
 
 def _checks(found: Numbered) -> tuple[dict[str, Any], list[int]]:
@@ -128,22 +130,46 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
 def _idle_fields(found: Numbered) -> tuple[list[str], list[int]]:
     """Payload fields that took several values while everything else, and the output, stayed the same."""
     runs = [(seq, signal) for seq, signal in found if signal.source == PRODUCER and signal.answer is not None]
-    idle = []
-    for name in sorted({name for _, signal in runs for name in signal.inputs}):
-        groups: dict[tuple[tuple[str, str], ...], list[Signal]] = defaultdict(list)
-        for _, signal in runs:
-            rest = tuple(sorted((key, value) for key, value in signal.inputs.items() if key != name))
-            groups[rest].append(signal)
-        seen = 0
-        for group in groups.values():
-            values = {signal.inputs.get(name) for signal in group}
-            if len(values) > 1 and len({signal.answer for signal in group}) > 1:
-                seen = 0
-                break
-            seen += len(values) if len(values) > 1 else 0
-        if seen >= ENOUGH:
-            idle.append(name)
+    whole: dict[int, dict[_Inputs, set[Any]]] = defaultdict(lambda: defaultdict(set))  # all inputs -> some answers
+    groups: dict[str, dict[int, list[Signal]]] = defaultdict(lambda: defaultdict(list))  # a name -> all others -> who
+    for _, signal in runs:
+        marks = {name: hash((name, value)) for name, value in signal.inputs.items()}
+        together = sum(marks.values())
+        answers = whole[together][tuple(sorted(signal.inputs.items()))]
+        if len(answers) < _SEVERAL:
+            answers.add(signal.answer)
+        for name, mark in marks.items():
+            groups[name][together - mark].append(signal)
+    idle = [name for name in sorted(groups) if _is_idle(name, groups[name], whole)]
     return idle, [seq for seq, _ in runs]
+
+
+_Inputs = tuple[tuple[str, str], ...]
+_SEVERAL = 2
+
+
+def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, dict[_Inputs, set[Any]]]) -> bool:
+    """Whether outputs do not depend on a field. groups: who has it, by a number that stands for all other inputs;
+    whole: by that of all inputs, what was answered to them. Few who have a field differ in nothing else, so that the
+    other inputs of these can be looked at."""
+    seen = 0
+    for rest, group in groups.items():
+        alone = whole.get(rest, {})
+        if not alone and len({signal.inputs[name] for signal in group}) < _SEVERAL:
+            continue
+        found: dict[_Inputs, tuple[set[Any], set[Any]]] = {}
+        for signal in group:
+            others = tuple(sorted((key, value) for key, value in signal.inputs.items() if key != name))
+            if others not in found:
+                found[others] = ({None} if others in alone else set(), set(alone.get(others, ())))
+            values, answers = found[others]
+            values.add(signal.inputs[name])
+            answers.add(signal.answer)
+        for values, answers in found.values():
+            if len(values) >= _SEVERAL and len(answers) >= _SEVERAL:
+                return False
+            seen += len(values) if len(values) >= _SEVERAL else 0
+    return seen >= ENOUGH
 
 
 def _playbook(

@@ -31,20 +31,39 @@ _VALUE = re.compile(
 )
 
 
+MOST_TOLD = 1 << 20
+"""Characters that the pointers of what is told may have together, but for the first ones: each has all names above."""
+
+
 def secrets(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """(JSON pointer, what gave it away) of every value below ``value`` that looks like a secret."""
+    """(JSON pointer, what gave it away) of every value below ``value`` that looks like a secret; of very many, the
+    first."""
+    told = 0
+    for steps, why in _found(value, ()):
+        names: list[Any] = []
+        while steps:
+            steps, name = steps
+            names.append(name)
+        pointer = "/".join((where, *(pointer_step(str(name)) for name in reversed(names))))
+        yield pointer, why
+        told += len(pointer)
+        if told > MOST_TOLD:
+            return
+
+
+def _found(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """The same with steps in place of pointers, the last one first: (steps above, name)."""
     if isinstance(value, dict):
         for name, item in value.items():
-            below = f"{where}/{pointer_step(str(name))}"
             if isinstance(item, str) and item and _NAME.search(_CAMEL.sub("_", str(name))):
-                yield below, "its name"
+                yield (above, name), "its name"
             else:
-                yield from secrets(item, below)
+                yield from _found(item, (above, name))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from secrets(item, f"{where}/{index}")
+            yield from _found(item, (above, index))
     elif isinstance(value, str) and len(value) >= SHORTEST and _VALUE.search(value):
-        yield where, "its form"
+        yield above, "its form"
 
 
 _CERTAIN_NAME = re.compile(
