@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire import _backend
 from turnwire._pure.session.judging import must_open
 from turnwire.session.definitions import cut, marked
-from turnwire.session.shapes import Shape
+from turnwire.session.shapes import Shape, is_digested
 from turnwire.session.state import FIXED, SAME, SEEN, order_of
 
 if TYPE_CHECKING:
@@ -193,4 +193,4 @@ def _bars(marks: list[str], members: list[int]) -> float:
 @lru_cache(4096)
 def _tellable(path: str) -> bool:
     """Whether a mark can name a path. Without a path it would name the leaf's own."""
-    return path != "" and cut(marked("x", SEEN + path)) == ("x", SEEN + path)
+    return path != "" and not is_digested(path) and cut(marked("x", SEEN + path)) == ("x", SEEN + path)

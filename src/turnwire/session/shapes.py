@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from re import compile as pattern
 from typing import Any, NamedTuple
 
 from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, quoted
@@ -10,6 +12,10 @@ from turnwire.session.values import text_of
 
 MOST_DEPTH, LONGEST_KEY = 64, 1024
 """Below these no event is refused for its depth or its keys."""
+MOST_PATH = 512
+"""Characters of a path that are in front of each of the paths below it; a digest stands for more of them."""
+is_digested = pattern("\n[0-9a-f]{32}[.]").match
+"""Whether a path begins with such a digest: no mark and no header names it."""
 
 
 class Place(NamedTuple):
@@ -39,12 +45,11 @@ class Shape:
     """What all events of one structure have in common.
 
     Attributes:
-        root: the tree. paths: of each leaf, its keys and numbers with dots between them. places: path -> number of its
-        leaf. columns: of each leaf that is a table. width: how many leaves there are. strings: whether JSON in strings
-        was opened. plain: whether its keys and its depth are far from the limits of strict JSON. node: the tree as
-        ``built`` takes it. forms: what
-        templates of this shape with the same marks have in common, by these and the paths of conversations; drafts: by
-        the marks alone.
+        root: the tree. paths: of each leaf, its keys and numbers with dots between them, where what is in front of the
+        last of them is not long. places: path -> number of its leaf. columns: of each leaf that is a table. width: how
+        many leaves there are. strings: whether JSON in strings was opened. plain: whether its keys and its depth are
+        far from the limits of strict JSON. node: the tree as ``built`` takes it. forms: what templates of this shape
+        with the same marks have in common, by these and the paths of conversations; drafts: by the marks alone.
     """
 
     def __init__(self, root: Members) -> None:
@@ -69,18 +74,19 @@ class Shape:
             self._pieces.append(node.number)
             self.plain &= max(map(len, node.columns or ()), default=0) < LONGEST_KEY
             return node.number if node.columns is None else ("#", node.number, node.columns)
+        before = _before(path)
         if isinstance(node, Items):
             found = []
             for number, each in enumerate(node.items):
                 self._pieces.append("," if number else "[")
-                found.append(self._walk(each, f"{path}.{number}", depth + 1))
+                found.append(self._walk(each, f"{before}{number}", depth + 1))
             self._pieces.append("]")
             return ("[", tuple(found))
         if node.style is None:
-            return self._members(node, path + ".", depth)
+            return self._members(node, before, depth)
         self.strings = True
         outer, self._pieces = self._pieces, []
-        self._members(node, path + ".", depth)
+        self._members(node, before, depth)
         inner = tuple(_joined(self._pieces))
         self._pieces = [*outer, (inner, node.style)]
         return ("$", inner, self.columns, node.style)
@@ -98,6 +104,13 @@ class Shape:
     def text(self, leaves: Sequence[Leaf]) -> str:
         """The minified JSON text of the event with these leaves."""
         return text_of(self._text, leaves, self.columns)
+
+
+def _before(path: str) -> str:
+    """What is in front of the paths below a path, each of which would be as long as all keys above it together."""
+    if len(path) <= MOST_PATH:
+        return path + "."
+    return f"\n{blake2b(path.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}."
 
 
 def _joined(pieces: list[Any]) -> list[Any]:
