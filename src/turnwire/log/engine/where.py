@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _NOT_KNOWN_YET = frozenset({"file", "record", "line"})
 """Columns that a block alone cannot tell."""
 _WHOLE_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")  # as a column of numbers writes one as text; none has more digits
+_FEW = 64  # values that are compared with all rows one by one
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -234,6 +235,11 @@ def _text_among(text: TextColumn, values: set[bytes]) -> Mask:
     mask = np.zeros(len(text), bool)
     inside = text.offsets >= len(text.buffer)
     plain = text.valid & ~text.escaped
+    if len(values) > _FEW:
+        fitting = np.isin(text.lengths, np.array([*{len(value) for value in values}], np.int64))
+        for row in np.flatnonzero(text.valid & (text.escaped | fitting)).tolist():
+            mask[row] = text.bytes(row) in values
+        return mask
     for data, there, shift in ((text.buffer, plain & ~inside, 0), (text.arena, plain & inside, len(text.buffer))):
         buffer = np.frombuffer(data, np.uint8)
         for value in values:
@@ -263,7 +269,10 @@ def _containing(batch: Batch, needles: list[bytes]) -> Mask:
     for view, rows, starts, stops in batch.places():
         first = int(starts[0])
         data = bytes(view[first : int(stops.max())])
+        longest = int((stops - starts).max())
         for needle in needles:
+            if len(needle) > longest:
+                continue
             at = data.find(needle)
             while at >= 0:
                 row = int(starts.searchsorted(first + at, "right")) - 1
