@@ -71,7 +71,9 @@ SHAPED = (
     "many names, then some",
 )
 TOLD = {
-    "csp.lint": ("csp laws", "csp patches"),
+    "csp.lint": ("csp laws", "csp patches", "csp laws, then one long value", "csp laws of one text"),
+    "csp.parse lenient": ("csp value over many lines",),
+    "csp.read_log": ("csp preambles behind a prefix",),
     "csp.lint beside a store": ("csp patches",),
     "csp.judge_laws": ("csp laws that route",),
     "csp.Store": ("csp patches", "csp one patch, a name twice"),
@@ -81,8 +83,14 @@ TOLD = {
         "kick tasks, then reports of others",
         "kick tasks, then resumptions",
         "kick questions, then answers",
+        "kick tasks, then stops",
     ),
-    "session.encode": ("events of many kinds", "events that repeat what is far back", "one event of many members"),
+    "session.encode": (
+        "events of many kinds",
+        "events that repeat what is far back",
+        "one event of many members",
+        "one event of many members under a long name",
+    ),
     "session.salvage damaged": ("events of two kinds in turn", "events with ever more members"),
     "sap.Lifecycle log": ("sap tasks of one correlation", "sap results of one task"),
     "sstp.Session log": ("sstp clocks back", "sstp actors", "sstp queries"),

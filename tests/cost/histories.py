@@ -60,6 +60,26 @@ def _laws(n: int, law: str, task: str) -> bytes:
     return laws.encode() + b"\n" + tasks
 
 
+def _laws_and_one(n: int, text: str) -> bytes:
+    """Half of it laws, each with a text of its own, the other half one value that says what none of them does."""
+    laws = "LAWS\n" + "".join(f"- L{number}: never do {_word(number):>6} again\n" for number in range(n // 60))
+    return laws.encode() + b"\n" + csp("TASK", f"TASK T1\nREQ\n<<<\n{text * (n // 2 // len(text))}\n>>>")
+
+
+def _laws_of_one_text(n: int) -> bytes:
+    laws = "LAWS\n" + "".join(f"- L{number}: always do the thing\n" for number in range(n // 60))
+    return laws.encode() + b"\n" + csp("TASK", "TASK T1\nREQ always do the thing") * (n // 160)
+
+
+def _law_in_front(number: int) -> bytes:
+    law = f"LAWS\n- L{number}: topic {_word(number)} -> A{number} only\n\n".encode()
+    return law + csp("TASK", f"TASK T{number}\nREQ zz") + b"```\n"
+
+
+def _behind_a_prefix(n: int) -> bytes:
+    return b"app | DEF A = b\napp | text\n" * (n // 27) + b"app | " + _TASK.replace(b"\n", b"\napp | ")
+
+
 CSP: dict[str, Callable[[int], bytes]] = {
     "csp tasks": _each(lambda number: csp("TASK", f"TASK T{number}\nREQ x\nOWNER A{number}"), 68),
     "csp results": _each(lambda number: csp("RESULT", f"RESULT T{number}\nSTATUS OK\nPRODUCED a{number}.py"), 80),
@@ -73,6 +93,11 @@ CSP: dict[str, Callable[[int], bytes]] = {
     "csp defs": lambda n: "".join(f"DEF AB{one} = v{one}\n" for one in range(n // 16)).encode() + b"\n" + _TASK,
     "csp laws": lambda n: _laws(n, "always do the thing {}", "always do the thing {}"),
     "csp laws that route": lambda n: _laws(n, "topic number x{0} -> {0} only", "topic number x{0}"),
+    "csp laws, then one long value": lambda n: _laws_and_one(n, "do a thing. "),
+    "csp laws of one text": _laws_of_one_text,
+    "csp laws between tasks": _each(_law_in_front, 110),
+    "csp preambles behind a prefix": _behind_a_prefix,
+    "csp value over many lines": lambda n: csp("TASK", "TASK T1\nREQ x\n" + "y\n" * (n // 2) + "OWNER A"),
     "csp files": _each(lambda one: csp("FILE", f"FILEOP CREATE\nPATH a{one}.py\nCONTENT\n<<<\nx\n>>>"), 90),
     "csp many fields": lambda n: csp("TASK", "TASK T1\n" + "".join(f"K{one} v\n" for one in range(n // 7))),
     "csp many names": lambda n: csp("TASK", "TASK T1\nREQ x\nIN " + "AB," * (n // 3) + "AB"),
@@ -154,6 +179,16 @@ KICKS: dict[str, Callable[[int], bytes]] = {
             correlation_id=None,
         ),
     ),
+    "kick tasks, then stops": lambda n: _halves(
+        n,
+        lambda number: _dispatch(number, GROUP),
+        lambda number: kick(
+            number,
+            **{**_DISPATCH, "channel": "⫻command/stop"},
+            content="⫻command/stop\nx\n",
+            correlation_id=_id(GROUP),
+        ),
+    ),
     "kick questions, then answers": lambda n: _halves(
         n,
         lambda number: kick(
@@ -228,6 +263,9 @@ EVENTS: dict[str, Callable[[int], bytes]] = {
     ),
     "events deep in arrays": _each(lambda number: _line({"a": [[[[number, [number]]]]]}), 24),
     "one event of many members": lambda n: _line({f"k{one}": one for one in range(n // 12)}) * 2,
+    "one event of many members under a long name": lambda n: _line(
+        {"k" * min(n // 2, 1 << 15): {f"m{one}": 1 for one in range(n // 16)}}
+    ),
     "one event of many items": lambda n: _line({"a": [{"b": one} for one in range(n // 10)]}),
 }
 
