@@ -14,8 +14,9 @@ import pytest
 import turnwire
 from tests.cost.histories import KICKS, csp
 from tests.counting import called
+from tests.sap.documents import RESULT, TASK, changed
 from tests.sstp.examples import example
-from turnwire import kick, session, sstp
+from turnwire import kick, sap, session, sstp
 from turnwire.csp import fileop, settling
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.paths import matches
@@ -230,6 +231,21 @@ def _thresholds(found: Any) -> dict[str, int]:
         lowest = [line[at][0] for at, good in enumerate(later) if line[at][1] and len(good) < derivation.ENOUGH]
         made[name] = max(0, min(100, -int(-min(lowest, default=101) // 1) - 1))
     return made
+
+
+def test_behind_many_records_that_are_too_old_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = {"mode": "prefer", "maxAgeSec": 60}
+    task = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", policy))
+    ids = {"taskId": task.task_id, "correlationId": task.correlation_id, "status": "SUCCEEDED"}
+    result = sap.Result.from_dict({**RESULT, **ids})
+    with sap.Cache(":memory:") as cache:
+        for number in range(100):
+            assert cache.put(task, result, now=1000.0 * number) == number + 1
+        find, looked = cache.ledger.find, []
+        monkeypatch.setattr(cache.ledger, "find", lambda *key: (looked.append(one) or one for one in find(*key)))
+        assert cache.get(task, now=99_010.0).seq == 100
+        assert cache.get(task, now=100_000.0) == ("stale", cache.key(task), "64000 s old, 60 s allowed")
+        assert [entry.seq for entry in looked] == [100, *range(100, 36, -1)]
 
 
 def test_secrets_are_told_up_to_some_length_of_their_places() -> None:
