@@ -16,7 +16,7 @@ from tests.cost.histories import KICKS, csp
 from tests.counting import called
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sstp.examples import example
-from turnwire import kick, sap, session, sstp
+from turnwire import kick, registry, sap, session, sstp
 from turnwire.csp import fileop, settling
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.paths import matches
@@ -25,6 +25,8 @@ from turnwire.finding import extraction, located
 from turnwire.finding.judging import conform
 from turnwire.finding.prefixes import Repeated
 from turnwire.finding.wrapping import Text
+from turnwire.log.analysis import pairing
+from turnwire.pairs import Message, Work
 from turnwire.sap import derivation, secrets
 from turnwire.sap.signals import Signal
 from turnwire.session.shapes import MOST_PATH, shape_of
@@ -269,6 +271,39 @@ def test_long_names_are_not_in_the_path_of_all_that_is_below_them() -> None:
     given = [event, other] * 4
     text = session.encode(given, None)
     assert session.decode(text) == given and len(text) < 3 * len(json.dumps(event))
+
+
+def test_many_that_wait_are_answered_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [rule for wire in registry.wires().values() for rule in wire.pairs]
+    kinds = sorted({kind for rule in rules for kind in (*rule.requests, *(rule.kinds or ()))})
+    met = 0
+    for seed in range(32):
+        told = []
+        for few in (0, 2, 1 << 30):
+            monkeypatch.setattr(pairing, "_FEW", few)
+            chance = random.Random(seed)
+            several = [pairing.Pairing(rule, room=chance.choice((5, 1000))) for rule in rules]
+            for time in range(120):
+                sender, receiver, conversation = (chance.choice(names) for names in ("ab", "ab", "123"))
+                task = Work(chance.choice("tu"), chance.random() < 0.7, chance.choice("mn"))
+                work = chance.choice((None, task))
+                message = Message(chance.choice(kinds), sender, receiver, conversation, None, time, work)
+                for one in several:
+                    one.take(message)
+            told.append([one.to_dict() for one in several])
+        assert told[0] == told[1] == told[2]
+        met += sum(one["answered"] for one in told[0])
+    assert met > 800
+
+
+def test_the_first_that_waits_for_another_is_found_without_the_others() -> None:
+    requests = [pairing._Open(Message("Query", "ab"[number > 700], "c", "1", None, number)) for number in range(800)]
+    many = pairing._Many(dict(enumerate(requests)))
+    assert many.first(False, "a") is requests[0] and many.first(True, "a") is requests[701]
+    for number in range(701):
+        many.pop(number, None)
+        assert many.first(False, None) is requests[number + 1]
+    assert len(many) == 99 and many.first(True, "b") is None and many.first(False, "b") is requests[701]
 
 
 def test_many_values_are_asked_for_as_few_are() -> None:

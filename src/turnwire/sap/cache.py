@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 KIND = "sap.cache"
 MOST_STALE = 64
-"""Records that are too old for a task behind which no older ones are looked at: rows are in the order of their times but
-for clocks that were put back, and a key has a further row each time that its record was too old."""
+"""Records that are too old for a task behind which no older ones are looked at: rows are in the order of their times,
+but for clocks that were put back, and a key has a further row each time that its record was too old."""
 
 Moment = datetime | str | float
 """An aware datetime, an ISO 8601 text, or seconds since 1970."""

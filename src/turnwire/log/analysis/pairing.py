@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
 from hashlib import blake2b
+from heapq import heappop, heappush
 from math import log2
 from typing import Any
 
@@ -76,6 +77,77 @@ class _Open:
         self.places: list[tuple[int, Hashable]] = []
 
 
+class _Many:
+    """Requests that wait under one key, oldest first: a dict of which the first of another sender is found at once."""
+
+    __slots__ = ("_count", "_heads", "_of", "_senders")
+
+    def __init__(self, several: dict[int, _Open]) -> None:
+        self._count = 0
+        self._of: dict[str | None, OrderedDict[int, tuple[int, _Open]]] = {}  # by sender, each with its turn
+        self._senders: dict[int, str | None] = {}
+        self._heads: list[tuple[int, str | None]] = []  # a heap: the first turn of each sender, and turns that are over
+        for name, request in several.items():
+            self[name] = request
+
+    def __len__(self) -> int:
+        return len(self._senders)
+
+    def __setitem__(self, name: int, request: _Open) -> None:
+        sender = self._senders[name] = request.message.sender
+        self._count += 1
+        if sender not in self._of:
+            self._of[sender] = OrderedDict()
+            heappush(self._heads, (self._count, sender))
+        self._of[sender][name] = self._count, request
+
+    def pop(self, name: int, default: None) -> None:
+        """Takes a request out, if it is there."""
+        if name not in self._senders:
+            return
+        sender = self._senders.pop(name)
+        own = self._of[sender]
+        turn, _ = own.pop(name)
+        if not own:
+            del self._of[sender]
+        elif turn < (first := next(iter(own.values()))[0]):
+            heappush(self._heads, (first, sender))
+
+    def first(self, others: bool, sender: str | None) -> _Open | None:
+        """The oldest one; others: of another sender than this."""
+        held, found = None, None
+        while self._heads and found is None:
+            turn, known = self._heads[0]
+            first = next(iter(self._of[known].values())) if known in self._of else (0, None)
+            if first[0] != turn:
+                heappop(self._heads)
+            elif others and known == sender:
+                held = heappop(self._heads)
+            else:
+                found = first[1]
+        if held is not None:
+            heappush(self._heads, held)
+        return found
+
+
+_FEW = 8
+"""So many requests under a key are looked through one by one."""
+
+
+def _put(table: dict[Hashable, dict[int, _Open] | _Many], key: Hashable, request: _Open) -> None:
+    several = table.setdefault(key, {})
+    if len(several) >= _FEW and isinstance(several, dict):
+        several = table[key] = _Many(several)
+    several[id(request)] = request
+
+
+def _first(several: dict[int, _Open] | _Many, others: bool, sender: str | None) -> _Open | None:
+    """The oldest request; others: of another sender than this."""
+    if not isinstance(several, dict):
+        return several.first(others, sender)
+    return next((one for one in several.values() if not others or one.message.sender != sender), None)
+
+
 class _Early:
     """Answers that named a request which had not been seen: how many, and the first that is final."""
 
@@ -102,7 +174,7 @@ class Pairing:
         self.progress = self.orphans = self.ahead = self.further = 0
         self.latencies = Latencies()
         self._room = room
-        self._waiting: list[dict[Hashable, dict[int, _Open]]] = [{} for _ in rule.ways]
+        self._waiting: list[dict[Hashable, dict[int, _Open] | _Many]] = [{} for _ in rule.ways]
         self._ways: dict[str | None, list[tuple[int, Way]]] = {}
         self._order: deque[_Open] = deque()
         # By way and key, the newest last. The first of a dict is looked for behind all that were forgotten before it.
@@ -156,7 +228,7 @@ class Pairing:
         if self._was_answered(request):
             return
         for number, one in request.places:
-            self._waiting[number].setdefault(one, {})[id(request)] = request
+            _put(self._waiting[number], one, request)
             self._ended.pop((number, one), None)
         self._order.append(request)
         while len(self._order) > self._room:
@@ -180,10 +252,8 @@ class Pairing:
 
     def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
         """Whether a request waits for this answer."""
-        found = False
-        for request in list(self._waiting[number][key].values()):
-            if way.others and request.message.sender == message.sender:
-                continue
+        waiting, found = self._waiting[number][key], False
+        while (request := _first(waiting, way.others, message.sender)) is not None:
             found = True
             if message.work is not None and not message.work.final:
                 self.progress += 1
