@@ -149,6 +149,8 @@ def test_allow_and_deny(tmp_path):
         ("src/**/z", "src/x/y/z", True),
         ("?.t", "ab.t", False),
         ("[a].t", "a.t", False),
+        ("key", "key/a\nb", True),
+        ("**/key", "a\nb/key", True),
     ],
 )
 def test_patterns(pattern, path, expected):

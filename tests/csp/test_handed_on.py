@@ -11,6 +11,7 @@ from turnwire._pure.csp import codec as pure
 from turnwire.csp.bulk import SCANNER
 from turnwire.csp.cuts import safe_cuts
 from turnwire.csp.persistent_map import PersistentMap
+from turnwire.csp.plain import plain
 from turnwire.csp.search import listed
 from turnwire.errors import DecodeError
 
@@ -21,6 +22,15 @@ def test_a_template_in_its_other_form_has_the_same_head(mode):
     for other in (template.expand(), template.compact(), template.expand().compact()):
         assert (other.flags, other.mode, other.line) == (template.flags, mode, 7)
         assert other.flags is not template.flags
+
+
+@pytest.mark.parametrize("key", ["FROM", "TO", "CTX", "INTENT", "BLOCK", "ID", "OP"])
+def test_a_free_key_takes_the_place_of_nothing_else_in_plain_values(key):
+    """A block of free keys may have one that is a word of the header, or of the values around its fields."""
+    said = {"from": "A", "to": "B", "ctx": "C0", "intent": "MEM", "block": "MEM", "id": "M1"}
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
+    assert plain(csp.decode(text)) == said | {"text": "x"}
+    assert plain(csp.decode(f"{text}{key} y\n")) == said | {"fields": [["TEXT", "x"], [key, "y"]]}
 
 
 @pytest.mark.parametrize(

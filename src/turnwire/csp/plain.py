@@ -18,6 +18,6 @@ def plain(message: Any) -> dict[str, Any]:
     if hasattr(block, "op"):
         body["op"] = block.op
     names = [name for name, _ in block.fields]
-    if len(set(names)) == len(names) and not {"block", "id", "op"} & {name.lower() for name in names}:
+    if len(set(names)) == len(names) and not {*head, "block", "id", "op"} & {name.lower() for name in names}:
         return {**head, **body, **{name.lower(): value for name, value in block.fields}}
     return {**head, **body, "fields": [list(pair) for pair in block.fields]}
