@@ -231,6 +231,13 @@ def test_progress_tells_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_a_log_that_has_grown_takes_no_time_less_than_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = hasty(monkeypatch)
+    with progress.Progress(10) as shown:
+        shown.update(25, 1)
+    assert "25 B of 10 B (250%), 1 record, " in terminal.getvalue() and ", 0 s left" in terminal.getvalue()
+
+
 def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = hasty(monkeypatch)
     monkeypatch.setenv("TERM", "dumb")

@@ -19,6 +19,7 @@ from turnwire.conversion import carrying, faults, forms
 from turnwire.conversion.context import ABSENT, Context
 from turnwire.conversion.conversation import _numbered
 from turnwire.conversion.learning import LearnedNames
+from turnwire.conversion.paths import pointed, shown
 from turnwire.conversion.watching import Histories
 from turnwire.nslip.spec import SHORT_STRING
 from turnwire.sstp.spec import Kind
@@ -221,3 +222,11 @@ def test_a_converter_that_is_closed_twice_says_the_same(target):
             converter.feed(nslip.decode(text))
     first, second = converter.close(), converter.close()
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("pointer", "path"), [("/a~01b", ("a~1b",)), ("/a~1b/c", ("a/b", "c")), ("/~0~1/x.y", ("~/", "x.y"))]
+)
+def test_a_json_pointer_is_read_as_its_standard_says(pointer, path):
+    """First "~1", then "~0" (RFC 6901, section 4)."""
+    assert pointed(pointer) == shown(path)

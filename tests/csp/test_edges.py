@@ -15,6 +15,8 @@ from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.lints import LAW_TEXT_LEAST
 from turnwire.csp.log_replay import Replaying
 from turnwire.csp.prose import LEAST_SMALL, Words, filler
+from turnwire.csp.recent import RecentStore
+from turnwire.csp.values import expand
 from turnwire.errors import DecodeError, EncodeError, WireError
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
@@ -282,3 +284,44 @@ def test_ids_that_were_given_are_never_forgotten_while_there_is_room():
             names.add(name)
             assert all(one in given for one in names)
         assert not any(f"P0{number}" in given for number in range(12))
+
+
+@pytest.mark.parametrize(("space", "known"), [(" ", True), ("\t", True), ("\xa0", False), ("\n", False), ("\r", False)])
+def test_a_token_stands_between_spaces_and_tabs(space, known):
+    text = f"{space}SRC{space},x"
+    assert expand(text, {"SRC": "src/"}) == (f"{space}src/{space},x" if known else text)
+
+
+@pytest.mark.parametrize("front", ["", "a", "é", "レ\n🙂"])
+def test_a_lone_surrogate_is_placed_by_its_byte(front):
+    with pytest.raises(DecodeError) as caught:
+        csp.parse(f"{front}\ud800")
+    assert (caught.value.offset, caught.value.line) == (len(front.encode()), 1 + front.count("\n"))
+
+
+def test_what_is_behind_the_first_message_is_not_of_c0():
+    """Whether or not it names something anew."""
+    text = "DEF A = a\n\nCSP/1\nFROM X\nTO Y\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
+    for later in ("DEF B = b\n", "LAWS\n- L1: x\n"):
+        found = csp.replay(f"{text}```\n{later}")
+        assert [(str(error.reason), error.text) for _, error in found.refused] == [
+            ("checkpoint_exists", "C0 is frozen")
+        ]
+        assert (dict(found.store.defs), dict(found.store.laws)) == ({"A": "a"}, {})
+
+
+def _patched(name, base, value, target):
+    return csp.message("X", "Y", base, csp.Patch(name, base, [("~", "A", value)], target))
+
+
+def test_what_was_forgotten_is_not_given_out_again():
+    store = RecentStore({"A": "0"})
+    for number in range(1, 5):
+        store.apply(_patched(f"P{number}", f"C{number - 1}", f"{number}", f"C{number}"))
+    store.forget((), 5)
+    assert store.checkpoints == ["C0", "C4"]
+    for name, target, reason in (("P2", "C9", "patch_id_reused"), ("P9", "C2", "checkpoint_exists")):
+        with pytest.raises(WireError) as caught:
+            store.apply(_patched(name, "C4", "x", target))
+        assert str(caught.value.reason) == reason
+    assert store.apply(_patched("P9", "C4", "x", "C9")).id == "C9"

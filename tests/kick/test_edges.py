@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from turnwire import kick
+from turnwire.errors import EncodeError
 from turnwire.kick import Deadlines, Envelope, Monitor, channels
 from turnwire.kick.bulk import claims
 from turnwire.kick.channels import Options
-from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
+from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS, REQUIRED_FIELDS, ROLES
 from turnwire.kick.tracking import Query, Recent, Runs, Table, Task, drop, first, put
 
 AT = "2026-01-01T00:00:00Z"
@@ -196,3 +197,30 @@ def test_violations_on_one_correlation_are_each_escalated() -> None:
         subjects.append((str(event.kind), event.subject == first.id))
     assert subjects == [("escalated", True)] * 4 and len(monitor.unfinished) == 0
     assert overdue(monitor, 1e6) == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_some_names_of_roles_are_names_of_other_people_too(role: str) -> None:
+    """An object that lacks one field is a damaged envelope by a role alone that nobody else has."""
+    fields = dict.fromkeys(REQUIRED_FIELDS[:-1], "x") | {"sender": role}
+    assert claims(fields) is (role not in ("Human", "Supervisor", "Dima"))
+
+
+@pytest.mark.parametrize(("receivers", "kind"), [(("*", "!Boss"), "escalated"), (("*", "!Human"), "misdirected")])
+def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[str, ...], kind: str) -> None:
+    """As rows name people: anyone, and some not."""
+    row = kick.Row("command/escalate", "Command", ("*",), receivers)
+    policy = kick.DEFAULT_POLICY.with_rows(row)
+    monitor = Monitor(policy)
+    alert = channels.violation("Auditor", "T-1", "x")
+    monitor.feed(alert, 0.0)
+    told = channels.escalate(alert, "x", receiver="Human", policy=kick.DEFAULT_POLICY)
+    assert str(monitor.judged(told, 0.0, [])[0].kind) == kind
+
+
+@pytest.mark.parametrize("parts", [{"place": "a"}, {"index": "2"}, {"place": "a", "index": "2"}])
+def test_a_qualifier_says_what_place_and_index_say(parts: dict[str, str]) -> None:
+    """Either of them alone may contradict it."""
+    assert kick.Section("x", qualifier="a/1", place="a", index="1").index == "1"
+    with pytest.raises(EncodeError, match="say different things"):
+        kick.Section("x", qualifier="a/1", **parts)

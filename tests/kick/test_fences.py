@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from turnwire.fences import fence_behind
 from turnwire.kick import parse_space
 
 FORMS = pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
@@ -69,3 +70,11 @@ def test_what_stands_beside_the_signs_of_a_closing(
 ) -> None:
     assert names(form, f"⫻a\n```\n⫻no\n{line}\n⫻b\n") == (["a", "b"] if closes else ["a"])
     assert names(form, f"⫻a\n```\n⫻no\n{line}") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "behind"), [("```", ""), ("``` \t", ""), ("````\r", ""), ("``` x", "```"), ("``", "```"), ("~~~", "```")]
+)
+def test_what_closes_a_fence(line: str, behind: str) -> None:
+    """A run of the same sign, at least as long, with nothing behind it (CommonMark 0.31, section 4.5)."""
+    assert fence_behind(line, "```") == behind

@@ -13,6 +13,7 @@ from turnwire import WIRES, registry
 from turnwire.checklists import FAIL
 from turnwire.finding.extraction import extract
 from turnwire.finding.judging import conformance
+from turnwire.kick.spec import DEFAULT_ROWS
 from turnwire.prompts import prompt
 
 ONE, TWO = "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b", "7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"
@@ -192,3 +193,10 @@ def test_the_examples_are_a_conversation_that_breaks_no_clause(wire: str) -> Non
     for picked in ([0, 1, 3, 4], [0, 1, 3, 5], [0, 2]) if wire == "sap" else (range(len(texts)),):
         found = conformance(wire, enumerate((texts[place] for place in picked), 1))
         assert [line for line in found if line.status == FAIL] == [], str(found)
+
+
+def test_a_channel_says_whether_what_it_answers_is_to_be_named() -> None:
+    channels = [line for line in prompt("kick", "short").splitlines() if line.startswith("  \u2afb")]
+    assert [", with the correlation_id of what it answers" in line for line in channels] == [
+        row[4] for row in DEFAULT_ROWS
+    ]

@@ -13,6 +13,7 @@ from turnwire.report import answers
 from turnwire.report.columns import OTHERS, Names
 from turnwire.report.cube import STRAY, _core
 from turnwire.report.details import MOST_FIELDS, MOST_NAME, _few, named, shortened
+from turnwire.report.measuring import Meter, tokens_of
 from turnwire.report.sample import Sample
 
 pytestmark = pytest.mark.once
@@ -116,3 +117,21 @@ def test_what_only_answered_is_shown_too(counts: dict[str, int], shown: int) -> 
     waiting = answers.Waiting()
     waiting._pairs.found = {("nslip", "r"): pairing(**counts)}
     assert len(waiting.found()) == shown
+
+
+def test_the_tokens_of_each_record_are_counted() -> None:
+    """In slices, the last of which may be one record."""
+    meter = Meter("m", lambda texts: list(map(len, texts)))
+    for count in (1, 2):
+        (chunk,) = chunks([Row(raw=b"x" * (at + 1)) for at in range(count)], 2)
+        assert tokens_of(chunk, meter).tolist() == list(range(1, count + 1))
+
+
+def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
+    """Alone it may have all the room, whatever a quarter of that is."""
+    for count, kept in ((8, 8), (9, 2)):
+        sample = Sample(8)
+        for chunk in chunks([Row()] * count, 3):
+            sample.add(chunk, None)
+        (one,) = sample.kept().conversations
+        assert (one.count, len(one.messages)) == (count, kept)

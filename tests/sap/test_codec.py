@@ -215,6 +215,7 @@ def test_infos() -> None:
         ({"h": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"]}, ["/payload/h/0"]),
         ({"text": "ghp_" + "a1" * 20}, ["/payload/text"]),
         ({"text": "sk-" + "a1" * 20}, ["/payload/text"]),
+        ({"texts": ["sk-" + "a" * 20, "sk-" + "a" * 19]}, ["/payload/texts/0"]),
         ({"text": "a task-oriented sketch, monkey business", "keyboard": "yes", "author": "me"}, []),
         ({"a/b": {"pwd": "x"}}, ["/payload/a~1b/pwd"]),
     ],

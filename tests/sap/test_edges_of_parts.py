@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,18 @@ from turnwire import LIMITS, sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap import transcripts
+from turnwire.sap.access import Action, authorise
 from turnwire.sap.batching import Batching
 from turnwire.sap.calls import Caller
+from turnwire.sap.codec import kind_of
 from turnwire.sap.derivation import contents
 from turnwire.sap.learning import Artifact, essence_of
 from turnwire.sap.lifecycle import Lifecycle, Watching
 from turnwire.sap.objects import OUTPUT_KIND, Folder, by_reference
-from turnwire.sap.principals import LONGEST_NAME, Principal, principal_of
+from turnwire.sap.principals import ANONYMOUS, LONGEST_NAME, Named, Principal, principal_of
 from turnwire.sap.receipts import expects_ack
 from turnwire.sap.signals import Signal
-from turnwire.sap.waiting import WaitingLine
+from turnwire.sap.waiting import WaitingLine, priority_of
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -311,3 +314,25 @@ def test_a_hit_has_the_checks_of_its_row_else_one_that_says_when() -> None:
         assert evidence["alignment"] == "VALID"
         told = [check["principle"] for check in evidence["policyChecks"]]
         assert told == ([check["principle"] for check in checks] if checks not in (..., []) else ["constitution"])
+
+
+@pytest.mark.parametrize(
+    ("said", "hinted", "found"),
+    [("low", "urgent", "low"), (None, "urgent", "urgent"), ("x", "high", "high"), (None, None, "normal")],
+)
+def test_what_telemetry_says_counts_before_a_hint(said: str | None, hinted: str | None, found: str) -> None:
+    fields = changed(TASK, "/telemetry", {} if said is None else {"priority": said})
+    hints = {} if hinted is None else {"priority": hinted}
+    assert priority_of(sap.Task.from_dict(changed(fields, "/target/routingHints", hints))) == found
+
+
+@pytest.mark.parametrize("status", ["ACK", "NACK", "MAYBE", 1])
+def test_a_receipt_is_a_refusal_only_where_it_says_so(status: Any) -> None:
+    assert kind_of({"messageId": "x", "status": status}) is (sap.Nack if status == "NACK" else sap.Ack)
+
+
+@pytest.mark.parametrize(("who", "may"), [(ANONYMOUS, True), ("B", True), ("A", False), (None, False)])
+def test_a_result_is_delivered_by_who_made_it(who: Named, may: bool) -> None:
+    """By anybody where nobody is authenticated."""
+    result = sap.decode(json.dumps(changed(RESULT, "/producer/agentId", "B")))
+    assert isinstance(result, sap.Result) and (authorise(who, Action.DELIVER, result) is None) is may

@@ -374,3 +374,12 @@ def test_objects_in_texts_that_are_cut_or_changed_anywhere(text: str) -> None:
         ):
             native, pure = (result(core.flatten, {"o": changed, "p": 1}) for core in both("values"))
             assert native == pure, changed
+
+
+@pytest.mark.parametrize("lost", ["", "\n"])
+def test_an_end_without_its_line_feed_is_an_end(lost: str) -> None:
+    events = [{"conversation": "a long name of a conversation", "turn": at, "said": "x"} for at in range(60)]
+    text = session.encode(events, None).removesuffix(lost)
+    assert text[:2] == "%1"
+    found = session.salvage(text)
+    assert found.complete and found.events == events and found.faults == []

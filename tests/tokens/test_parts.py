@@ -82,3 +82,9 @@ def test_every_wire_has_parts() -> None:
     for pattern in (wire.parts for wire in turnwire.wires().values()):
         assert pattern is not None
         assert all(re.fullmatch("[a-z]+_*", name) for name in pattern.groupindex)
+
+
+def test_the_bytes_of_parts_are_those_of_utf_8() -> None:
+    message = turnwire.decode('@a3|f0|c1|S0|d1|T1|t"é🙂"#')
+    sizes = {part.part: part.bytes for part in tokens.ablate(message)}
+    assert sizes["text"] == len("é🙂".encode())

@@ -118,6 +118,7 @@ def test_the_page_of_the_advice_has_a_table_for_each_tokenizer(priced: bool) -> 
         assert text.count(f'<td class="number">{value}</td>') == (4 if priced else 0)
     for name in ("messages", "tokens", "read again"):
         assert f'<th class="number">{name}</th>' in text
+    assert "<li>csp: why</li>" in second
     assert text.count("≈ ") == 2 and '<th class="text">dropped</th>' in text
 
 
