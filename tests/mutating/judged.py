@@ -32,6 +32,10 @@ def is_same(name: str, before: str, after: str) -> bool:
 
 
 SAME: dict[tuple[str, str], str] = {
+    (
+        'nulls, points, _, _ = _text_column(buffer, b"", masks, *spans, valid, -1, out, bitmap)',
+        'nulls, points, _, _ = _text_column(buffer, b"", masks, *spans, valid, +1, out, bitmap)',
+    ): "what is counted of texts with escapes is not used there",
     ("if hit < 0:", "if hit <= 0:"): "what opens a heredoc stands in front of what closes it",
     ("blank = False", "blank = None"): "it is only asked whether it is so",
     ("if newline < 0:", "if newline <= 0:"): "the first line ends in front of it",

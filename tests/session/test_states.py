@@ -101,7 +101,7 @@ def test_a_definition_tells_what_is_later_by_its_distance(core: Core) -> None:
         {"t": SOON, "n": 5, "s": "same", "u": "turn 1", "x": "x"},
         {"t": LATE, "n": 8, "s": "same", "u": "turn 2", "x": "x"},
         {"t": SOON, "n": 7, "s": "else", "u": "turn 2", "x": "x"},
-        {"t": "no time", "n": 7.5, "s": None, "u": 3, "x": "x"},
+        *[{"t": "no time", "n": 7.5, "s": None, "u": 3, "x": "x"}] * 2,
     ):
         (one,) = events_of([event])
         template = template_of(module, len(found) + 1, one, [marks[path] for path in one.shape.paths], ())
@@ -112,7 +112,7 @@ def test_a_definition_tells_what_is_later_by_its_distance(core: Core) -> None:
         [SOON, "5", "same", '"turn 1"', "x"],
         ["+10", "+3", "null", "null", "x"],
         ['"-10"', "7", "else", '"turn 2"', "x"],
-        ['"no time"', "7.5", '"&!null"', "3", "x"],
+        *[['"no time"', "7.5", '"&!null"', "3", "x"]] * 2,
     ]
 
 
