@@ -26,6 +26,8 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 # What file systems say that cannot flush a directory at all.
 _NO_FLUSH = (errno.EINVAL, errno.ENOTSUP)
 
+_BEHIND_FOLDERS = (os.sep, os.altsep or os.sep)
+"""What only the name of a folder ends with."""
 PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
 
@@ -250,6 +252,8 @@ class AtomicFile:
             self._drop()
 
     def _opened(self) -> Any:
+        if self.name.endswith(_BEHIND_FOLDERS):  # the system's own open refuses that; the place has lost it
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         status = None
         with suppress(FileNotFoundError):
             status = os.stat(self._place)

@@ -6,6 +6,7 @@ import errno
 import os
 
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_OF_FOLDERS = "is a name of a folder, not of a file"
 
 
 def explained(error: OSError, name: str) -> OSError:
@@ -21,14 +22,14 @@ def _why(number: int | None, name: str) -> str | None:
     place = os.path.realpath(name)
     folder, file = os.path.dirname(place), os.path.basename(place)
     if number == errno.EISDIR:
-        return "is a folder, not a file"
-    if os.path.isdir(place) and not name.endswith(os.sep):
+        return "is a folder, not a file" if os.path.isdir(place) else _OF_FOLDERS
+    if os.path.isdir(place):
         return None
     if number == errno.ENOENT:
         missing = not os.path.isdir(folder)
         return f"the folder {folder} does not exist" if missing else f"no file can be made in the folder {folder}"
     if number == errno.ENOTDIR:
-        return f"{_file_above(folder)} is a file, not a folder"
+        return _OF_FOLDERS if os.path.lexists(place) else f"{_file_above(folder)} is a file, not a folder"
     if number in _REFUSED and file and not os.path.lexists(place):
         return f"the folder {folder} takes no new file: {os.strerror(number or 0)}"
     return None

@@ -54,6 +54,19 @@ def test_a_file_is_no_folder(log: Path, tmp_path: Path, command: str) -> None:
     assert said(command, log, f"{log}/x") == f"{log} is a file, not a folder"
 
 
+ONE_FILE = [name for name in COMMANDS if name not in ("scan -o", "scan -o --partition-by", "scan -o --resume")]
+
+
+@pytest.mark.parametrize("command", ONE_FILE)
+@pytest.mark.parametrize("there", [True, False])
+def test_what_only_a_folder_is_called_is_no_name_of_a_file(log: Path, tmp_path: Path, command: str, there: bool) -> None:
+    """Nor of the log itself, which would be replaced."""
+    before = log.read_bytes()
+    name = f"{log if there else tmp_path / 'new'}/"
+    assert said(command, log, name) == "is a name of a folder, not of a file"
+    assert log.read_bytes() == before and not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("scan -o", "scan -o --partition-by")])
 def test_a_folder_is_no_file(log: Path, tmp_path: Path, command: str) -> None:
     folder = tmp_path / "folder"

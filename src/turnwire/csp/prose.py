@@ -74,7 +74,7 @@ def filler(text: str) -> str | None:
     match = _POLITE.search(plain) or _POLITE_SIGNS.search(plain)
     if match is not None:
         return f"says {match[0]!r}"
-    if len(plain) < 2 * _PROSE_LEAST:
+    if len(plain) < 2 * _PROSE_LEAST - 1:  # a letter each, and what divides them
         return None
     found = _WORD.findall(plain.lower())
     small = sum(word in _SMALL for word in found)
