@@ -235,8 +235,6 @@ def _compared(name: str, op: str, values: list[Any] | None) -> list[tuple[str, C
         return []
     if op == "Eq":
         return [(name, {value})]
-    if isinstance(value, bool):
-        return []
     ranges = {"GtEq": (value, None), "Lt": (None, value), "Gt": (_next(value), None), "LtEq": (None, _next(value))}
     return [(name, ranges[op])] if op in ranges else []
 

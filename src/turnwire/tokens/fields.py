@@ -17,7 +17,7 @@ def messages_of(given: Any) -> list[Any]:
         raise EncodeError(
             Reason.WRONG_TYPE, f"{type(given).__name__} is not a message of {', '.join(registry.names())}"
         )
-    found = [given] if alone else list(given)
+    found = [given] if alone else given
     made = [decode(each) if isinstance(each, (str, bytes, bytearray, memoryview)) else each for each in found]
     for each in made:
         if wire_of(each) is None:

@@ -49,8 +49,6 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
         if not isinstance(message.block, FileOp):
             continue
         try:
-            if message.issues:
-                raise WireError(message.issues[0].reason, message.issues[0].text)
             plan = apply(message.block, root, **options)
         except WireError as error:
             output.flush()
