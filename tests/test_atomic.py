@@ -16,6 +16,7 @@ import pytest
 from turnwire import atomic, csp
 from turnwire.atomic import PREFIX, SUFFIX, AtomicDirectory, AtomicFile, keep_access
 from turnwire.errors import NotFlushed, Reason, RuleError
+from turnwire.places import explained
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not hasattr(os, "fchmod"), reason="no permissions to keep")]
 
@@ -230,6 +231,21 @@ def test_a_directory_takes_the_place_of_nothing_but_an_empty_one(tmp_path: Path,
         assert (place / "file").read_text() == "new"
     else:
         assert there == "nowhere" or (place if there == "file" else place / "inside").read_text() == "old"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_name_that_ends_with_a_slash_is_no_name_of_a_file(tmp_path: Path, there: bool) -> None:
+    place = tmp_path / "a.log"
+    if there:
+        place.write_text("old")
+    for slash in ("/", "//"):
+        file = AtomicFile(f"{place}{slash}")
+        for begin in (file.__enter__, file.expect):
+            with pytest.raises(IsADirectoryError, match="a name of a folder, not of a file"):
+                begin()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * there
+    for number in (errno.EISDIR, errno.ENOTDIR) if there else (errno.EISDIR,):  # systems say this or that of it
+        assert explained(OSError(number, "no"), f"{place}/").strerror == "is a name of a folder, not of a file"
 
 
 @pytest.mark.parametrize("there", ["nothing", "file", "folder", "nowhere", "pipe"])

@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -161,6 +163,14 @@ def test_importing_turnwire_loads_no_part_of_it() -> None:
     )
     light = {"_backend", "_light", "_native", "_pure", "contract", "errors", "registry"}
     assert {name.split(".")[1] for name in done.stdout.split()} <= light
+
+
+@pytest.mark.parametrize("package", ["csp", "kick"])
+def test_a_name_is_looked_for_once(package: str) -> None:
+    """Then it is in the package as any other name."""
+    found = import_module(f"turnwire.{package}")
+    names = [name for name in dir(found) if not isinstance(getattr(found, name), ModuleType)]
+    assert names and all(getattr(found, name) is vars(found).get(name, found) for name in names)
 
 
 def test_a_scan_imports_no_codec_of_what_it_does_not_find() -> None:

@@ -42,10 +42,15 @@ def test_what_is_refused(tmp_path: Path) -> None:
     log.write_text(CREATE + CREATE.replace("PATH a/b.txt\n", ""))
     done = turnwire("apply", log, "--root", root)
     assert done.code == 1 and "damaged: missing_path" in done.err and list(root.iterdir()) == []
-    for text, said in (("nothing\n", []), ("", ["is empty"])):
+    (root / "b").write_text("b")
+    log.write_text(CREATE.replace(">>>", "") + said(2, "DELETE\nPATH b"))  # which the first one may only quote
+    done = turnwire("apply", log, "--root", root)
+    assert (done.code, done.out) == (1, b"") and "damaged: unclosed_heredoc" in done.err
+    assert list(root.iterdir()) == [root / "b"]
+    for text, more in (("nothing\n", []), ("", ["is empty"])):
         log.write_text(text)
         done = turnwire("apply", log, "--root", root)
         assert done.code == 4
-        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == ["there is no FILEOP here", *said]
+        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == ["there is no FILEOP here", *more]
     assert turnwire("apply", log).code == 2
     assert turnwire("apply", log, "--root", tmp_path / "none").code == 2

@@ -28,7 +28,10 @@ def test_a_module_in_commands_is_a_command(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
     done = turnwire("greet")
     assert (done.out, done.code) == (b"hello\n", 1)
-    assert b"Says hello." in turnwire("--help").out
+    text = turnwire("--help").out
+    assert b"Says hello." in text
+    names = re.findall(rb"^  (\w+)  ", text, re.MULTILINE)
+    assert names == sorted(names) and names.index(b"greet") < names.index(b"info"), "in whichever folder they are"
 
 
 def test_help_names_every_command_and_the_exit_codes() -> None:

@@ -56,6 +56,19 @@ def test_a_signal_that_was_dropped_comes_again(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_is_not_ended_a_second_time(number: signal.Signals) -> None:
+    """Service managers and terminals send both, one after the other."""
+    raised = []
+    with terminating():
+        for each in (number, signal.SIGTERM, signal.SIGHUP):
+            try:
+                signal.raise_signal(each)
+            except Terminated as terminated:
+                raised.append(terminated.code - 128)
+    assert raised == [number]
+
+
 def read_on(number: int, reading: int) -> None:
     in_a_destructor(number)
     os.read(reading, 1)

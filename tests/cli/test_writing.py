@@ -14,6 +14,7 @@ import pytest
 import turnwire as library
 from tests.cli.running import needs_posix, turnwire
 from turnwire.atomic import AtomicDirectory, AtomicFile
+from turnwire.cli.output import opened
 from turnwire.log.output.outputs import write
 
 pytestmark = pytest.mark.once
@@ -59,11 +60,15 @@ ONE_FILE = [name for name in COMMANDS if name not in ("scan -o", "scan -o --part
 
 @pytest.mark.parametrize("command", ONE_FILE)
 @pytest.mark.parametrize("there", [True, False])
-def test_what_only_a_folder_is_called_is_no_name_of_a_file(log: Path, tmp_path: Path, command: str, there: bool) -> None:
+def test_what_only_a_folder_is_called_is_no_name_of_a_file(
+    log: Path, tmp_path: Path, command: str, there: bool
+) -> None:
     """Nor of the log itself, which would be replaced."""
     before = log.read_bytes()
     name = f"{log if there else tmp_path / 'new'}/"
     assert said(command, log, name) == "is a name of a folder, not of a file"
+    with pytest.raises(OSError, match="is a name of a folder, not of a file"):
+        opened(name)  # as what a run that follows goes on with
     assert log.read_bytes() == before and not (tmp_path / "new").exists()
 
 

@@ -277,17 +277,23 @@ def test_a_namesake_costs_the_same_however_many_there_are(monkeypatch: pytest.Mo
 
     monkeypatch.setitem(FORMS, "task_token", form._replace(write=write))
     converter = Converter("csp", context=given("kick"), remember=50)
-    tasks = []
-    for number in range(1, 201):
-        content = f"⫻task/dispatch:T7/001\nfind {number}\n"
+
+    def dispatched(number: int, task: str) -> str:
+        content = f"⫻task/dispatch:{task}/001\nfind {number}\n"
         ends = ("Orchestrator", "WePlan", "Command", "⫻command/dispatch")
         message = turnwire.kick.Envelope(
             made_id(number), "2026-01-15T08:00:00Z", *ends, content, made_id(1000 + number)
         )
-        tasks.append(converter.feed(message).message.block.id)
+        return str(converter.feed(message).message.block.id)
+
+    tasks = [dispatched(number, "T7") for number in range(1, 201)]
     assert tasks == ["T7", *(f"T70{number}" for number in range(1, 200))]
     assert len(written) <= 5 * len(tasks)
     assert len(converter._numbers) == 1
+    for number in range(201, 301, 2):  # as many names are remembered, and the last number of each
+        dispatched(number, f"T{number}")
+        assert dispatched(number + 1, f"T{number}") == f"T{number}01"
+    assert len(converter._numbers) == 50 and dispatched(301, "T7") == "T7"
 
 
 def test_an_answer_to_what_nobody_asked_for_is_refused_or_told() -> None:

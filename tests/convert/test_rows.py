@@ -12,7 +12,7 @@ import turnwire
 from tests.convert.messages import FULL, ID, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
-from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, sap, sstp
+from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, kick, sap, sstp
 from turnwire.conversion.context import Names
 from turnwire.conversion.converting import judged
 from turnwire.conversion.filling import UNREAD, facts_of, meaning
@@ -88,6 +88,17 @@ def test_a_text_with_a_section_of_its_own_is_the_whole_content(text: str, whole:
     content = made.message.content
     assert content == (text if whole else f"⫻report/artifact\n{text}\n")
     assert "payload.content" not in made.dropped
+
+
+@pytest.mark.parametrize(("below", "reason"), [("", {}), ("\n", {"reason": ""}), ("why\n", {"reason": "why"})])
+def test_a_word_of_status_with_nothing_below_has_no_text(below: str, reason: dict[str, str]) -> None:
+    """Not an empty one, which an empty line is."""
+    content = f"⫻report/status:{ID}/001\nAccepted\n{below}"
+    ends = ("WePlan", "Orchestrator", "Info", "⫻report/status")
+    made = turnwire.convert(kick.Envelope(ID, "2026-01-15T08:00:00Z", *ends, content, ID), "sap", context=FULL)
+    fields = {"status": "ACK", "messageId": ID, "correlationId": ID, **reason}
+    assert made.message.fields == fields and "content" not in made.dropped
+    assert turnwire.convert(made.message, "kick", context=FULL).message.content == content
 
 
 NUMBERS = {"A": 1, "B": 2}

@@ -120,6 +120,16 @@ def test_an_answer_settles_the_question_that_waits_longest(broadcast_first: bool
         assert (str(event.kind), event.subject) == ("answered", one.id)
 
 
+@pytest.mark.parametrize("asked", [BROADCAST, "Dima"])
+def test_who_asked_does_not_answer(asked: str) -> None:
+    """Neither right nor as the wrong one: it goes on waiting for an answer."""
+    monitor = Monitor()
+    question = channels.context("WePlan", asked, "branch", "which?", timestamp=AT)
+    said = [question, *(channels.answer(question, "main", sender=name, timestamp=AT) for name in ("WePlan", "Dima"))]
+    kinds = [[str(event.kind) for event in monitor.feed(one)] for one in said]
+    assert kinds == [["asked"], ["uncorrelated"], ["answered"]] and monitor.unfinished == []
+
+
 @pytest.mark.parametrize(
     ("indices", "gaps"),
     [

@@ -402,7 +402,8 @@ def test_editing_a_document(twin: str) -> None:
     found.sections.insert(0, Section("c"))
     assert found.text() == "intro\n⫻c\n⫻a\none\n⫻b\ntwo\n"
     assert found.find("a").content == "one"  # type: ignore[union-attr]
-    assert found.find("z") is None
+    assert found.find("z") is None and found.find("", type="x") is None
+    assert found.find() is found.find("", "", "") is found.sections[0], "what is empty is not asked for"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,10 @@ FOLDER = ROOT / "build" / "by-hand"
 COPIED = ("_native", "_build", "src", "build/_native")
 """Folders that building needs; with them only what was changed is compiled anew."""
 FOLDERS = {
+    "_lazy.py": ("tests/test_imports.py",),
     "atomic.py": ("tests/test_atomic.py",),
+    "duckdb.py": ("tests/log/test_lazy.py",),
+    "places.py": ("tests/test_atomic.py",),
     "progress.py": ("tests/cli",),
     "errors.py": ("tests/test_errors.py", "tests/test_names.py"),
     "contract.py": ("tests/test_wires.py", "tests/test_limits.py", "tests/test_more_wires.py"),

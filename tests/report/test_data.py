@@ -7,6 +7,7 @@ import itertools
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +54,16 @@ def test_messages_stand_in_the_order_of_the_log() -> None:
     assert [one["sequence"] for one in data["messages"]] == [str(place) for place in range(len(order))]
     assert [one["line"] for one in data["messages"]] == list(range(1, len(order) + 1))
     assert [one[1:] for one in data["conversations"]] == [["1", 3], ["2", 2], ["3", 3]]
+
+
+def test_messages_of_a_second_file_stand_behind_those_of_the_first(tmp_path: Path) -> None:
+    """Whatever their places in their files are, and also where a conversation goes on in it."""
+    first, second = tmp_path / "a.log", tmp_path / "b.log"
+    first.write_text("x" * 500 + f"\n{GOOD.format(1, 0, 0)}\n{GOOD.format(2, 1, 1)}\n")
+    second.write_text(f"{GOOD.format(2, 0, 2)}\n{GOOD.format(1, 1, 3)}\n")
+    data = report([str(first), str(second)], tokenizer=None).data
+    place = data["message_columns"].index("sequence")
+    assert [row[place] for row in data["messages"]] == ["0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,28 @@ def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
     asyncio.run(asyncio.wait_for(main(), 20))
 
 
+@pytest.mark.parametrize("handlers", [1, 2, 3, 4])
+def test_as_many_handlers_are_at_work_as_there_are_workers(handlers: int) -> None:
+    """Also where fewer were given: each has been begun before one of them ends."""
+
+    async def main() -> None:
+        begun, gate = 0, asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> int:
+            nonlocal begun
+            begun += 1
+            if begun == 3:
+                gate.set()
+            await gate.wait()
+            return begun
+
+        async with offering(wait, workers=3, handlers=handlers) as agent:
+            results = await asyncio.gather(*(agent.call(do(telemetry={"budget": {"seconds": 5}})) for _ in range(3)))
+        assert [result.output for result in results] == [3, 3, 3]
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
 def test_results_come_in_their_order_however_long_one_takes() -> None:
     got: list[str] = []
 

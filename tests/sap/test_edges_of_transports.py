@@ -324,6 +324,7 @@ def test_as_many_tasks_may_wait_on_a_bus_as_with_its_agents(queues: list[int]) -
         ([{"zone": "eu"}, {"zone": "asia"}], 0),  # unless nobody is left then
         ([{"zone": "us", "gpu": 1}, {"zone": "us"}], 0),
         ([{"zone": "us", "gpu": 2}, {"zone": "us"}], 1),
+        ([{"zone": "us", "gpu": 2}, {}], 1),  # what is right of those that are left out counts for nobody
         ([{"gpu": 1}, {"zone": "eu", "gpu": 1}], 0),
     ],
 )

@@ -15,9 +15,10 @@ from examples import mixed_log
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import tokens
-from turnwire.registry import WIRES
+from turnwire.registry import WIRES, wire_of
 from turnwire.tokens.advice import NOTICEABLE
 from turnwire.tokens.budget import Sample, spend
+from turnwire.tokens.means import ALL, means
 from turnwire.tokens.prices import Meter, Price, priced
 from turnwire.tokens.rewriting import applied, changes_of
 
@@ -136,6 +137,26 @@ def test_each_change_is_what_it_saves(wire: str) -> None:
         if part in said:
             assert said[part].share == pytest.approx(saved / before) and said[part].text == text.format(wire=wire)
             assert said[part].tokens == pytest.approx(saved, abs=1)
+
+
+@pytest.mark.parametrize(("spaced", "told"), [(1, False), (2, True), (3, True)])
+def test_white_space_is_told_from_three_hundredths_on(spaced: int, told: bool) -> None:
+    """Of 30 messages, each of which costs about two thirds more where it is indented."""
+    flat = turnwire.encode(turnwire.decode(SSTP))
+    wide = json.dumps(json.loads(SSTP), indent=2)
+    narrow, more = tokens.count(flat), tokens.count(wide) - tokens.count(flat)
+    share = spaced * more / (30 * narrow + spaced * more)
+    assert (share >= NOTICEABLE) is told
+    advice = tokens.advise(log(*[wide] * spaced, *[flat] * (30 - spaced)), wires=["sstp"])
+    assert [change.share for change in advice.changes if change.part == "form"] == [pytest.approx(share)] * told
+
+
+@pytest.mark.parametrize("lines", [[REQUEST], [REQUEST, SSTP], [SSTP, REQUEST, SAP]])
+def test_messages_of_several_wires_have_a_mean_of_all(lines: list[str]) -> None:
+    found = means(spend(log(*lines), [tokens.load("o200k_base")], sample=5), [tokens.load("o200k_base")])
+    names = [name for name in WIRES if name in {wire_of(turnwire.decode(line)) for line in lines}]
+    assert [each.wire for each in found] == [*names, *[ALL] * (len(names) > 1)]
+    assert [each.messages for each in found] == [*[1] * len(names), *[len(lines)] * (len(names) > 1)]
 
 
 def test_changes_say_what_they_do() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,12 @@ def test_pictures(tmp_path: Path, ending: str) -> None:
     found.plot(path)
     begin = {"svg": b"<?xml", "png": b"\x89PNG"}[ending]
     assert path.read_bytes().startswith(begin)
+    if ending == "svg":  # which names each text above its letters, from the axis upwards
+        texts = re.findall("<!-- (.*) -->", path.read_text())
+        for name in ("o200k_base", "cl100k_base"):
+            shown = [row.format if row.round_trip else f"{row.format} (not all)" for row in found.sorted(name)]
+            assert [text for text in texts if text in shown][: len(shown)] == shown[::-1], "the cheapest stands on top"
+            texts = texts[texts.index(f"{name}: tokens per conversation") + 1 :]
 
 
 def test_a_page_is_alone_and_escapes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -63,6 +64,18 @@ def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
     assert sample.first == list(range(min(size, FIRST))) and sample.first_texts == list(map(str, sample.first))
     assert len(sample.messages) == size and len(set(sample.messages)) == size
     assert [str(one) for one in sample.messages] == sample.texts
+
+
+@pytest.mark.parametrize("size", [400, 1000])
+def test_a_sample_is_of_the_whole_log(size: int) -> None:
+    """Each tenth of what is offered has about a tenth of the sample."""
+    sample = Sample(size)
+    for number in range(10_000):
+        place = sample.wants()
+        if place is not None:
+            sample.put(place, number, "")
+    tenths = Counter(number // 1000 for number in sample.messages)
+    assert all(size / 20 < tenths[tenth] < 3 * size / 20 for tenth in range(10)), tenths
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
