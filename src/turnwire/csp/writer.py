@@ -25,7 +25,7 @@ def write(record: Record, strict: bool = True) -> str:
         return _message(record, strict)
     if isinstance(record, Template):
         head = f"{MAGIC}{' MODE' if record.mode else ''};{';'.join(record.flags)}"
-        return "".join(f"{_inline(line, '/lines')}\n" for line in [head, *record.lines])
+        return "".join(f"{_ended(_inline(line, '/lines'))}\n" for line in [head, *record.lines])
     if isinstance(record, Preamble):
         return _preamble(record)
     if isinstance(record, Junk):
@@ -38,9 +38,14 @@ def write(record: Record, strict: bool = True) -> str:
 def _inline(value: Any, path: str) -> str:
     if not isinstance(value, str):
         raise encode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(value).__name__}", path)
-    if "\n" in value or value.endswith("\r"):
+    if "\n" in value:
         raise encode_fault(Reason.NEWLINE_IN_STRING, "this value is written on one line", path)
     return value
+
+
+def _ended(line: str) -> str:
+    """A line for which a line feed may follow: behind a CR of its own it ends with CRLF."""
+    return f"{line}\r" if line[-1:] == "\r" else line
 
 
 def _message(message: CspMessage, strict: bool) -> str:
@@ -48,8 +53,8 @@ def _message(message: CspMessage, strict: bool) -> str:
     for key, name in (("FROM", "sender"), ("TO", "receiver"), ("CTX", "ctx"), ("INTENT", "intent")):
         value = getattr(message, name)
         if value is not None:
-            lines.append(f"{key} {str(value) if isinstance(value, str) else _inline(value, f'/{name}')}")
-            _inline(lines[-1], f"/{name}")
+            line = f"{key} {str(value) if isinstance(value, str) else _inline(value, f'/{name}')}"
+            lines.append(_ended(_inline(line, f"/{name}")))
     lines.append("")
     if message.block is not None:
         bare = not strict and any(issue.reason is Reason.HEREDOC_EXPECTED for issue in message.issues)
@@ -65,7 +70,7 @@ def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
     head = f"{kind} {_inline(block.id, '/block/id')}"
     if isinstance(block, FileOp) and block.op:
         head += f" {_inline(block.op, '/block/op')}"
-    lines = [head]
+    lines = [_ended(head)]
     fields = list(block.fields)
     order = _ORDER.get(kind)
     if strict and order is not None:
@@ -113,7 +118,7 @@ def _patch(patch: Patch) -> list[str]:
         lines.append(line)
     if patch.apply is not None:
         lines.append(f"APPLY -> {_inline(patch.apply, '/block/apply')}")
-    return lines
+    return [_ended(line) for line in lines]
 
 
 def _preamble(record: Preamble) -> str:
@@ -126,4 +131,4 @@ def _preamble(record: Preamble) -> str:
     for name, text in record.laws.items():
         text = _inline(text, f"/laws/{name}")
         lines.append(f"- {_inline(name, '/laws')}:{' ' if text else ''}{text}")
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{_ended(line)}\n" for line in lines)
