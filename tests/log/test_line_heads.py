@@ -223,6 +223,7 @@ def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
     [
         (b"at 7 CSP/1\n", b"at 123 CSP/1\n", True),
         (b"at 7 CSP/1\r\n", b"at 8 CSP/1\n", True),
+        (b"at 7 CSP/1\r\n", b"at 8 CSP/1\r\n", True),
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of 12 CSP/1\n", True),
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of x CSP/1\n", False),
         (b"at 7 CSP/1\n", b"in 7 CSP/1\n", False),
@@ -249,6 +250,8 @@ def test_a_line_like_the_one_before_it_begins_no_message(
     assert first_hint(data, 2, 2 + len(line)) == 2
     assert first_hint(data, 2, 2 + len(line) - 2) == -1
     assert first_hint(b"CSP/1\n" * 3, 0, 18) == -1, "it is behind nothing"
+    for end in range(2, len(data)):
+        assert first_hint(data, 2, end) == first_hint(data[:end], 2, end), "what is behind the end is not looked at"
     for start, stop in ((-1, 2), (3, 2), (0, len(data) + 1)):
         with pytest.raises(ValueError, match=r"^start and stop must lie in the data$"):
             first_hint(data, start, stop)

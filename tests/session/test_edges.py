@@ -105,6 +105,17 @@ def test_numbers_in_tables_and_definitions() -> None:
                 assert repr(native) == repr(pure), table
 
 
+def test_a_row_with_a_lone_surrogate_is_none() -> None:
+    """And what borders on surrogates is none of them."""
+    given = [{"a": letters, "n": 1} for letters in ("some", "other", "words")]
+    text = composed(items(given), (), Options(checks=False), Guess())
+    for code in (0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000):
+        other = text.replace("words", f"wo{chr(code)}ds")
+        header = record_at(other, False, at := [0, 1])
+        native, pure = (read_on(core, other, list(at), header.raw, False) for core in both("rows"))
+        assert native == pure and text != other
+
+
 def test_objects_in_strings_with_a_key_that_comes_again() -> None:
     native, pure = both("values")
     for text in ('{"x":1,"x":2}', '{"x":1,"y":2,"x":3}', '{"":1,"":2}', '{"x":1,"\\\\u0078":2}', '{"x":{"x":1,"x":1}}'):
