@@ -202,6 +202,8 @@ class _Follower:
         if copy is not None:  # the others came after it
             copy.begin(place_of(mark))
         yield from self._read_between(between)
+        if all(other.standing.own is not None or other.standing.place.recorded for other in between):
+            return False  # they were read before, and somebody wrote to them: that shows no cut
         self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_SHRUNK))
         return True
 
@@ -320,13 +322,13 @@ class _Follower:
 
     def _between(self, tail: Tail, since: int) -> list[Tail]:
         """Files that had the name of one, after it had it: those that the sources name are followed anyway."""
-        listed = set(_names(self._source))
+        self._listed()
         gone: list[Tail] = []
         later: set[tuple[int, int]] = set()
         for _ in range(len(beside(tail.name)) + MORE):
             met = {other.who[:2] for other in gone} | later
             there, settled = look_beside(tail.name)
-            found = [one for one in there if one.path not in listed and one.file not in met]
+            found = [one for one in there if one.file not in met]
             found = [one for one in found if self._is_unknown(one, since)]
             if not found and settled:
                 return gone
@@ -362,7 +364,8 @@ class _Follower:
         """Whether a compressed file holds all of one that was read, or has no name to be read by any more, or of one
         that was there at the beginning: that once."""
         gone = [tail for tail in self._tails.values() if os.fstat(tail.file.fileno()).st_nlink == 0]
-        marks = (*self._job.bookmarks.files.values(), *(tail.all() for tail in (*self._renamed, *gone)))
+        read = self._job.bookmarks
+        marks = (*read.files.values(), *read.gone, *(tail.all() for tail in (*self._renamed, *gone)))
         if any(is_copy(packed, mark, exact=True) for mark in marks):
             return True
         held = next((mark for mark in self._held if is_copy(packed, mark, exact=True)), None)
@@ -378,13 +381,18 @@ class _Follower:
         for other in between:
             yield from other.news()
 
+    def _listed(self) -> list[str]:
+        """The names that the sources name just now and that are not followed. What is there under one of them, or is
+        followed, is what no compressed file is made from."""
+        self._job.bookmarks.present = {tail.who[:2] for tail in (*self._tails.values(), *self._renamed)}
+        listed = [name for name in _names(self._source) if name not in self._tails]
+        self._job.bookmarks.expect(listed)
+        return listed
+
     def _new(self) -> Iterator[Tail]:
         """Files that were not there at the last look; not those that were only renamed, copied or compressed."""
         live = [*self._tails.values(), *self._renamed]
-        self._job.bookmarks.present = {tail.who[:2] for tail in live}
-        listed = [name for name in _names(self._source) if name not in self._tails]
-        self._job.bookmarks.expect(listed)
-        for name in listed:
+        for name in self._listed():
             if not os.path.isfile(name):
                 continue
             try:
@@ -404,11 +412,12 @@ class _Follower:
         known = self._known.get(file)
         if known == (tail.who.written, size) or any(file == other.who[:2] for other in live):
             return False
-        if base.endswith(COMPRESSED) and self._was_read(tail.file):
-            self._known[file] = tail.who.written, size
-            return False
         place = tail.standing.place
-        if place.offset and (size <= place.offset or is_rotated(base)) and (known is None or known[1] >= size):
+        if base.endswith(COMPRESSED):
+            if self._was_read(tail.file):
+                self._known[file] = tail.who.written, size
+                return False
+        elif place.offset and (size <= place.offset or is_rotated(base)) and (known is None or known[1] >= size):
             return False
         for other in live:  # a copy that is made before the log is cut: it counts when that is seen
             if not (is_like(base, os.path.basename(other.name)) and is_copy(tail.file, other.mark())):

@@ -25,6 +25,8 @@ OPENING = 1 << 16
 """Bytes behind which a file that was cut does not hold what it held before, and have the same size."""
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
+GONE = 16
+"""Bookmarks of files whose inodes others have, at most."""
 _SKIP = 1 << 20
 _NEWLINE = ord("\n")
 _CHANCE = 32
@@ -238,13 +240,15 @@ class Standing(NamedTuple):
 
 class Bookmarks:
     """The bookmarks of a token, and of what is not read any more. ``waits``: whether a last record without its end is
-    left for the next time; ``present``: the files that are there, by device and inode; ``done``: those that this run
-    has read already, under another name."""
+    left for the next time; ``gone``: the bookmarks of files whose inodes others have by now, the last ``GONE``;
+    ``present``: the files that are there, by device and inode; ``done``: those that this run has read already, under
+    another name."""
 
     def __init__(self, token: Any = None) -> None:
         self.waits = token is not None
         self.record = 0
         self.files: dict[tuple[int, int], Bookmark] = {}
+        self.gone: list[Bookmark] = []
         self.present: set[tuple[int, int]] = set()
         self.done: set[tuple[int, int]] = set()
         self._names: dict[str, Bookmark] = {}
@@ -290,8 +294,11 @@ class Bookmarks:
         self.present.add(file)
 
     def add(self, mark: Bookmark) -> None:
-        """Remembers how far a file was read that is not read any more."""
-        self.files.pop(mark.file, None)
+        """Remembers how far a file was read that is not read any more. Where another file had its inode, what is
+        compressed of that is still known."""
+        before = self.files.pop(mark.file, None)
+        if before is not None and not (before.born == mark.born > 0):
+            self.gone = [before, *self.gone[: GONE - 1]]
         self.files[mark.file] = mark
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> Standing:
@@ -304,8 +311,9 @@ class Bookmarks:
         if same is not None and fault is None and not _is_used_again(same, latest, who):
             return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
-            for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
-                if (mark.file == who[:2] or mark.file not in self.present) and is_copy(file, mark):
+            left = [mark for mark in self.files.values() if mark.file == who[:2] or mark.file not in self.present]
+            for mark in sorted([*left, *self.gone], key=_read, reverse=True):  # several may begin alike
+                if is_copy(file, mark):
                     return Standing(place_of(mark))
         if latest is not None and latest.file == who[:2]:
             return Standing(before=latest, why=fault)

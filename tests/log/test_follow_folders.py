@@ -1,0 +1,124 @@
+"""Following a folder in which logs are rotated: files beside a log have names that are followed, too."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import BANNER, record
+from tests.log.test_follow import append
+from tests.log.test_follow_by_steps import LATER, at_once, packed, stepped
+from turnwire.log.input import following, resuming
+
+__all__ = ["at_once"]
+
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_what_had_a_name_between_two_looks_is_read_before_the_folder_is_listed(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old files may be removed until then. Of the log no more was read than the banner."""
+    monkeypatch.setattr(following, "LISTED", 10**9)
+    path = tmp_path / "app.log"
+    path.write_bytes(BANNER)
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.2")
+        data = BANNER + record(1)
+        (tmp_path / f"app.log.1{ending}").write_bytes(gzip.compress(data) if ending else data)
+        path.write_bytes(BANNER + record(2))
+
+    assert stepped(tmp_path, rotate) == ([[], [1, 2]], [])
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_what_is_written_to_an_old_file_shows_no_cut(folder: bool, tmp_path: Path) -> None:
+    """Nobody waits for its writers any more, and it goes on while the log does."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def write() -> None:
+        append(old, record(2))
+        append(path, record(3))
+
+    seen, gaps = stepped(tmp_path if folder else path, rotate, write)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[0], [1], [2, 3]], [])
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_what_is_written_to_an_old_file_of_a_folder_is_read_where_it_is_compressed(
+    written: bool, tmp_path: Path
+) -> None:
+    """Whether or not the log is written meanwhile, too. It is read once."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+        if not written:
+            os.utime(path, (1, 1))
+
+    def compress() -> None:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes() + record(2), LATER)
+        old.unlink()
+        if written:
+            append(path, record(3))
+
+    seen, gaps = stepped(tmp_path, rotate, compress, lambda: append(path, record(4)))
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[0], [1], [2, 3][: 1 + written], [4]], [])
+
+
+def test_a_file_that_is_compressed_is_known_when_a_copy_has_its_inode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read of the copy is remembered by that inode, and what was read before is not forgotten. (The inode is
+    used again where a file is overwritten; then it is not by the time at which it was made that files are told.)"""
+    monkeypatch.setattr(resuming, "born", lambda *_: 0)
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def copy_and_cut() -> None:
+        packed(tmp_path / "app.log.2.gz", old.read_bytes(), 1)
+        old.rename(tmp_path / "app.log.1.gz")
+        packed(tmp_path / "app.log.1.gz", path.read_bytes() + record(2), LATER)
+        path.write_bytes(b"")
+
+    os.utime(path, (1, 1))
+    found = stepped(tmp_path, rotate, copy_and_cut, lambda: append(path, record(3)))
+    assert found == ([[0], [1], [2], [3]], [("app.log", "file_shrunk")])
+
+
+def bookmark(inode: int, born: int, data: bytes) -> resuming.Bookmark:
+    who = resuming.Identity(1, inode, len(data), data, 1, born)
+    return resuming.bookmark("app.log.1", who, (len(data), 2), len(data), None, (len(data), data), True)
+
+
+@pytest.mark.parametrize(("born", "kept"), [((5, 6), True), ((5, 5), False), ((0, 0), True)])
+def test_bookmarks_of_files_whose_inode_others_have_are_kept(born: Any, kept: bool, tmp_path: Path) -> None:
+    """The last of them, by which what is compressed of them is known."""
+    marks = resuming.Bookmarks({})
+    for number, when in enumerate(born):
+        marks.add(bookmark(7, when, record(number)))
+    marks.present.add((1, 7))
+    path = tmp_path / "app.log.1.gz"
+    packed(path, record(0) + record(9))
+    with path.open("rb") as file:
+        assert bool(marks.stands(str(path), resuming.identity(file), file).place.offset) == kept
+    for number in range(40):
+        marks.add(bookmark(8, number + 1, record(number)))
+    assert len(marks.gone) == resuming.GONE and marks.gone[0].born == 39
