@@ -4,7 +4,7 @@ the middle ends at once: its threads hold on to this, and nothing here holds on 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -20,8 +20,8 @@ from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop, Stopped
 from turnwire.log.input.resuming import Bookmarks
-from turnwire.log.input.rotation import Bases
-from turnwire.log.input.sources import Job, Quiet, Reading, sources
+from turnwire.log.input.rotation import Bases, logs_first
+from turnwire.log.input.sources import Job, Quiet, Reading, Source, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -121,13 +121,14 @@ class Run:
             raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
 
     def _pieces(self) -> Iterator[Piece]:
-        found: Any = self._source
+        found: Iterable[Source] = sources(self._source)
         if self._job.bookmarks.files:
-            self._job.bookmarks.expect([one.name for one in sources(found) if one.mappable and one.name is not None])
+            found = logs_first(found)
+            self._job.bookmarks.expect([one.name for one in found if one.mappable and one.name is not None])
         if self._follow:
-            yield from follow(found, self._job)
+            yield from follow(self._source, found, self._job)
         else:
-            for source in sources(found):
+            for source in found:
                 yield from blocks(source, self._job)
 
     def _scanned(self) -> Iterator[tuple[Piece, Found | None]]:

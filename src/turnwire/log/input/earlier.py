@@ -106,16 +106,18 @@ def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
 
 def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
-    been cut since then. Nor does a copy that holds just what the file begins with, where no record was read: what was
-    cut after it may be gone, and so may what came before it."""
+    been cut since then. What was written to older files that were read shows no cut. Nor does a copy that holds just
+    what the file begins with, where no record was read: what was cut after it may be gone, and so may what came before
+    it."""
     pieces, copied = _between(name, own.written + 1, now, [], job, own)
     if not pieces and not copied and not own.recorded and _is_copied(name, own.written + 1, now, job):
         return Before([], told=Gap(name, 0, None, Reason.FILE_SHRUNK))
+    cut = copied or any(not (place.recorded or (place.offset and not one.packed)) for one, _, place in pieces)
     for number, (one, file, place) in enumerate(pieces):
         if not place.offset and is_copy(file, own):  # its copy: the others came after it
             pieces[number] = (one, file, place_of(own, None if one.packed else file))
             break
-    return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if pieces or copied else None)
+    return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if cut else None)
 
 
 def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:

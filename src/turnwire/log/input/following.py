@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
@@ -49,10 +49,11 @@ _Files = dict[tuple[int, int], tuple[int, int]]
 """Files by device and inode: when each was written (ns), and its size."""
 
 
-def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
+def follow(source: Any, first: Iterable[Source], job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
     """The blocks of sources that grow, file by file as they have something new, and a Quiet before each time that more
-    is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap."""
-    return _Follower(source, job).blocks()
+    is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap. ``first``: what the
+    source names when this begins."""
+    return _Follower(source, job).blocks(first)
 
 
 class _Follower:
@@ -68,14 +69,14 @@ class _Follower:
         self._held: list[Bookmark] = []  # what those held that were not compressed then
         self._judged: _Files = {}  # files that show no cut, as they are
 
-    def blocks(self) -> Iterator[tuple[Reading, Block] | Quiet]:
+    def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, Block] | Quiet]:
         """See :func:`follow`."""
         try:
-            for first in sources(self._source):
-                if first.mappable and (opened := self._opened(first)) is not None:
+            for source in first:
+                if source.mappable and (opened := self._opened(source)) is not None:
                     yield from self._first(*opened)
                 else:
-                    yield from blocks(first, self._job)
+                    yield from blocks(source, self._job)
             looks = 0
             while self._tails or self._renamed or names_files(self._source):
                 news = False

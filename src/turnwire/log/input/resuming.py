@@ -293,6 +293,20 @@ class Bookmarks:
             self.present.discard(before)
         self.present.add(file)
 
+    def _is_there(self, mark: Bookmark) -> bool:
+        """Whether the file of a bookmark is there, and not another one that has its inode."""
+        if mark.file not in self.present:
+            return False
+        for name in [name for name, file in self._expected.items() if file == mark.file]:
+            try:
+                with open(name, "rb", buffering=0) as file:
+                    who = identity(file)
+                    if who is not None and who[:2] == mark.file:
+                        return changed(mark, who, file) is None
+            except FileNotFoundError:
+                continue
+        return True
+
     def add(self, mark: Bookmark) -> None:
         """Remembers how far a file was read that is not read any more. Where another file had its inode, what is
         compressed of that is still known."""
@@ -311,13 +325,13 @@ class Bookmarks:
         if same is not None and fault is None and not _is_used_again(same, latest, who):
             return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
-            left = [mark for mark in self.files.values() if mark.file == who[:2] or mark.file not in self.present]
+            left = [mark for mark in self.files.values() if mark.file == who[:2] or not self._is_there(mark)]
             for mark in sorted([*left, *self.gone], key=_read, reverse=True):  # several may begin alike
                 if is_copy(file, mark):
                     return Standing(place_of(mark))
         if latest is not None and latest.file == who[:2]:
             return Standing(before=latest, why=fault)
-        if latest is None or latest.file in self.present:
+        if latest is None or self._is_there(latest):
             return Standing()  # new; what had its name has another one, and is read under that
         return Standing(before=latest, why=Reason.FILE_GONE)
 

@@ -16,6 +16,7 @@ from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.resuming import BANNER, TAIL, TICK, Bookmark, is_copy, take
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, plain_name
+from turnwire.log.input.sources import Source
 
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
@@ -70,6 +71,19 @@ def _bases(plain: str) -> Iterator[str]:
                 yield plain[:place]
             if ADDED.fullmatch(stem, place):
                 yield plain[:place] + ending
+
+
+def logs_first(listed: Iterable[Source]) -> list[Source]:
+    """The same sources in their order, but those that are called as rotated files of another one behind the others:
+    what is read of a log goes on in the files that had its name, which are looked for beside it."""
+    found = list(listed)
+    names = {one.name for one in found if one.mappable}
+
+    def is_older(one: Source) -> bool:
+        folder, base = os.path.split(one.name or "")
+        return one.mappable and any(os.path.join(folder, log) in names for log in _bases(plain_name(base)))
+
+    return sorted(found, key=is_older)
 
 
 def is_rotated(name: str) -> bool:

@@ -1,0 +1,95 @@
+"""Going on in a folder in which logs were rotated: files beside a log have names that are read, too."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import record
+from tests.log.test_follow import append
+from tests.log.test_follow_by_steps import packed
+from tests.log.test_scan import scan_nslip
+
+pytestmark = pytest.mark.once
+
+
+def went_on(source: Any, position: Any) -> tuple[list[int], list[tuple[str, str]], Any]:
+    """The numbers of the records, the gaps (name, why) and the position."""
+    found = scan_nslip(source, resume=position)
+    numbers = [number for batch in found for number in batch["conv_id"].tolist()]
+    gaps = [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
+    return numbers, gaps, json.loads(json.dumps(found.position))
+
+
+def with_inode(position: Any, name: str, other: Path) -> Any:
+    """The position, as it is where the file that was read is gone and another one has its inode."""
+    (mark,) = [mark for mark in position["files"] if mark["name"].endswith(name)]
+    mark["inode"] = other.stat().st_ino
+    return position
+
+
+@pytest.mark.parametrize("names", [("app-1.log", "app.log"), ("b/app.log.1", "b/app.log", "a.log")])
+def test_a_log_is_read_before_the_files_that_had_its_name(names: tuple[str, ...], tmp_path: Path) -> None:
+    """Whatever the order of their names: what is in a copy behind what was read is read, and nothing else."""
+    paths = [tmp_path / name for name in names]
+    paths[0].parent.mkdir(exist_ok=True)
+    for number, path in enumerate(paths[1:]):
+        path.write_bytes(record(10 * number))
+    seen, gaps, position = went_on(paths[1:], {})
+    assert (seen, gaps) == ([10 * number for number in range(len(paths) - 1)], [])
+    for path in paths[2:]:
+        append(path, record(11))
+    paths[0].write_bytes(record(0) + record(1))
+    paths[1].write_bytes(record(2))
+    for source in (paths, sorted(paths), paths[::-1]):
+        seen, gaps, _ = went_on(source, position)
+        assert sorted(seen) == [1, 2, 11][: len(paths)] and gaps == [(paths[1].name, "file_replaced")]
+    seen, gaps, _ = went_on(tmp_path, position)
+    assert sorted(seen) == [1, 2, 11][: len(paths)] and gaps == [(paths[1].name, "file_replaced")]
+
+
+def test_what_is_compressed_is_known_where_a_file_of_the_folder_has_its_inode(tmp_path: Path) -> None:
+    path, old, other = (tmp_path / name for name in ("app.log", "app.log.1", "other.log"))
+    for number, file in enumerate((path, old, other)):
+        file.write_bytes(record(number))
+    assert went_on([path, old], {})[0] == [0, 1]
+    position = went_on([path, old], {})[2]
+    packed(tmp_path / "app.log.1.gz", old.read_bytes())
+    old.unlink()
+    assert went_on(tmp_path, with_inode(position, ".1", other))[:2] == ([2], [])
+
+
+def test_a_log_whose_inode_a_rotated_file_has_is_gone(tmp_path: Path) -> None:
+    """It was removed, and nothing shows what came between."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    position = went_on(tmp_path, {})[2]
+    path.write_bytes(record(3))
+    old.write_bytes(record(2))
+    seen, gaps, _ = went_on(tmp_path, with_inode(position, "app.log", old))
+    assert (sorted(seen), gaps) == ([2, 3], [("app.log", "file_gone")])
+
+
+@pytest.mark.parametrize("folder", [True, False])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_what_was_written_to_an_old_file_is_no_cut(compressed: bool, folder: bool, tmp_path: Path) -> None:
+    """Of the log nothing was read, so that its bytes do not show whether it was cut."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    source = tmp_path if folder else path
+    path.write_bytes(record(0))
+    position = went_on(source, {})[2]
+    path.rename(old)
+    path.write_bytes(b"")
+    seen, gaps, position = went_on(source, position)
+    assert (seen, gaps) == ([], [])
+    append(old, record(1))
+    if compressed:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes())
+        old.unlink()
+    append(path, record(2))
+    seen, gaps, _ = went_on(source, position)
+    assert (sorted(seen), gaps) == ([1, 2], [])
