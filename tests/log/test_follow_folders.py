@@ -12,6 +12,7 @@ import pytest
 from tests.log.rotating import BANNER, record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import LATER, at_once, packed, stepped
+from turnwire import scan
 from turnwire.log.input import following, resuming
 
 __all__ = ["at_once"]
@@ -122,3 +123,70 @@ def test_bookmarks_of_files_whose_inode_others_have_are_kept(born: Any, kept: bo
     for number in range(40):
         marks.add(bookmark(8, number + 1, record(number)))
     assert len(marks.gone) == resuming.GONE and marks.gone[0].born == 39
+
+
+def shift(folder: Path) -> None:
+    """Renames a log and what is beside it, as tools that count do."""
+    for number in (1, 0):
+        path = folder / ("app.log.1" if number else "app.log")
+        if path.exists():
+            path.rename(folder / f"app.log.{number + 1}")
+
+
+@pytest.mark.parametrize("glob", ["", "*", "app*"])
+@pytest.mark.parametrize("look", [1, 2])
+def test_a_folder_in_which_files_are_renamed_while_following_begins_comes_once(
+    look: int, glob: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the list of its names and the time at which each is opened."""
+    path, looks, real = tmp_path / "app.log", 0, following._there
+    path.write_bytes(record(1))
+    (tmp_path / "app.log.1").write_bytes(record(0))
+
+    def there(name: str) -> Any:
+        nonlocal looks
+        looks += 1
+        if looks == look:
+            shift(tmp_path)
+            path.write_bytes(record(2))
+        return real(name)
+
+    monkeypatch.setattr(following, "_there", there)
+    seen, gaps = stepped(str(tmp_path / glob), lambda: append(path, record(3)))
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[0, 1, 2], [3]], [])
+
+
+def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "app.log", following._Follower._is_new
+
+    def make() -> None:
+        path.write_bytes(record(1))
+        (tmp_path / "app.log.1").write_bytes(record(0))
+
+    def is_new(follower: Any, tail: Any, live: Any) -> bool:
+        found = real(follower, tail, live)
+        if not (tmp_path / "app.log.2").exists():
+            shift(tmp_path)
+        return found
+
+    (tmp_path / "other").write_bytes(b"")
+    monkeypatch.setattr(following._Follower, "_is_new", is_new)
+    seen, gaps = stepped(tmp_path, make)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
+
+
+def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
+    """It is just being renamed; if nothing comes, that is an error."""
+    path, waited = tmp_path / "app.log", 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal waited
+        waited += 1
+
+    found = scan(path, wire="nslip", follow=True)
+    found._run.stop.sleep = sleep  # type: ignore[method-assign]
+    with pytest.raises(FileNotFoundError, match=r"app\.log"):
+        list(found)
+    assert waited == following._TRIES - 1

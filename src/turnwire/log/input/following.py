@@ -26,7 +26,7 @@ from turnwire.log.input.rotation import (
     look_beside,
     open_as,
 )
-from turnwire.log.input.sources import Job, Quiet, Reading, Source, names_files, sources
+from turnwire.log.input.sources import Job, Quiet, Reading, Source, is_within, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -73,10 +73,13 @@ class _Follower:
         """See :func:`follow`."""
         try:
             for source in first:
-                if source.mappable and (opened := self._opened(source)) is not None:
-                    yield from self._first(*opened)
-                else:
-                    yield from blocks(source, self._job)
+                try:
+                    opened = self._opened(source) if source.mappable else None
+                except FileNotFoundError:
+                    if source.listed:
+                        continue  # it was renamed since, and is found under its new name
+                    raise
+                yield from blocks(source, self._job) if opened is None else self._first(*opened)
             looks = 0
             while self._tails or self._renamed or names_files(self._source):
                 news = False
@@ -118,7 +121,7 @@ class _Follower:
                 tail = Tail(source, self._job)
             except FileNotFoundError:
                 waits -= 1
-                if not waits:
+                if not waits or source.listed:
                     raise
                 self._job.stop.sleep(INTERVAL)
                 continue
@@ -136,7 +139,7 @@ class _Follower:
 
     def _first(self, tail: Tail, there: _There, before: Before | None) -> Iterator[tuple[Reading, Block]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
-        if tail.who[:2] in self._job.bookmarks.done:
+        if tail.who[:2] in self._job.bookmarks.done or self._is_followed(tail.who[:2]):
             tail.file.close()
             return
         self._tails[tail.name] = tail
@@ -144,6 +147,8 @@ class _Follower:
             yield from before.blocks(self._job)
             self._known.update({one.file: (one.written, one.size) for one, _, _ in before.pieces})
         for one, mark in there:
+            if is_within(self._source, one.path):
+                continue  # it is read itself
             self._known.setdefault(one.file, (one.written, one.size))
             self._old.add(one.written)
             self._held += [mark] if mark is not None else []
@@ -402,6 +407,7 @@ class _Follower:
                 continue  # it is gone again
             if self._is_new(tail, live):
                 self._tails[name] = tail
+                live.append(tail)  # it may be renamed while this goes on
                 yield tail
             else:
                 tail.file.close()

@@ -28,7 +28,8 @@ class Source(NamedTuple):
     mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
     files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
     offset at which reading begins, in what is opened, and the number of the line there; where that is None, what is
-    opened knows it as ``line``.
+    opened knows it as ``line``. listed: whether it was found in a folder or by a glob: it may be gone by the time it is
+    opened, and nothing is missing then.
     """
 
     name: str | None
@@ -38,6 +39,7 @@ class Source(NamedTuple):
     size: int | None = None
     start: int = 0
     line: int | None = 1
+    listed: bool = False
 
     def bytes(self) -> int | None:
         """How many bytes are stored there; None where that cannot be told."""
@@ -145,6 +147,18 @@ def names_files(source: Any) -> bool:
     return not (isinstance(path, str) and is_url(path)) and _path_read_once(path) is None
 
 
+def is_within(source: Any, path: str) -> bool:
+    """Whether a path is in one of the folders, or fits one of the globs, that ``source`` names."""
+    if isinstance(source, (list, tuple)):
+        return any(is_within(part, path) for part in source)
+    if not isinstance(source, (str, PathLike)):
+        return False
+    named = Path(os.fsdecode(fspath(source)))
+    if named.is_dir():
+        return named in Path(path).parents
+    return has_magic(str(named)) and not named.exists() and Path(path).match(str(named))
+
+
 class Starts:
     """Counts how often sources were begun: what can be read only once allows one start."""
 
@@ -207,7 +221,7 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
     if path == "-":
         yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
         return
-    found = Path(path)
+    found, listed = Path(path), True
     if found.is_dir():
         names = _once(files_in(path))
     elif has_magic(path) and not found.exists():
@@ -215,11 +229,11 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
-        names = {os.path.realpath(path): path}
+        names, listed = {os.path.realpath(path): path}, False
     for real, name in names.items():
         if real not in met:
             met.add(real)
-            yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
+            yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True, listed=listed)
 
 
 def files_in(directory: str) -> Iterator[str]:
