@@ -104,6 +104,24 @@ def test_a_file_that_is_compressed_is_known_when_a_copy_has_its_inode(
     assert found == ([[0], [1], [2], [3]], [("app.log", "file_shrunk")])
 
 
+@pytest.mark.parametrize("bytes_less", [0, 1, 30])
+def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Path) -> None:
+    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
+    path.write_bytes(record(0))
+    whole = gzip.compress(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def end() -> None:
+        made.write_bytes(whole)
+        old.unlink()
+
+    steps = (rotate, lambda: made.write_bytes(whole[: len(whole) - bytes_less]), end, lambda: append(path, record(2)))
+    assert stepped(tmp_path, *steps) == ([[0], [1], [], [], [2]], [])
+
+
 def bookmark(inode: int, born: int, data: bytes) -> resuming.Bookmark:
     who = resuming.Identity(1, inode, len(data), data, 1, born)
     return resuming.bookmark("app.log.1", who, (len(data), 2), len(data), None, (len(data), data), True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.log.rotating import record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import packed
 from tests.log.test_scan import scan_nslip
+from turnwire.log.input.resuming import Bookmarks, identity
 
 pytestmark = pytest.mark.once
 
@@ -93,3 +95,79 @@ def test_what_was_written_to_an_old_file_is_no_cut(compressed: bool, folder: boo
     append(path, record(2))
     seen, gaps, _ = went_on(source, position)
     assert (sorted(seen), gaps) == ([1, 2], [])
+
+
+@pytest.mark.parametrize("bytes_less", [0, 1, 30])
+def test_what_is_just_being_compressed_in_a_folder_is_not_read(bytes_less: int, tmp_path: Path) -> None:
+    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
+    path.write_bytes(record(0))
+    old.write_bytes(record(1))
+    seen, _, position = went_on(tmp_path, {})
+    assert seen == [0, 1]
+    whole = gzip.compress(old.read_bytes())
+    made.write_bytes(whole[: len(whole) - bytes_less])
+    (tmp_path / "a.log").write_bytes(record(2))
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(record(3)))
+    seen, gaps, position = went_on(tmp_path, position)
+    assert (seen, gaps) == ([2, 3], [])
+    made.write_bytes(whole)
+    old.unlink()
+    assert went_on(tmp_path, position)[:2] == ([], [])
+
+
+def test_what_is_just_being_copied_in_a_folder_is_read_in_the_log(tmp_path: Path) -> None:
+    """Before the first scan both are read: nobody knows why there are two."""
+    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0) + record(1))
+    copy.write_bytes(record(0))
+    assert went_on(tmp_path, {})[0] == [0, 1, 0]
+    copy.unlink()
+    seen, _, position = went_on(tmp_path, {})
+    copy.write_bytes(record(0))
+    assert went_on(tmp_path, position)[:2] == ([], [])
+    copy.write_bytes(path.read_bytes() + record(2))
+    path.write_bytes(record(3))
+    seen, gaps, position = went_on(tmp_path, position)
+    assert (seen, gaps) == ([2, 3], [("app.log", "file_shrunk")])
+    assert went_on(tmp_path, position)[:2] == ([], [])
+
+
+@pytest.mark.parametrize("position", [None, {}])
+def test_a_log_that_is_renamed_behind_its_end_comes_once(position: Any, tmp_path: Path) -> None:
+    """To the next name of the folder that is read. Where nothing goes on, names are read as they are."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    old.write_bytes(record(1))
+    batches = iter(scan_nslip(tmp_path, resume=position, threads=1))
+    assert next(batches)["conv_id"].tolist() == [0]
+    path.rename(old)
+    rest = [number for batch in batches for number in batch["conv_id"].tolist()]
+    assert rest == ([] if position is not None else [0])
+
+
+def test_a_file_is_not_there_any_more_once_its_name_is_gone(tmp_path: Path) -> None:
+    old, made = tmp_path / "app.log.1", tmp_path / "app.log.1.gz"
+    old.write_bytes(record(1))
+    marks = Bookmarks(went_on(old, {})[2])
+    packed(made, old.read_bytes())
+    marks.expect([str(old)])
+    for place in (0, len(record(1))):
+        with made.open("rb") as file:
+            assert marks.stands(str(made), identity(file), file).place.offset == place
+        old.unlink(missing_ok=True)
+
+
+def test_a_position_keeps_bookmarks_of_files_whose_inodes_others_have(tmp_path: Path) -> None:
+    old, made, other = (tmp_path / name for name in ("app.log.1", "app.log.1.gz", "other.log"))
+    old.write_bytes(record(1))
+    other.write_bytes(record(2))
+    position = with_inode(went_on(old, {})[2], ".1", other)
+    if not position["files"][0]["born"]:
+        pytest.skip("this file system does not say when files were made")
+    position["files"][0]["born"] -= 1
+    packed(made, old.read_bytes())
+    old.unlink()
+    for numbers in ([2], []):
+        seen, gaps, position = went_on(other, position)
+        assert (seen, gaps, [mark["name"] for mark in position["files"]]) == (numbers, [], [str(old), str(other)])
+    assert went_on(tmp_path, position)[:2] == ([], [])

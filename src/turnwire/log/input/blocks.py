@@ -13,6 +13,7 @@ from turnwire.log.input.earlier import what_was
 from turnwire.log.input.pieces import Before, is_still, of_open_file
 from turnwire.log.input.reading import Block, blocks_of_memory, mapped
 from turnwire.log.input.resuming import Place, identity
+from turnwire.log.input.rotation import is_being_copied, is_being_made
 from turnwire.log.input.sources import Job, Reading, Source
 
 _TRIES = 20
@@ -76,10 +77,22 @@ def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
         file, before = _begun(reading, job, stack)
         if reading.identity is not None and reading.identity[:2] in job.bookmarks.done:
             return
+        if before is None and _is_made_just_now(reading, file, job):
+            return  # what is in it is read where it is made from, and the next scan knows it by that
         if before is not None:
             yield from before.blocks(job)
         for block in _of_whole(reading, file, job):
             yield reading, block
+        if reading.identity is not None and job.bookmarks.waits:
+            job.bookmarks.done.add(reading.identity[:2])  # it may be renamed to the next name that is read
+
+
+def _is_made_just_now(reading: Reading, file: Any, job: Job) -> bool:
+    """Whether a file that a folder lists is just being compressed or copied of another one."""
+    marks, who, name = job.bookmarks, reading.identity, reading.name or ""
+    if not (marks.waits and reading.source.listed) or who is None or who[:2] in marks.files:
+        return False
+    return is_being_made(file, name) or (bool(marks.files) and is_being_copied(file, name))
 
 
 def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | None]:

@@ -21,6 +21,7 @@ from turnwire.log.input.rotation import (
     beside,
     copy_of,
     is_beginning,
+    is_being_made,
     is_part,
     is_rotated,
     look_beside,
@@ -423,6 +424,8 @@ class _Follower:
         if base.endswith(COMPRESSED):
             if self._was_read(tail.file):
                 self._known[file] = tail.who.written, size
+                return False
+            if is_being_made(tail.file, tail.name):
                 return False
         elif place.offset and (size <= place.offset or is_rotated(base)) and (known is None or known[1] >= size):
             return False

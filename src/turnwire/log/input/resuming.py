@@ -273,8 +273,9 @@ class Bookmarks:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
         except (TypeError, ValueError, OverflowError, RecursionError) as problem:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
-        self.files = {mark.file: mark for mark in marks}
-        self._names = {mark.name: mark for mark in marks}
+        for mark in marks:
+            self.add(mark)
+        self._names = {mark.name: mark for mark in self.files.values()}
 
     def expect(self, names: Iterable[str]) -> None:
         """Says which files there are, so that one that was renamed is told from one that is gone."""
@@ -297,7 +298,8 @@ class Bookmarks:
         """Whether the file of a bookmark is there, and not another one that has its inode."""
         if mark.file not in self.present:
             return False
-        for name in [name for name, file in self._expected.items() if file == mark.file]:
+        names = [name for name, file in self._expected.items() if file == mark.file]
+        for name in names:
             try:
                 with open(name, "rb", buffering=0) as file:
                     who = identity(file)
@@ -305,7 +307,7 @@ class Bookmarks:
                         return changed(mark, who, file) is None
             except FileNotFoundError:
                 continue
-        return True
+        return not names  # renamed or gone just now
 
     def add(self, mark: Bookmark) -> None:
         """Remembers how far a file was read that is not read any more. Where another file had its inode, what is
@@ -336,10 +338,14 @@ class Bookmarks:
         return Standing(before=latest, why=Reason.FILE_GONE)
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
-        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs. Of
-        several with a name, the last one has it."""
-        kept = {file: mark for file, mark in self.files.items() if file not in marks}
-        files = [mark._asdict() for mark in [*kept.values(), *marks.values()]]
+        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
+        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
+        kept = [mark for file, mark in self.files.items() if file not in marks]
+        gone = [
+            mark for mark in self.files.values() if 0 < mark.born != getattr(marks.get(mark.file), "born", mark.born)
+        ]
+        gone = [*gone, *self.gone][:GONE]
+        files = [mark._asdict() for mark in [*reversed(gone), *kept, *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
 
 

@@ -281,6 +281,25 @@ def begins(copy: Any, file: Any, equal: bool = True) -> bool:
         copy.seek(0)
 
 
+def is_being_made(copy: Any, path: str) -> bool:
+    """Whether an open compressed file holds what the file begins with that is called as it is without the ending: a
+    tool is just compressing that, and removes it then."""
+    plain, ending = os.path.splitext(path)
+    if ending not in COMPRESSED:
+        return False
+    try:
+        with open(plain, "rb", buffering=0) as file:
+            return begins(copy, file)
+    except OSError:
+        return False
+
+
+def is_being_copied(copy: Any, path: str) -> bool:
+    """Whether an open file that is called as a rotated one holds what the log begins with that is beside it."""
+    folder, base = os.path.split(path)
+    return any(is_beginning(copy, os.path.join(folder, log)) for log in _bases(plain_name(base)))
+
+
 def begins_alone(copy: Any, count: int, name: str) -> bool | None:
     """Whether the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
     another one begins with them, too, so that what was read of a log may be what all its files begin with; None
