@@ -38,11 +38,12 @@ def test_what_had_a_name_between_two_looks_is_read_before_the_folder_is_listed(
     assert stepped(tmp_path, rotate) == ([[], [1, 2]], [])
 
 
+@pytest.mark.parametrize("text", [record(0), b"no record\n"], ids=["record", "text"])
 @pytest.mark.parametrize("folder", [True, False])
-def test_what_is_written_to_an_old_file_shows_no_cut(folder: bool, tmp_path: Path) -> None:
+def test_what_is_written_to_an_old_file_shows_no_cut(folder: bool, text: bytes, tmp_path: Path) -> None:
     """Nobody waits for its writers any more, and it goes on while the log does."""
     path, old = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0))
+    path.write_bytes(text)
 
     def rotate() -> None:
         path.rename(old)
@@ -53,7 +54,7 @@ def test_what_is_written_to_an_old_file_shows_no_cut(folder: bool, tmp_path: Pat
         append(path, record(3))
 
     seen, gaps = stepped(tmp_path if folder else path, rotate, write)
-    assert ([sorted(numbers) for numbers in seen], gaps) == ([[0], [1], [2, 3]], [])
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[0][: text == record(0)], [1], [2, 3]], [])
 
 
 @pytest.mark.parametrize("written", [False, True])
@@ -120,6 +121,58 @@ def test_what_is_just_being_compressed_is_not_read(bytes_less: int, tmp_path: Pa
 
     steps = (rotate, lambda: made.write_bytes(whole[: len(whole) - bytes_less]), end, lambda: append(path, record(2)))
     assert stepped(tmp_path, *steps) == ([[0], [1], [], [], [2]], [])
+
+
+def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read of it is in the copy, too."""
+    path, copy, real = tmp_path / "app.log", tmp_path / "app.log.1", following._Follower._is_new
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+
+    def is_new(follower: Any, tail: Any, live: Any) -> bool:
+        if path.read_bytes() == record(0):
+            path.write_bytes(record(2))
+        return real(follower, tail, live)
+
+    monkeypatch.setattr(following._Follower, "_is_new", is_new)
+    seen, gaps = stepped(tmp_path, lambda: copy.write_bytes(record(0) + record(1)))
+    assert (seen, len(gaps)) == ([[0], [1, 2]], 1)
+
+
+def test_a_name_that_leads_to_another_file_by_then_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is there is read already."""
+    path, real = tmp_path / "app.log", following.look_beside
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.2")
+        (tmp_path / "app.log.1").write_bytes(record(1))
+        path.write_bytes(record(2))
+
+    def look_beside(*names: str) -> Any:
+        found = real(*names)
+        if (tmp_path / "app.log.2").exists():
+            (tmp_path / "app.log.1").rename(tmp_path / "app.log.3")
+            (tmp_path / "app.log.2").rename(tmp_path / "app.log.1")
+        return found
+
+    monkeypatch.setattr(following, "look_beside", look_beside)
+    assert stepped(path, rotate) == ([[0], [1, 2]], [])
+
+
+def test_a_copy_that_was_read_when_following_begins_is_not_read_under_its_name(tmp_path: Path) -> None:
+    path, copy = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    first = scan(tmp_path, wire="nslip", resume={})
+    assert sum(map(len, first)) == 1
+    copy.write_bytes(record(0) + record(1))
+    path.write_bytes(record(2))
+    found = stepped(tmp_path, lambda: append(path, record(3)), resume=first.position)
+    assert found == ([[1, 2], [3]], [("app.log", "file_replaced")])
 
 
 def bookmark(inode: int, born: int, data: bytes) -> resuming.Bookmark:

@@ -244,7 +244,6 @@ class _Follower:
             del self._tails[tail.name]
             return
         self._tails[tail.name] = new
-        new.begin(Place() if new.standing.before is not None else new.standing.place)
         yield from self._read_between(self._between(tail, tail.written))
         if not self._is_kept(tail):
             self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_GONE))
@@ -382,8 +381,6 @@ class _Follower:
 
     def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
         for other in between:
-            if other.standing.before is not None:
-                other.begin(Place())
             self._renamed.append(other)
         for other in between:
             yield from other.news()
@@ -434,8 +431,6 @@ class _Follower:
                 continue
             if other.reading.recorded or other.read > BANNER or is_beginning(tail.file, other.name):
                 return False
-        if tail.standing.before is not None:
-            tail.begin(Place())
         return True
 
 
