@@ -24,7 +24,8 @@ from turnwire.finding.located import located
 from turnwire.log import stats, write
 from turnwire.log.analysis.pairing import Latencies, Pairing
 from turnwire.log.analysis.stats import LONGEST, Tally, _tallied
-from turnwire.log.input.resuming import OPENING, Bookmark, Identity, _is_written_over
+from turnwire.log.input.bookmarks import _is_written_over
+from turnwire.log.input.resuming import OPENING, Bookmark, Identity
 from turnwire.log.input.rotation import beside, is_rotated
 from turnwire.log.output.joining import joined
 from turnwire.log.output.parts import Parts, later

@@ -13,7 +13,7 @@ from tests.log.rotating import BANNER, record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import LATER, at_once, packed, stepped
 from turnwire import scan
-from turnwire.log.input import following, resuming
+from turnwire.log.input import bookmarks, following, resuming
 
 __all__ = ["at_once"]
 
@@ -183,7 +183,7 @@ def bookmark(inode: int, born: int, data: bytes) -> resuming.Bookmark:
 @pytest.mark.parametrize(("born", "kept"), [((5, 6), True), ((5, 5), False), ((0, 0), True)])
 def test_bookmarks_of_files_whose_inode_others_have_are_kept(born: Any, kept: bool, tmp_path: Path) -> None:
     """The last of them, by which what is compressed of them is known."""
-    marks = resuming.Bookmarks({})
+    marks = bookmarks.Bookmarks({})
     for number, when in enumerate(born):
         marks.add(bookmark(7, when, record(number)))
     marks.present.add((1, 7))
@@ -193,7 +193,7 @@ def test_bookmarks_of_files_whose_inode_others_have_are_kept(born: Any, kept: bo
         assert bool(marks.stands(str(path), resuming.identity(file), file).place.offset) == kept
     for number in range(40):
         marks.add(bookmark(8, number + 1, record(number)))
-    assert len(marks.gone) == resuming.GONE and marks.gone[0].born == 39
+    assert len(marks.gone) == bookmarks.GONE and marks.gone[0].born == 39
 
 
 def shift(folder: Path) -> None:

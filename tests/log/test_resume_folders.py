@@ -14,7 +14,8 @@ from tests.log.rotating import record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import packed
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input.resuming import Bookmarks, identity
+from turnwire.log.input.bookmarks import Bookmarks
+from turnwire.log.input.resuming import identity
 
 pytestmark = pytest.mark.once
 

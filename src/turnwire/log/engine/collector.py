@@ -11,10 +11,11 @@ import numpy as np
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.compression import REASONS
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, line_end
-from turnwire.log.input.resuming import TAIL, Bookmarks, bookmark
+from turnwire.log.input.resuming import TAIL, bookmark
 from turnwire.log.input.sources import Reading
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows, line_start

@@ -15,11 +15,11 @@ from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.blocks import blocks
+from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.following import follow
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop, Stopped
-from turnwire.log.input.resuming import Bookmarks
 from turnwire.log.input.rotation import Bases, logs_first
 from turnwire.log.input.sources import Job, Quiet, Reading, Source, sources
 from turnwire.log.output.batch import Batch

@@ -141,10 +141,14 @@ def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
 def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file that holds what was read of it. Where a copy beside it holds that, too, and goes on in
     another way, the file was cut since then, and begins again with the same bytes."""
-    read = {*job.bookmarks.done, *job.bookmarks.present}
+    done, present = job.bookmarks.done, job.bookmarks.present
     copy = copy_of(
         own,
-        lambda: [one for one in beside(name) if one.file not in (read | {now}) and _may_be(one, own, name, job)],
+        lambda: [
+            one
+            for one in beside(name)
+            if one.file != now and one.file not in done and one.file not in present and _may_be(one, own, name, job)
+        ],
         cut=name,
         looks=1,
     )
@@ -253,11 +257,9 @@ def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
     more, the first bytes and the last that were read."""
     folder, base = os.path.split(name)
     there = {other.file: other for other in beside(name)}
-    for mark in sorted(
-        job.bookmarks.files.values(), key=lambda mark: mark.read, reverse=True
-    ):  # several may begin alike
+    for mark in job.bookmarks.copied_in(file):
         known = os.path.dirname(mark.name) == folder and is_like(os.path.basename(mark.name), base)
-        if not known or mark.written > one.written or not is_copy(file, mark):
+        if not known or mark.written > one.written:
             continue
         if mark.file not in there or not _is_read_of(mark, there[mark.file]):
             return place_of(mark)

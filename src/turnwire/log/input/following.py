@@ -10,11 +10,12 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.blocks import MOVING, blocks
+from turnwire.log.input.bookmarks import ByContent
 from turnwire.log.input.earlier import MORE, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.pieces import Before, is_still
 from turnwire.log.input.reading import Block
-from turnwire.log.input.resuming import BANNER, Bookmark, Place, all_of, is_copy, place_of
+from turnwire.log.input.resuming import BANNER, Bookmark, Place, all_of, copied_in, is_copy, place_of
 from turnwire.log.input.rotated_names import COMPRESSED, is_like
 from turnwire.log.input.rotation import (
     Rotated,
@@ -67,7 +68,8 @@ class _Follower:
         self._renamed: list[Tail] = []
         self._known: _Files = {}
         self._old: set[int] = set()  # when files were written that were there at the beginning
-        self._held: list[Bookmark] = []  # what those held that were not compressed then
+        self._held = ByContent()  # what those held that were not compressed then
+        self._packed: list[Bookmark] = []  # those of them that are compressed by now
         self._judged: _Files = {}  # files that show no cut, as they are
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, Block] | Quiet]:
@@ -152,7 +154,8 @@ class _Follower:
                 continue  # it is read itself
             self._known.setdefault(one.file, (one.written, one.size))
             self._old.add(one.written)
-            self._held += [mark] if mark is not None else []
+            if mark is not None:
+                self._held.add(mark)
         yield from tail.news()
 
     def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
@@ -196,13 +199,16 @@ class _Follower:
     def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
         """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
         do not show whether it was cut. Whether there was any."""
-        known, held = dict(self._known), list(self._held)
+        known, packed = dict(self._known), len(self._packed)
         if not (between := self._between(tail, tail.written)):
             return False
         if not tail.is_named() or tail.rewritten():  # just now: that shows by itself
             for other in between:
                 other.file.close()
-            self._known, self._held = known, held  # what is made from one of them was not read either
+            self._known = known  # what is made from one of them was not read either
+            for mark in self._packed[packed:]:
+                self._held.add(mark)
+            del self._packed[packed:]
             return False
         mark = tail.mark()
         copy = next((other for other in between if not other.reading.offset and is_copy(other.file, mark)), None)
@@ -274,7 +280,7 @@ class _Follower:
                 break  # else it was renamed or compressed just now
         yield from self._ended(tail)
         self._known.pop(cut, None)  # what is in it now was not read, whatever it begins with
-        self._job.bookmarks.files.pop(cut, None)
+        self._job.bookmarks.forget(cut)
         del self._tails[tail.name]
         if new is not None:
             new.begin(Place())
@@ -370,14 +376,15 @@ class _Follower:
         """Whether a compressed file holds all of one that was read, or has no name to be read by any more, or of one
         that was there at the beginning: that once."""
         gone = [tail for tail in self._tails.values() if os.fstat(tail.file.fileno()).st_nlink == 0]
-        read = self._job.bookmarks
-        marks = (*read.files.values(), *read.gone, *(tail.all() for tail in (*self._renamed, *gone)))
-        if any(is_copy(packed, mark, exact=True) for mark in marks):
+        if self._job.bookmarks.copied_in(packed, exact=True):
             return True
-        held = next((mark for mark in self._held if is_copy(packed, mark, exact=True)), None)
-        if held is not None:
-            self._held.remove(held)
-        return held is not None
+        if copied_in(packed, lambda _head: [tail.all() for tail in (*self._renamed, *gone)], exact=True):
+            return True
+        held = copied_in(packed, self._held.beginning, exact=True)[:1]
+        for mark in held:
+            self._held.remove(mark)
+            self._packed.append(mark)
+        return bool(held)
 
     def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
         for other in between:

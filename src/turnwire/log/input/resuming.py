@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import Reason
 from turnwire.log.input.birth import born
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
-from turnwire.log.input.rotated_names import is_like
 
 HEAD = 1024
 TAIL = 1024
@@ -25,18 +23,16 @@ OPENING = 1 << 16
 """Bytes behind which a file that was cut does not hold what it held before, and have the same size."""
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
-GONE = 16
-"""Bookmarks of files whose inodes others have, at most."""
 _SKIP = 1 << 20
 _NEWLINE = ord("\n")
 _CHANCE = 32
 _ENDS = 16
 _COPYING = 600 * 10**9  # ns that copying a log takes at most
-_VERSION = 1
-_MOST = 1 << 63
+MOST = 1 << 63
 
 
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """What stands for some bytes in a bookmark."""
     from hashlib import sha256  # most scans ask for none
 
     return sha256(data).hexdigest()
@@ -136,13 +132,13 @@ def bookmark(
     an offset, and the bytes in front of it; ``recorded``: whether there were records."""
     stop, tail = behind
     head = who.head[:stop] if tail else who.head  # a copy may lack what is half-written there
-    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(head), _digest(head), *place, carried)
+    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(head), digest(head), *place, carried)
     still = who.written if size <= who.size else 0
     mark = mark._replace(written=who.written, born=who.born, still=still, recorded=recorded)
     if not tail:
         return mark
     ends = _line_ends(stop, tail) if time.time_ns() - who.written < _COPYING else None
-    return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail), ends=ends)
+    return mark._replace(read=stop, tail_bytes=len(tail), tail=digest(tail), ends=ends)
 
 
 def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
@@ -154,7 +150,7 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
 
 
 def _short(data: bytes) -> str:
-    return _digest(data)[:32]
+    return digest(data)[:32]
 
 
 def whole(file: Any, name: str) -> Bookmark:
@@ -185,10 +181,10 @@ def whole_copy(file: Any, name: str) -> Bookmark:
     if format_of(file.read(LONGEST_MAGIC)) is not None:
         return mark
     tail = _before(file, mark.offset, min(mark.offset, TAIL))
-    return mark._replace(read=mark.offset, tail_bytes=len(tail), tail=_digest(tail) if tail else "")
+    return mark._replace(read=mark.offset, tail_bytes=len(tail), tail=digest(tail) if tail else "")
 
 
-def _checked(mark: Bookmark) -> Bookmark:
+def checked(mark: Bookmark) -> Bookmark:
     """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
     texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail)
     for text in texts:
@@ -196,7 +192,7 @@ def _checked(mark: Bookmark) -> Bookmark:
             raise TypeError(f"{text!r} is not text")
     numbers = (mark.size, mark.head_bytes, mark.offset, mark.read, mark.tail_bytes)
     for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
-        if not least <= index(number) < _MOST:
+        if not least <= index(number) < MOST:
             raise ValueError(f"{number} is out of range")
     for number in (mark.device, mark.inode, mark.written, mark.born, mark.still, mark.recorded):
         index(number)
@@ -206,7 +202,7 @@ def _checked(mark: Bookmark) -> Bookmark:
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
     if mark.tail and mark.offset > max(mark.size, mark.read):
         raise ValueError(f"byte {mark.offset} is behind the end of the file")
-    if not isinstance(mark.carried, list | None) or any(not 0 <= index(one) < _MOST for one in mark.carried or ()):
+    if not isinstance(mark.carried, list | None) or any(not 0 <= index(one) < MOST for one in mark.carried or ()):
         raise ValueError(f"{mark.carried!r} is nothing that a wire carries")
     for end, text in mark.ends or ():
         if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
@@ -238,140 +234,6 @@ class Standing(NamedTuple):
     over: bool = False
 
 
-class Bookmarks:
-    """The bookmarks of a token, and of what is not read any more. ``waits``: whether a last record without its end is
-    left for the next time; ``gone``: the bookmarks of files whose inodes others have by now, the last ``GONE``;
-    ``present``: the files that are there, by device and inode; ``done``: those that this run has read already, under
-    another name."""
-
-    def __init__(self, token: Any = None) -> None:
-        self.waits = token is not None
-        self.record = 0
-        self.files: dict[tuple[int, int], Bookmark] = {}
-        self.gone: list[Bookmark] = []
-        self.present: set[tuple[int, int]] = set()
-        self.done: set[tuple[int, int]] = set()
-        self._names: dict[str, Bookmark] = {}
-        self._expected: dict[str, tuple[int, int]] = {}
-        if token is not None:
-            self._read(token)
-
-    def _read(self, token: Any) -> None:
-        try:
-            token = json.loads(token) if isinstance(token, str) else token
-            if not isinstance(token, Mapping):
-                raise TypeError(f"{type(token).__name__} is not a dict")
-            if not token:
-                return  # the first scan
-            if token["turnwire"] != _VERSION:
-                raise ValueError(f"version {token['turnwire']}")
-            self.record = int(token["record"])
-            if not 0 <= self.record < _MOST:
-                raise ValueError(f"record {self.record}")
-            marks = [_checked(Bookmark(**entry)) for entry in token["files"]]
-        except KeyError as missing:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
-        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
-        for mark in marks:
-            self.add(mark)
-        self._names = {mark.name: mark for mark in self.files.values()}
-
-    def expect(self, names: Iterable[str]) -> None:
-        """Says which files there are, so that one that was renamed is told from one that is gone."""
-        for name in names:
-            try:
-                found = os.stat(name)
-            except OSError:
-                continue  # opening it will say why
-            self.found(name, (found.st_dev, found.st_ino))
-
-    def found(self, name: str, file: tuple[int, int]) -> None:
-        """Says which file a name leads to now: what it led to before is read under it no more."""
-        before = self._expected.get(name)
-        self._expected[name] = file
-        if before is not None and before != file and before not in self._expected.values():
-            self.present.discard(before)
-        self.present.add(file)
-
-    def _is_there(self, mark: Bookmark) -> bool:
-        """Whether the file of a bookmark is there, and not another one that has its inode."""
-        if mark.file not in self.present:
-            return False
-        names = [name for name, file in self._expected.items() if file == mark.file]
-        for name in names:
-            try:
-                with open(name, "rb", buffering=0) as file:
-                    who = identity(file)
-                    if who is not None and who[:2] == mark.file:
-                        return changed(mark, who, file) is None
-            except FileNotFoundError:
-                continue
-        return not names  # renamed or gone just now
-
-    def add(self, mark: Bookmark) -> None:
-        """Remembers how far a file was read that is not read any more. Where another file had its inode, what is
-        compressed of that is still known."""
-        before = self.files.pop(mark.file, None)
-        if before is not None and not (before.born == mark.born > 0):
-            self.gone = [before, *self.gone[: GONE - 1]]
-        self.files[mark.file] = mark
-
-    def stands(self, name: str | None, who: Identity | None, file: Any) -> Standing:
-        """How an open file compares with what was read. An unknown compressed one is compared with the files that
-        are not there any more: it may be made from one of them."""
-        if who is None or not self.files:
-            return Standing()
-        latest, same = self._names.get(name or ""), self.files.get(who[:2])
-        fault = None if same is None else changed(same, who, file)
-        if same is not None and fault is None and not _is_used_again(same, latest, who):
-            return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
-        if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
-            left = [mark for mark in self.files.values() if mark.file == who[:2] or not self._is_there(mark)]
-            for mark in sorted([*left, *self.gone], key=_read, reverse=True):  # several may begin alike
-                if is_copy(file, mark):
-                    return Standing(place_of(mark))
-        if latest is not None and latest.file == who[:2]:
-            return Standing(before=latest, why=fault)
-        if latest is None or self._is_there(latest):
-            return Standing()  # new; what had its name has another one, and is read under that
-        return Standing(before=latest, why=Reason.FILE_GONE)
-
-    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
-        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
-        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
-        kept = [mark for file, mark in self.files.items() if file not in marks]
-        gone = [
-            mark for mark in self.files.values() if 0 < mark.born != getattr(marks.get(mark.file), "born", mark.born)
-        ]
-        gone = [*gone, *self.gone][:GONE]
-        files = [mark._asdict() for mark in [*reversed(gone), *kept, *marks.values()]]
-        return {"turnwire": _VERSION, "record": record, "files": files}
-
-
-def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bool:
-    """Whether a bookmark with the inode of a file says nothing of it, though it was made at the same time, as far as is
-    known: another file had the name since, and no more was read under that name, or as a rotated file of that name,
-    than what any file of it may begin with."""
-    if latest is None or latest is same or same.reached > BANNER:
-        return False
-    if not same.reached:
-        return latest.name == same.name
-    (folder, base), (there, older) = os.path.split(latest.name), os.path.split(same.name)
-    alike = folder == there and (base == older or is_like(older, base))
-    return alike and (who.size, who.written) != (same.size, same.written)
-
-
-def _is_written_over(mark: Bookmark, who: Identity) -> bool:
-    """Whether a file was written since it was read and has the size that it had: who appends makes it larger. Of a
-    larger file than a beginning can be, the last bytes say it."""
-    return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
-
-
-def _read(mark: Bookmark) -> int:
-    return mark.read
-
-
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
     """What became of a file that has the inode of a bookmark: None where it holds all that was read of it. One that was
     made at another time is another file."""
@@ -379,10 +241,10 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
         return Reason.FILE_GONE
     if who.size < mark.size:
         return Reason.FILE_SHRUNK
-    if _digest(who.head[: mark.head_bytes]) != mark.head:
+    if digest(who.head[: mark.head_bytes]) != mark.head:
         return Reason.FILE_REPLACED
     tail = _before(file, mark.read, mark.tail_bytes)
-    return Reason.FILE_REPLACED if mark.tail and _digest(tail) != mark.tail else None
+    return Reason.FILE_REPLACED if mark.tail and digest(tail) != mark.tail else None
 
 
 def place_of(mark: Bookmark, file: Any = None) -> Place:
@@ -395,16 +257,38 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
     """Whether an open file, compressed or not, holds what was read of another one that was not compressed, as far as
     the digests of the first and of the last bytes say; ``exact``: and nothing behind it. Of an empty file that is just
     what is empty, too."""
-    empty = exact and not mark.size
-    if mark.read < mark.tail_bytes or not (mark.tail or empty):
-        return False  # nothing was read of it, or it was compressed itself
+    return bool(copied_in(file, lambda _head: [mark], exact))
+
+
+def copied_in(file: Any, among: Callable[[bytes], Iterable[Bookmark]], exact: bool = False) -> list[Bookmark]:
+    """The same for several bookmarks, in one reading: those that hold. ``among``: gives them for the first bytes."""
     file.seek(0)
     try:
         _, source = opened(file, Stop(), LIMITS)
-        head = take(source, mark.head_bytes)
-        if _digest(head) != mark.head or len(head) < mark.head_bytes:
-            return False
-        return (empty or _digest(_last(source, head, mark)) == mark.tail) and not (exact and take(source, 1))
+        window = take(source, HEAD)
+        at = len(window)
+        heads: dict[int, str] = {}
+        ends: dict[int, list[Bookmark]] = {}
+        for mark in among(window):
+            if mark.head_bytes not in heads:
+                heads[mark.head_bytes] = digest(window[: mark.head_bytes])
+            fits = heads[mark.head_bytes] == mark.head and mark.head_bytes <= at and mark.read >= mark.tail_bytes
+            if fits and (mark.tail or (exact and not mark.size)):  # else nothing was read of it, or it was compressed
+                ends.setdefault(mark.read, []).append(mark)
+        found: list[Bookmark] = []
+        for end in sorted(ends):
+            while at < end and (more := take(source, min(end - at, _SKIP))):
+                window, at = (window + more)[-TAIL:], at + len(more)
+            if at < end:
+                break
+            place = len(window) - (at - end)
+            tails = {count: window[place - count : place] for count in {mark.tail_bytes for mark in ends[end]}}
+            digests = {count: digest(tail) if tail else "" for count, tail in tails.items()}
+            if exact and at == end and (more := take(source, 1)):
+                window, at = window + more, at + 1
+            if not exact or at == end:
+                found += [mark for mark in ends[end] if digests[mark.tail_bytes] == mark.tail]
+        return found
     finally:
         file.seek(0)
 
@@ -430,16 +314,16 @@ def is_read_copy(file: Any, mark: Bookmark) -> bool:
     try:
         _, source = opened(file, Stop(), LIMITS)
         head = take(source, mark.head_bytes)
-        if start and (len(head) < mark.head_bytes or _digest(head) != mark.head):
+        if start and (len(head) < mark.head_bytes or digest(head) != mark.head):
             return False
         tail = _last(source, head, mark)
     finally:
         file.seek(0)
     if len(tail) == mark.tail_bytes:
         return False  # as long: its last bytes differ
-    for end, digest in reversed(mark.ends):
+    for end, short in reversed(mark.ends):
         if (count := end - start) <= len(tail):
-            return _short(tail[:count]) == digest and b"\n" not in tail[count:]
+            return _short(tail[:count]) == short and b"\n" not in tail[count:]
     return False
 
 

@@ -131,9 +131,11 @@ def _age(one: Rotated) -> tuple[int, int, str]:
 def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
     """What is in one folder, and False where one of it was renamed meanwhile."""
     found, whole = [], True
+    stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
     try:
         with os.scandir(folder) as entries:
-            alike = [entry for entry in entries if entry.name != base and is_like(entry.name, base)]
+            among = [entry for entry in entries if entry.name.startswith(stem)]
+            alike = [entry for entry in among if entry.name != base and is_like(entry.name, base)]
     except FileNotFoundError:
         return [], True
     there = {entry.name for entry in alike}
