@@ -223,8 +223,26 @@ def test_kick_envelopes_that_are_none() -> None:
         (good.replace("⫻command", "command"), "channels"),
         (good.replace("⫻task/dispatch:", "task:"), "space"),
         (good.replace("2026-", "2026/"), "times"),
+        (good.encode().replace(b"Build", b"\xff"), "envelope"),
     ]:
         assert [name for name, _ in failing(kick.conformance(text))] == [clause]
+
+
+def test_kick_places_in_a_document_are_its_lines_where_it_is_alone() -> None:
+    document = "\u2afba/b:x/1\none\n\u2afba/b:x/2 \ntwo\n"
+    assert failing(kick.conformance(document)) == [("headers", [3])]
+    assert failing(kick.conformance(document, document)) == [("headers", [1, 2])]
+
+
+def test_kick_judges_the_correlation_of_any_report() -> None:
+    """Also of one that need not have any: the policy says so, and refuses its sender."""
+    policy = kick.DEFAULT_POLICY.with_rows(kick.Row("report/status", "Info", ("Dima",), ("*",)))
+    flow = Flow(traffic.random.Random(5), 0.0, 1)
+    flow.dispatch()
+    lone = flow.report("Accepted", correlation_id=None, sender="Mallory")
+    assert "correlation" in moot(kick.conformance(flow.steps[0][1], policy=policy))
+    found = kick.conformance(lone, policy=policy)
+    assert [name for name, _ in failing(found)] == ["roles"] and "correlation" not in moot(found)
 
 
 def test_every_fault_has_a_clause() -> None:

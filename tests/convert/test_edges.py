@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import random
 import re
 import uuid
 
@@ -15,12 +16,14 @@ from tests.convert.dialogues import given
 from tests.convert.messages import FULL
 from tests.sstp.examples import example
 from turnwire import Converter, ConvertError, kick, nslip, sstp
+from turnwire.checklists import Fault, Judge
+from turnwire.contract import finding
 from turnwire.conversion import carrying, faults, forms
 from turnwire.conversion.context import ABSENT, Context
 from turnwire.conversion.conversation import _numbered
 from turnwire.conversion.learning import LearnedNames
 from turnwire.conversion.paths import pointed, shown
-from turnwire.conversion.watching import Histories
+from turnwire.conversion.watching import Histories, Watch
 from turnwire.nslip.spec import SHORT_STRING
 from turnwire.sstp.spec import Kind
 
@@ -80,6 +83,59 @@ def test_the_moment_of_histories_never_goes_back(moments):
         assert histories._moment == latest
 
 
+def test_what_is_wrong_in_a_history_is_told_at_the_end_also_where_it_is_over():
+    histories = Histories("sap", 100)
+    wrong = [Fault("correlation", 1, name) for name in ("over", "open")]
+    for fault in wrong:
+        watch = histories.at((None, fault.text))
+        watch.early = fault
+        histories.written((None, fault.text), watch, False, None)
+    histories.over((None, "over"))
+    histories.any_asked = True
+    assert histories.close() == ((wrong[0], wrong[1]), ())
+
+
+class Once(Judge):
+    """Every number once. It does not foresee: what was refused stays in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def message(self, message, line, offset=None, raw=None):
+        if message in self.seen:
+            self.seen.update(range(100))
+            self.fault("once", line, f"{message} again")
+        self.seen.add(message)
+
+
+def test_what_a_judge_refused_that_does_not_foresee_leaves_no_trace(monkeypatch):
+    """Neither in a short history, nor in a longer one."""
+    monkeypatch.setattr(finding("judging"), "judge_of", lambda wire: Once())
+    for seed in range(10):
+        rnd, watch, taken = random.Random(seed), Watch("x", 100), []
+        for _ in range(60):
+            number = rnd.randrange(40)
+            fault = watch.refuses(number)
+            assert fault == (Fault("once", len(taken) + 1, f"{number} again") if number in taken else None)
+            taken += [] if number in taken else [number]
+        assert watch.count == len(taken) > 20 and watch.judge.seen == set(taken)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"a":1} ', '{"a":1e2}', '{"a":1,"a":1}', "[1]", '{"a":1'])
+def test_text_that_an_object_would_not_give_back_is_text(text):
+    for form, kept in (("payload", {"text": text}), ("json", text)):
+        assert forms.FORMS[form].write(text, None, "sap") == kept
+        assert forms.FORMS[form].write('{"a":1}', None, "sap") == {"a": 1}
+
+
+def test_the_block_of_a_file_is_the_one_of_its_intent():
+    """FILEOP, which therefore is no field of its own."""
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 DELETE\nPATH a\n"
+    made = turnwire.convert(turnwire.decode(text), "sstp", context=FULL, nearest=True)
+    assert made.dropped == ("intent", "block.id", "block.op", "block.PATH")
+
+
 @pytest.mark.parametrize("room", [2, 3, 4])
 def test_who_spoke_last_is_remembered_longest(room):
     converter = Converter("sstp", context=given("nslip"), remember=room)
@@ -91,6 +147,8 @@ def test_who_spoke_last_is_remembered_longest(room):
     order = list(dict.fromkeys(reversed([end for _, *ends in talks for end in ends])))[:room]
     assert list(reversed(converter._spoke)) == order
     assert converter._spoke["1"] == "3"
+    converter._note("nslip", {"conversation": "4", "sender": "6", "act": "inform"})  # to nobody: nobody is no speaker
+    assert set(converter._spoke) == {"6", *order[: room - 1]} - {None}
 
 
 @pytest.mark.parametrize("target", ["csp", "sstp"])
@@ -189,13 +247,13 @@ def test_names_are_learned_while_there_is_room(room):
 
 def test_a_number_is_given_to_one_name_of_its_kind():
     """Neither one that the context has, nor one that was given before; each kind is counted by itself."""
-    context = Context(agents={"B": 1, "C": 3}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
+    context = Context(agents={"B": 1, "C": 3, "D": 4}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
     learned = LearnedNames(context, 9)
-    assert [learned.learn("agents", name) for name in "xyz"] == [2, 4, 5]
+    assert [learned.learn("agents", name) for name in "xyz"] == [2, 5, 6]
     assert [learned.learn("conversations", name) for name in "xy"] == [1, 3]
-    assert [learned.back("agents", number) for number in range(1, 6)] == ["B", "x", "C", "y", "z"]
+    assert [learned.back("agents", number) for number in range(1, 7)] == ["B", "x", "C", "D", "y", "z"]
     known = learned.as_context()
-    assert known.agents == {"B": 1, "C": 3, "x": 2, "y": 4, "z": 5}
+    assert known.agents == {"B": 1, "C": 3, "D": 4, "x": 2, "y": 5, "z": 6}
     assert known.conversations == {"B": 2, "x": 1, "y": 3}
 
 

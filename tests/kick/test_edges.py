@@ -157,12 +157,15 @@ def test_what_claims_to_be_an_envelope(fields: dict[str, Any], claimed: bool) ->
 
 def test_all_options_of_a_channel_at_once() -> None:
     name, other = (str(uuid.UUID(int=number, version=4)) for number in (1, 2))
-    given = {"id": name, "timestamp": AT, "index": "007", "policy": kick.DEFAULT_POLICY, "correlation_id": other}
+    policy = kick.DEFAULT_POLICY.with_rows(kick.Row("command/dispatch", "Command", ("Orchestrator",), ("Worker",)))
+    given = {"id": name, "timestamp": AT, "index": "007", "policy": policy, "correlation_id": other}
     assert given.keys() == Options.__annotations__.keys()
     made = channels.dispatch("T-1", "Worker", "do", **given)
     assert (made.id, made.timestamp, made.correlation_id) == (name, AT, other) and "007" in made.content
     with pytest.raises(TypeError, match="other: no option of a channel"):
         channels.dispatch("T-1", "Worker", "do", **given, other="x")
+    with pytest.raises(EncodeError, match="receiver_not_allowed"):
+        channels.dispatch("T-1", "Dima", "do", policy=policy)
 
 
 @pytest.mark.parametrize("digits", [1, 17, 18, 19, 30])
@@ -224,3 +227,39 @@ def test_a_qualifier_says_what_place_and_index_say(parts: dict[str, str]) -> Non
     assert kick.Section("x", qualifier="a/1", place="a", index="1").index == "1"
     with pytest.raises(EncodeError, match="say different things"):
         kick.Section("x", qualifier="a/1", **parts)
+
+
+def test_a_task_that_has_ended_is_not_paused() -> None:
+    monitor, task = Monitor(), dispatch("T-1")
+    for envelope in (task, report(task, "Accepted"), report(task, "Completed")):
+        monitor.feed(envelope)
+    assert kinds(monitor, channels.violation("Auditor", "T-1", "x", timestamp=AT)) == ["violation"]
+
+
+@pytest.mark.parametrize("remember", [1, 3])
+def test_a_violation_that_was_forgotten_is_not_known_by_its_task(remember: int) -> None:
+    monitor, task = Monitor(remember=remember), dispatch("T-1")
+    alert = channels.violation("Auditor", "T-1", "x", timestamp=AT)
+    told = [channels.escalate(alert, "look", timestamp=AT).replace(correlation_id=None) for _ in range(3)]
+    assert [kinds(monitor, one) for one in (task, alert)] == [["dispatched"], ["violation", "paused"]]
+    assert [kinds(monitor, one) for one in told[:2]] == [["escalated"]] * 2
+    for number in range(remember):
+        other = channels.violation("Auditor", f"X-{number}", "x", timestamp=AT)
+        for envelope in (other, channels.escalate(other, "look", timestamp=AT)):
+            monitor.feed(envelope)
+    assert kinds(monitor, told[2]) == ["uncorrelated"]
+
+
+def test_a_report_responds_to_no_command_of_a_correlation_that_tasks_have() -> None:
+    """It must be about one of them."""
+    for tasks in (0, 2):
+        monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
+        one = dispatch("T-1", correlation_id=group)
+        for number in range(tasks):
+            monitor.feed(dispatch(f"T-{number}", correlation_id=group))
+        command = channels.stop(one, timestamp=AT).replace(
+            channel="\u2afbcommand/other", content="\u2afbcommand/other\n"
+        )
+        response = report(one, "Accepted").replace(content="\u2afbreport/status\nAccepted\n")
+        assert kinds(monitor, command) == []
+        assert kinds(monitor, response) == ["uncorrelated"] * bool(tasks)

@@ -60,6 +60,7 @@ def test_toml(twin: str, from_file: bool, tmp_path: Path) -> None:
     policy = Policy.from_toml(path if from_file else TOML)
     assert policy.rows[1] == Row("command/*", "*", ("*", "!Hand"), ("*",), True)
     assert policy == Policy.from_toml(policy.to_toml()) == pickle.loads(pickle.dumps(policy))
+    assert policy != Policy(policy.rows, ["Boss"]) and policy != Policy(policy.rows[:1], policy.roles)
     audit = decode(json.dumps(seed(sender="Hand", receiver="Boss", channel="⫻command/audit")))
     other = decode(json.dumps(seed(sender="Hand", receiver="Boss", type="Info")))
     for _ in range(2):

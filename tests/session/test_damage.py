@@ -70,6 +70,8 @@ def test_an_unfinished_session_can_be_read() -> None:
     assert session.decode(cut, strict=False) == EVENTS[:80]
     with pytest.raises(DecodeError):
         session.decode(cut[:-1] + "x\n", strict=False)
+    unended = '%1\n{"a":1}\n{}'  # nor has its last event a line feed, and that is an object without members
+    assert session.decode(unended, strict=False, sealed=False) == [{"a": 1}, {}]
 
 
 def test_counts_are_compared_without_checks() -> None:
@@ -78,6 +80,10 @@ def test_counts_are_compared_without_checks() -> None:
     del lines[next(number for number, line in enumerate(lines) if number > 9 and line[:2] == "a ")]
     with pytest.raises(DecodeError):
         session.decode("\n".join(lines), sealed=False)
+    for count in (1, 3):
+        for mark in "^.":
+            with pytest.raises(DecodeError, match=f"{count} events should come before this, not 2"):
+                session.decode(f"%1\n{{}}\n{{}}\n{mark}{count}\n", False, False)
 
 
 def test_a_change_is_found_at_its_record() -> None:
@@ -191,11 +197,12 @@ def test_no_wrong_event_is_salvaged(seed: int) -> None:
         "={a#k,k:[[1,2],[3,4]]}",
         "={a-:1 b:2}",
         "b=a{c:{d-:1 e:2}}",
+        "={t~:+007}",
     ],
 )
 def test_definitions_that_no_writer_makes_are_refused(record: str) -> None:
     with pytest.raises(DecodeError) as caught:
-        session.decode(f"%1\na={{b:1}}\n{record}\n.2\n", sealed=False)
+        session.decode(f"%1\na={{b:1 t~:2026-01-01T00:00:00Z}}\n{record}\n.2\n", sealed=False)
     assert caught.value.reason == Reason.BAD_ENCODING and caught.value.line == 3
 
 

@@ -104,7 +104,7 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
         if ended.startswith(head):
             body = ended[len(head) : -1] if ended != head else None
             break
-    if body is not None and body is not content and _has_section(body):
+    if body is not None and _has_section(body):
         body = content  # more sections than one
     word = _status_word(channel, content if body is None else body, names, body is content)
     accepted = channel == STATUS_CHANNEL and _first_line(content) == ACCEPTED

@@ -83,7 +83,6 @@ class Composer:
         if prefix:
             self.used.add("b=a")
         if name:
-            self.templates.pop(name, None)
             self.templates[name] = template
         return whole
 

@@ -179,7 +179,6 @@ class _Salvor:
             start = self.result.missing.pop()[0]
             self.result.missing.append((start, self.first))
             return place + 1
-        self.session.ended = False
         return len(self.records)
 
     def _begins(self, place: int) -> bool:
