@@ -147,9 +147,20 @@ def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(roo
                 small.forget(room)
                 taken.append(message)
                 both += 1
-        held = small._replaying.store
+        held, context = small._replaying.store, small.linter.context
+        assert context.final.keys() <= context.tasks.keys(), "of a task that is forgotten its answer is, too"
         assert max(map(len, (held._checkpoints, held._patches, held._log, small.linter.context.local))) <= 2 * room + 4
     assert both > 200
+
+
+def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None:
+    judge = judge_of("csp")
+    for number in range(1, 7):
+        assert judge.admits(csp.message("A", "B", "C0", csp.Task(f"T{number}", {"REQ": "x"})), number) is None
+        judge.forget(2)
+    judge.end()
+    text = "2 more tasks, no longer followed, have no answer"
+    assert [one.line for one in judge.open] == [1, 2, 5, 6, 6] and judge.open[-1].text == text
 
 
 def test_given_ids_hold_all_that_were_added_and_no_more_than_there_is_room_for() -> None:

@@ -304,6 +304,8 @@ def test_what_is_no_text_is_a_decode_error(data):
         with pytest.raises(DecodeError) as caught:
             csp.parse(data, mode=mode)
         assert caught.value.reason in ("bad_utf8", "lone_surrogate", "wrong_type")
+        if isinstance(data, bytes):
+            assert (caught.value.offset, caught.value.line) == ((11, 2) if len(data) > 1 else (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -362,6 +364,8 @@ def test_limits():
         (csp.Junk(1, "text"), "junk"),
         (csp.Template(["a\nb"]), "newline_in_string"),
         (csp.Template(["a"], ["CSP/1"]), "missing_from"),
+        (csp.Template(["a"], ["x", ""]), "mismatch"),
+        (csp.Preamble(), "mismatch"),
         (csp.Preamble({"a": "x"}), "junk"),
         ("text", "wrong_type"),
     ],
@@ -372,6 +376,14 @@ def test_strict_writing_refuses(message, reason):
     assert caught.value.reason == reason
     if isinstance(message, csp.CspMessage):
         assert csp.check(message)
+
+
+def test_a_blank_line_stands_between_damaged_text_and_what_follows():
+    """Text that is damaged goes on to the next blank line; other text does not."""
+    message = csp.decode(TASK)
+    for reason, between in ((None, ""), ("bad_magic", "\n")):
+        document = csp.Document([csp.Junk(1, "csp/1", reason), message])
+        assert csp.encode(document, strict=False) == f"csp/1\n{between}{csp.encode(message)}"
 
 
 def test_check_tells_what_may_be_fine():

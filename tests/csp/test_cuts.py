@@ -158,6 +158,15 @@ def test_a_line_over_the_limit_is_not_kept():
     assert [offset for offset, _ in cuts] == [50_001, len(whole) - 2 * len(RECORD), len(whole) - len(RECORD)]
 
 
+@pytest.mark.parametrize("first", ["\ufeffCSP/1", "\ufeffCSP/1;", "CSP/1", "```", "~~~ x", " ```", "x"])
+def test_a_line_over_the_limit_means_the_same_in_pieces(first):
+    for limit in (60, 200):
+        heredoc = b"CONTENT\n<<<\n" + b"x\n" * 80 + b">>>\n"
+        for before in ([], [b"CSP/1\n"]):
+            data = [*before, first.encode(), b"y" * (limit + 50), b"\n", heredoc, RECORD]
+            assert list(safe_cuts(data, 1, limit=limit)) == list(safe_cuts([b"".join(data)], 1, limit=limit))
+
+
 @pytest.mark.parametrize(("every", "limit"), [(0, 1), (-1, 1), (1, 0)])
 def test_numbers_that_make_no_sense(every, limit):
     with pytest.raises(ValueError, match="positive"):

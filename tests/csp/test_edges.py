@@ -14,10 +14,15 @@ from turnwire.csp.digests import number_of
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.lints import LAW_TEXT_LEAST
 from turnwire.csp.log_replay import Replaying
-from turnwire.csp.prose import LEAST_SMALL, Words, filler
+from turnwire.csp.marks import csp_damage
+from turnwire.csp.pairs import work
+from turnwire.csp.prose import Words, filler
 from turnwire.csp.recent import RecentStore
+from turnwire.csp.spec import LOOK_ALIKE_KEYS
 from turnwire.csp.values import expand
 from turnwire.errors import DecodeError, EncodeError, WireError
+from turnwire.finding.judging import conform
+from turnwire.pairs import Work
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
 LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
@@ -37,7 +42,7 @@ def test_prose_has_fourteen_words_and_two_fifths_of_them_are_small(small, large,
     for text in (" ".join(words), " ".join(reversed(words)), " ".join(words).title()):
         assert filler(text) == (f"is prose of {len(words)} words" if found else None)
         assert ("filler" in codes(DEFS + task(rest=f" {text}"))) is (filler(f"find it {text}") is not None)
-    assert Words().quiet(" ".join(words)) is (small < LEAST_SMALL)
+    assert Words().quiet(" ".join(words)) is (small < 6)
 
 
 def test_prose_of_the_shortest_words_is_prose_too():
@@ -56,6 +61,8 @@ def test_a_rewrite_writes_over_nine_tenths(touched, left, found):
     text = values + patch("~ DEF A := 1\n~ DEF B := 2\n")
     assert ("full_rewrite" in codes(text)) is found
     assert ("full_rewrite" in codes(values + patch("- DEF A\n- DEF B\n"))) is found
+    log = values + memory("B") + patch("~ DEF A := 1\n~ DEF B := 2\n")
+    assert bool(conform("csp", log.encode()).line("rewrite").doubts) is found, "also where its text alone is judged"
 
 
 @pytest.mark.parametrize("names", [1, 2, 3, 4])
@@ -174,6 +181,9 @@ def test_lenient_reading_has_the_same_limits(more):
     text = block + "GOAL x\nKEYWORD y\n"
     whole = told(text, message=len(text) + more)
     assert whole == (([csp.CspMessage], []) if more >= 0 else ([csp.Junk], ["message_too_large"]))
+    again = text.replace("CTX", "FROM A\nCTX")  # what was wrong in a message that is too large is not told
+    found = told(again, message=len(again) + more)[1]
+    assert found == (["dup_header"] if more >= 0 else ["message_too_large"])
     assert told(text, key=len("KEYWORD") + more)[1] == ([] if more >= 0 else ["key_too_long"])
     many = block + "".join(f"K{number} v\n" for number in range(20))
     assert told(many, fields=20 + more)[1] == ([] if more >= 0 else ["too_many_fields"])
@@ -352,3 +362,35 @@ def test_what_ends_with_a_return_is_written_as_it_was_read(text, returns):
         except (DecodeError, ValueError):
             continue
         assert csp.parse(csp.encode(record)).records == [record]
+
+
+def memory(receiver, text="x"):
+    return f"CSP/1\nFROM MAIN\nTO {receiver}\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT {text}\n\n"
+
+
+def test_whoever_was_written_to_is_known_also_where_the_text_alone_was_judged():
+    """Defined names are asked for where values name somebody."""
+    asks = "CSP/1\nFROM MAIN\nTO CODER\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\nIN {}\n"
+    log = "DEF SRC = src\n\n" + memory("FIRST") + memory("SECOND") + asks
+    for name, known in (("FIRST", True), ("SECOND", True), ("MAIN", True), ("CODER", True), ("THIRD", False)):
+        assert bool(conform("csp", log.format(name).encode()).line("ids").faults) is not known, name
+        assert ("undef" in codes("DEF SRC = src\n\n" + asks.format(name))) is (name not in ("MAIN", "CODER"))
+
+
+@pytest.mark.parametrize(("at", "task"), [("T7", "T7"), ("T7x", None), ("src/a.ts", None), ("T", None)])
+def test_an_error_is_about_a_task_where_it_names_one(at, task):
+    for cause in ("none", "\n<<<\nAT T1\n>>>"):
+        text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT ERROR\n\nERROR E1\nAT {at}\nCAUSE {cause}\n"
+        assert work(text.replace(" \n", "\n").encode()) == Work(task)
+
+
+def test_a_patch_has_a_field_for_each_of_its_lines():
+    made = csp.Patch("P1", "C0", [("+", "A", "1"), ("-", "B", None), ("~", "C", "")], "C1")
+    assert made.fields == [("BASE", "C0"), ("+ DEF A", "1"), ("- DEF B", ""), ("~ DEF C", ""), ("APPLY", "C1")]
+
+
+@pytest.mark.parametrize("key", LOOK_ALIKE_KEYS)
+def test_one_key_of_the_look_alike_is_enough_behind_an_exact_title(key):
+    for end in ("\n", "\r\n"):
+        for title, damaged in (("CSP/1", True), ("csp/1", False), ("CSP/1 ", False)):
+            assert csp_damage(f"{title}{end}{key} x{end}".encode()) is damaged, (title, end)

@@ -118,6 +118,7 @@ def test_a_dry_run_judges_as_the_real_one(tmp_path, block):
         "a/",
         ".",
         "C:\\x",
+        "\\x",
         "\\\\host\\x",
         "..\\x",
         "a\0b",
@@ -143,6 +144,9 @@ def test_links_that_stay_inside_are_followed(tmp_path):
     (tmp_path / "link").symlink_to("real")
     op("CREATE", "link/x", "a\n").apply(tmp_path)
     assert (tmp_path / "real/x").read_bytes() == b"a\n"
+    for deny in ("link/", "real/"):  # what it is called, and where it leads
+        with pytest.raises(RuleError, match="unsafe_path"):
+            op("CREATE", "./link/y", "a\n").apply(tmp_path, deny=[deny])
     (tmp_path / "file").symlink_to("real/x")
     op("PATCH", "file", "@@ -1 +1 @@\n-a\n+b\n").apply(tmp_path)
     assert (tmp_path / "file").is_symlink()

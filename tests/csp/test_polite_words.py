@@ -36,6 +36,12 @@ def test_every_polite_form_is_told(language):
             assert not Words().quiet(text), text
 
 
+@pytest.mark.parametrize("end", ",.!")
+def test_one_word_of_politeness_with_dots_is_one(end):
+    for text in (f"thanks..{end}", f"sorry,x.y{end}"):
+        assert filler(text) is not None and not Words().quiet(text)
+
+
 @pytest.mark.parametrize(
     "text",
     ["pleased", "thanks to b", "src/please.ts", "please.ts", "`please`", '"thank you"', "PLEASE_WAIT", "hello", "sure",

@@ -128,7 +128,8 @@ def test_a_dump_is_written_whole_and_once(tmp_path):
     with Ledger(tmp_path / "store.ledger") as ledger:
         for _ in range(2):
             assert csp.Store.load(store.dump(), journal=ledger).dump() == store.dump()
-        assert len(ledger) == 5
+            ledger.append("note", b"of somebody else")
+        assert len(ledger) == 7
         loaded = csp.Store.load(store.dump(), journal=ledger)
         loaded.apply(patch(3))
         assert csp.Store.reopen(ledger).dump() == loaded.dump()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -161,6 +162,9 @@ def test_forks():
     assert [change.checkpoint for change in store.explain("B", at="C1")] == ["C1"]
     assert store.verify()
     assert csp.Store.load(store.dump()).heads == ["C1", "C2"]
+    text = "DEF A = 1\n\n" + "".join(entry.text for entry in store.log)
+    assert csp.replay(text, forks=True).refused == [] and csp.replay(text, forks=True).store.heads == ["C1", "C2"]
+    assert [str(error.reason) for _, error in csp.replay(text).refused] == ["base_not_head"]
 
 
 def test_a_flipped_byte_anywhere_is_found_and_located(store):
@@ -183,6 +187,8 @@ def test_verify_names_the_first_difference(store):
     store._log[1] = entry
     checkpoint = store._checkpoints["C1"]
     store._checkpoints["C1"] = checkpoint._replace(defs=checkpoint.defs.set("T", "x"))
+    assert store.verify().place == "C1"
+    store._checkpoints["C1"] = checkpoint._replace(defs=checkpoint.defs.set("NEW", "x"))  # of which P1 says nothing
     assert store.verify().place == "C1"
     store._checkpoints["C1"] = checkpoint._replace(digest=checkpoint.digest[::-1])
     assert store.verify().place == "C1"
@@ -208,6 +214,24 @@ def test_journal_comes_first():
     assert store.head == "C1"
     assert [kind for kind, _ in journal.entries] == ["csp-init", "csp"]
     assert journal.entries[1][1].decode() == store.log[0].text
+
+
+def test_what_was_not_written_is_written_though_the_same_was_before():
+    class Journal(list):
+        fails = False
+
+        def append(self, kind, body):
+            if self.fails:
+                raise OSError("disk full")
+            super().append(body)
+
+    journal = Journal()
+    store, task = csp.Store(journal=journal), csp.message("MAIN", "CODER", "C0", csp.Task("T1", {"REQ": "x"}))
+    for fails in (False, True, False):
+        journal.fails = fails
+        with pytest.raises(OSError) if fails else nullcontext():
+            store.apply(task)
+    assert len(store) == 2 and journal[1:] == [csp.encode(task).encode()] * 2
 
 
 def test_replay_of_a_document():

@@ -74,6 +74,13 @@ def test_an_example_of_everything_is_read_and_checked(wire):
         assert registry.check(each.message) == []
 
 
+def test_examples_of_csp_are_said_at_the_state_of_then():
+    found = extract(prompt("csp"), ("csp",))
+    place = [str(each.message.intent) for each in found].index("PATCH")
+    assert [each.message.ctx for each in found] == ["C0"] * (place + 1) + ["C1"] * (len(found) - place - 1)
+    assert 0 < place < len(found) - 1
+
+
 NATURAL = {
     "string": "words", "UUID": "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b", "time": "2026-01-15T08:00:00Z",
     "true or false": True, "integer from 0": 5, "object": {"a": 1}, "array of objects": [{"a": 1}],

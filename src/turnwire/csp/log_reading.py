@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
 from turnwire.csp.codec import preambles
 from turnwire.csp.faults import issue, type_fault
-from turnwire.csp.messages import Document, Record
+from turnwire.csp.messages import CspMessage, Document, Record
 from turnwire.csp.spec import WIRE
 from turnwire.csp.surroundings import Surroundings
 from turnwire.errors import DecodeError, Reason
@@ -78,7 +78,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
             continue
         record = one.message
         record.line = one.line
-        if one.doubtful:
+        if one.doubtful and isinstance(record, CspMessage):
             record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
         records.append(record)
     records.sort(key=lambda record: record.line or 0)
