@@ -60,15 +60,17 @@ def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
 
     async def what(agent: sap.Agent) -> None:
-        for who in ("mallory", None, "é" * 200):
+        for who in ("mallory", None, "é" * 200, "🙂" * 200):
             big = do({"text": "x" * 100_000}, issuer={"agentId": "é" * 5000, "agentKind": "agent"})
             receipt = await agent.submit(big, principal=who)
             assert isinstance(receipt, sap.Nack)
             assert (receipt.reason or "").startswith("UNAUTHORIZED: ")
             assert receipt.correlation_id == big.correlation_id
         assert not agent._jobs and not agent._ended
-        assert [entry.kind for entry in ledger] == [REFUSED_KIND] * 3
+        assert [entry.kind for entry in ledger] == [REFUSED_KIND] * 4
         assert max(len(entry.body) + len(entry.key) for entry in ledger) <= REFUSED_LIMIT
+        names = [entry.json()["principal"] for entry in ledger]
+        assert names == ["mallory", "", "\\xe9" * 60, "\\U0001f642" * 30]
 
     run(offering(lambda task, context: 1, access=RULES, transcript=ledger), what)
 

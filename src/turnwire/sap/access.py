@@ -108,7 +108,7 @@ class Access:
         known = [
             rule
             for rule in self.rules
-            if fnmatchcase(issuer.agent_id, rule.issuer) and (not rule.kinds or str(issuer.agent_kind) in rule.kinds)
+            if fnmatchcase(issuer.agent_id, rule.issuer) and (not rule.kinds or issuer.agent_kind in rule.kinds)
         ]
         if not known:
             return ErrorCode.UNAUTHORIZED, f"no rule knows the issuer {shown}"
