@@ -49,6 +49,12 @@ def envelope(second: int, channel: str, content: str, name: str, correlation: st
     return kick.encode(made) + "\n"
 
 
+def asked(second: int, sender: str, receiver: str, channel: str, content: str, name: str, correlation: str) -> str:
+    kind = "Info" if channel.startswith("report") else "Query"
+    made = kick.Envelope(name, stamp(second), sender, receiver, kind, f"⫻{channel}", content, correlation)
+    return kick.encode(made, strict=False) + "\n"
+
+
 def sstp(second: int, kind: str, actor: str, **payload: Any) -> str:
     from tests.sstp.examples import example
     from turnwire.sstp import Kind
@@ -133,6 +139,14 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
             ("report/error", "Accepted"), ("report/reject", "Accepted"), ("report/artifact", "Completed"),
         ))
     ), (6, 4, 2, 2, 0, 0, 0, 0), (1.0, 4.0)),
+    "questions that a report, an answer and no other question answer": ("kick", "query", "".join(
+        asked(30 * number, "Dima", "WePlan", "query/context", "⫻query/context:x/001\nwhich?\n", f"{ONE[:-1]}{number}", f"{C[:-1]}{number}")
+        + asked(30 * number + 5, "WePlan", "Dima", channel, content, f"{TWO[:-2]}1{number}", f"{C[:-1]}{number}")
+        for number, (channel, content) in enumerate((
+            ("query/context", "⫻query/context:x/001\nwhy?\n"), ("query/context", "⫻query/answer:x/001\nmain\n"),
+            ("query/answer", "⫻query/context:x/001\nmain\n"), ("report/status", "⫻report/status:x/001\nCompleted\n"),
+        ))
+    ), (5, 3, 2, 0, 0, 0, 0, 0), (5.0, 5.0)),
     "status words of work that goes on": ("nslip", "ask", "".join(
         nslip(10 * number, "3", 0, 1, f"|k{number}") + nslip(10 * number + number, "1", 1, 0, f'|k{number}|u"{word}"')
         for number, word in enumerate((
