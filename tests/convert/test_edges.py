@@ -23,6 +23,7 @@ from turnwire.conversion.context import ABSENT, Context
 from turnwire.conversion.conversation import _numbered
 from turnwire.conversion.learning import LearnedNames
 from turnwire.conversion.paths import pointed, shown
+from turnwire.conversion.sap import begin
 from turnwire.conversion.watching import Histories, Watch
 from turnwire.nslip.spec import SHORT_STRING
 from turnwire.sstp.spec import Kind
@@ -70,6 +71,48 @@ def test_histories_that_are_over_are_kept_in_a_hundredth_of_the_room(room):
         histories.over(key)
         assert len(histories) <= max(most, 1) + 1
     assert len(histories) in (most, most + 1)
+
+
+@pytest.mark.parametrize("room", [1, 100, 300])
+def test_histories_that_are_open_are_followed_in_a_tenth_of_the_room(room):
+    histories, most = Histories("sap", room), max(10, room // 10)
+    for number in range(2 * most):
+        histories.written((None, str(number)), histories.at((None, str(number))), True, None)
+        assert len(histories) == min(number + 1, most)
+    with pytest.raises(ConvertError, match="no longer followed"):
+        histories.at((None, str(2 * most - most - 1)))
+
+
+def test_work_that_is_asked_for_again_is_the_newest():
+    converter = Converter("sap", context=given("nslip"), remember=2)
+    for name in "aba":
+        converter._note("nslip", {"conversation": "1", "sender": "2", "receiver": "3", "act": "request", "task": name})
+    assert [key[1] for key in converter._tasks] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "kind"),
+    [("inform", "FAILED", "FailedResult"), ("inform", "SUCCEEDED", "Result"), ("inform", None, "Result")]
+    + [(act, "FAILED", kind) for act, kind in (("accept", "Ack"), ("reject", "Nack"), ("request", "Task"))],
+)
+def test_a_report_alone_has_failed_by_its_status(act, status, kind):
+    assert begin(act, {"status": status})[0] == kind
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        {},
+        {"fields": []},
+        {"fields": "a"},
+        {"fields": ["a"], "rest": ["a"]},
+        {"fields": ["a"], "texts": ["a"]},
+        {"fields": [1]},
+    ],
+)
+def test_what_was_carried_is_a_list_of_fields_and_their_values(carried):
+    with pytest.raises(ConvertError):
+        carrying.restored(carried, {}, "sap")
 
 
 @pytest.mark.parametrize("moments", list(itertools.permutations([None, 50.0, 100.0])))
@@ -288,3 +331,21 @@ def test_a_converter_that_is_closed_twice_says_the_same(target):
 def test_a_json_pointer_is_read_as_its_standard_says(pointer, path):
     """First "~1", then "~0" (RFC 6901, section 4)."""
     assert pointed(pointer) == shown(path)
+
+
+PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = 1\nAPPLY -> C1\n"
+
+
+@pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
+def test_a_kind_that_comes_near_at_most_is_refused_before_its_fields_are_asked_for(target):
+    with pytest.raises(ConvertError, match="no_counterpart"):
+        turnwire.convert(turnwire.decode(PATCH), target, context=Context())
+
+
+@pytest.mark.parametrize("target", ["sstp", "kick"])
+def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target):
+    message = turnwire.decode(PATCH)
+    made = turnwire.convert(message, target, context=FULL, nearest=True, carry=True).message
+    assert turnwire.convert(made, "csp", context=FULL, restore=True, nearest=True).message == message
+    with pytest.raises(ConvertError, match="bad_carry: what was carried is not a"):
+        turnwire.convert(made, "csp", context=FULL, restore=True)

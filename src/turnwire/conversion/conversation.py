@@ -309,7 +309,7 @@ class Converter:
             return
         self._done(key)
         self._tasks.pop(key, None)
-        said = "task" in facts and not name.startswith(_UNNAMED)
+        said = not name.startswith(_UNNAMED)
         self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
         self._asked.setdefault((conversation, task.assignee), OrderedDict())[key] = None
         self._unanswered[key] = None
