@@ -94,6 +94,11 @@ def test_csp_clauses_that_do_not_apply() -> None:
     checklist = csp.conformance(document(TASK))
     assert moot(checklist) == {"fileop", "state", "rewrite", "laws"}
     assert checklist.line("answers").status == checklists.OPEN and checklist.verdict == "is open"
+    text = f"zz\n{document(TASK)}{document('TASK T002' + chr(10) + 'REQ please find auth')}"
+    told = [
+        one for line in conform("csp", text.encode(), file="a.log") for one in (line.faults, line.open, line.doubts)
+    ]
+    assert [{fault.file for fault in several} for several in told if several] == [{"a.log"}] * 3
     patched = csp.conformance(csp.decode(document("\n".join(GOOD_BLOCKS["PATCH"]))))
     assert patched.line("state").status == checklists.FAIL  # it changes names that C0 has not
     assert moot(patched) == {"answers", "fileop", "laws"}

@@ -13,7 +13,7 @@ import pytest
 
 import turnwire
 from turnwire import csp, kick, nslip, sap, sstp
-from turnwire.characters import UNSAFE
+from turnwire.characters import UNSAFE, escaped_json
 from turnwire.nslip.spec import Slot
 from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
 
@@ -198,3 +198,10 @@ def test_long_values_are_cut() -> None:
         deep = {"a": deep}
     assert len(shown(fields("deep", [("a", deep)]))) == 2
     json.dumps(deep)
+
+
+@pytest.mark.parametrize("unsafe", ["\x7f", "\x80", "\u202e", "\U000e0001"])
+def test_lines_of_json_have_no_unsafe_character_as_such(unsafe: str) -> None:
+    """Also where all of the others are ASCII."""
+    escaped = escaped_json(f'{{"a":"x{unsafe}"}}\n'.encode())
+    assert escaped.isascii() and b"\x7f" not in escaped and json.loads(escaped) == {"a": f"x{unsafe}"}

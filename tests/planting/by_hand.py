@@ -29,6 +29,7 @@ FOLDERS = {
     "atomic.py": ("tests/test_atomic.py",),
     "duckdb.py": ("tests/log/test_lazy.py",),
     "places.py": ("tests/test_atomic.py",),
+    "characters.py": ("tests/test_showing.py",),
     "progress.py": ("tests/cli",),
     "errors.py": ("tests/test_errors.py", "tests/test_names.py"),
     "contract.py": ("tests/test_wires.py", "tests/test_limits.py", "tests/test_more_wires.py"),

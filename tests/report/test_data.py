@@ -84,6 +84,12 @@ def test_bytes_and_damage_are_those_of_the_log(text: str) -> None:
     assert records.counts == (len(text), sizes["records"], sizes["rejects"], rest)
 
 
+def test_a_record_without_a_number_has_none() -> None:
+    csp = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n\n"
+    (chunk,) = Records(f"{GOOD.format(1, 2, 3)}\n{csp}".encode(), None)
+    assert [chunk.sequence(row) for row in range(len(chunk))] == ["3", None]
+
+
 def test_who_has_no_scripts_reads_the_same_figures() -> None:
     data = told(f"x\n{GOOD.format(1, 2, 3)}\n{BAD}\n{BAD}\n")
     amounts = "1 record, 1 conversation, 2 agents, 2 rejects, 62 bytes"
@@ -201,6 +207,14 @@ def test_nobody_is_somebody_else_than_all_the_others() -> None:
     for column, nobody in ((3, 2), (4, 2), (2, 1)):
         assert sum(cell[5] for cell in cells if cell[column] == ABSENT) == nobody
         assert any(cell[column] == OTHERS for cell in cells) is (column != 2)
+
+
+@pytest.mark.parametrize(("room", "more"), [(1, True), (2, False)])
+def test_pairs_of_agents_without_a_name_of_their_own_may_be_more(room: int, more: bool) -> None:
+    cube = Cube()
+    cube.agents = Names(room)
+    cube.add(Made([Row(sender="a", receiver="b")]), None)  # type: ignore[arg-type]
+    assert cube.pairs == (1, more)
 
 
 def test_names_beyond_the_first_are_counted_together() -> None:

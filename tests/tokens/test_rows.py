@@ -19,7 +19,7 @@ from turnwire.tokens.advice import Advice, Change, Cost
 from turnwire.tokens.comparison import Row, _joined, _ranked
 from turnwire.tokens.fields import messages_of
 from turnwire.tokens.formats import Format, Written, lossless
-from turnwire.tokens.means import Mean, _mean, _sorted
+from turnwire.tokens.means import REFERENCES, Mean, _mean, _rows, _sorted
 from turnwire.tokens.page import advice_page
 from turnwire.tokens.parts import spans
 from turnwire.tokens.rewriting import _edited, _lean, _whole_seconds
@@ -96,6 +96,14 @@ def test_a_mean_is_of_what_was_measured(alone: bool | None, together: bool | Non
     assert (bare.ratio, bare.ratio_together, bare.note) == (None, None, "")
 
 
+def test_what_was_not_measured_says_why_by_itself_else_together() -> None:
+    first, second, *_ = REFERENCES
+    missing: list[dict[str, str]] = [{first: "no"}, {first: "none", second: "not"}]
+    alone, together = (tokens.Comparison([], absent, {}) for absent in missing)
+    notes = {mean.format: mean.note for mean in _rows("nslip", (), alone, together)}
+    assert (notes[first], notes[second]) == ("no", "not")
+
+
 @pytest.mark.parametrize("priced", [True, False])
 def test_the_page_of_the_advice_has_a_table_for_each_tokenizer(priced: bool) -> None:
     """With its own costs and changes, and with prices where there are any."""
@@ -119,6 +127,7 @@ def test_the_page_of_the_advice_has_a_table_for_each_tokenizer(priced: bool) -> 
     for name in ("messages", "tokens", "read again"):
         assert f'<th class="number">{name}</th>' in text
     assert "<li>csp: why</li>" in second
+    assert [part.count("width: 100.0%") for part in (first, second)] == [2, 2], "of the most of that tokenizer"
     assert text.count("≈ ") == 2 and '<th class="text">dropped</th>' in text
 
 
