@@ -245,7 +245,9 @@ def test_kick_judges_the_correlation_of_any_report() -> None:
     flow = Flow(traffic.random.Random(5), 0.0, 1)
     flow.dispatch()
     lone = flow.report("Accepted", correlation_id=None, sender="Mallory")
-    assert "correlation" in moot(kick.conformance(flow.steps[0][1], policy=policy))
+    found = kick.conformance(flow.steps[0][1], policy=policy)
+    assert "correlation" in moot(found)
+    assert [(one.since, one.file) for one in found.line("loop").open] == [(flow.steps[0][1].timestamp, None)]
     found = kick.conformance(lone, policy=policy)
     assert [name for name, _ in failing(found)] == ["roles"] and "correlation" not in moot(found)
 

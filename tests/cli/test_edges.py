@@ -10,6 +10,7 @@ import pytest
 
 from turnwire import Issue, Reason
 from turnwire.cli import documents, inputs, policies, where
+from turnwire.cli.outcome import explained
 from turnwire.cli.tables import GAP, NARROW, fitted
 from turnwire.cli.text import shortened, width
 from turnwire.progress import amount
@@ -126,3 +127,8 @@ def test_a_moment_without_a_zone_is_of_utc_wherever_that_is(zone: str, monkeypat
 )
 def test_amounts_of_bytes(number: int, told: str) -> None:
     assert amount(number) == told
+
+
+@pytest.mark.parametrize(("name", "told"), [("-", "<stdin>: gone"), ("a.log", "a.log: gone"), (None, "gone")])
+def test_an_error_of_the_system_names_its_file(name, told):
+    assert explained(OSError(2, "gone", name)) == told

@@ -50,7 +50,9 @@ def test_where_a_number_has_a_fraction(tmp_path: Path, condition: str, found: in
     path.write_text("\n".join(lines))
     assert len(turnwire("scan", "--wire", "sstp", str(path), "--json", "-q", "--where", condition).records) == found
     for wrong in ("x", "nan", "0.5..y"):
-        assert turnwire("scan", "--wire", "sstp", str(path), "--where", f"confidence={wrong}").code == 2
+        done = turnwire("scan", "--wire", "sstp", str(path), "--where", f"confidence={wrong}")
+        told = wrong.rpartition("..")[2]
+        assert done.code == 2 and f"--where: confidence is a number, not '{told}'" in done.err
 
 
 def test_where_a_record_contains_a_text() -> None:

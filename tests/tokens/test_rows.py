@@ -15,7 +15,7 @@ import turnwire
 from tests.tokens.material import CSP, KICK, REQUEST, SAP, SSTP, TEXTS, UUID, context
 from turnwire import registry, tokens
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.advice import Advice, Change, Cost
+from turnwire.tokens.advice import Advice, Change, Cost, untried
 from turnwire.tokens.comparison import Row, _joined, _ranked
 from turnwire.tokens.fields import messages_of
 from turnwire.tokens.formats import Format, Written, lossless
@@ -102,6 +102,17 @@ def test_what_was_not_measured_says_why_by_itself_else_together() -> None:
     alone, together = (tokens.Comparison([], absent, {}) for absent in missing)
     notes = {mean.format: mean.note for mean in _rows("nslip", (), alone, together)}
     assert (notes[first], notes[second]) == ("no", "not")
+
+
+def test_logs_that_want_a_context_are_told_in_one_line() -> None:
+    rest = "they need what this log does not say; pass a Context (--context FILE) with it"
+    for names, told in (
+        (["nslip as csp"], "nslip as csp"),
+        (["nslip as csp", "nslip as sap"], "nslip as csp, sap"),
+        (["nslip as csp", "csp as nslip"], "nslip, csp as each other"),
+        (["nslip as csp", "csp as sap"], "nslip as csp; csp as sap"),
+    ):
+        assert untried(dict.fromkeys(names, "missing_field: x"), False) == [f"{told}: {rest}"]
 
 
 @pytest.mark.parametrize("priced", [True, False])
