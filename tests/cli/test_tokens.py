@@ -78,6 +78,10 @@ def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
     assert turnwire("tokens", alone, "--wire", "kick", "--max", 1000).code == 0
     done = turnwire("tokens", alone, "--wire", "kick", "--per", "conversation", "--max", 1000)
     assert done.code == 4 and "no message here is of a conversation" in done.err
+    with alone.open("a") as file:
+        file.write('{"id":1,"channel":"⫻report/progress"}\n')
+    done = turnwire("tokens", alone, "--wire", "kick", "--per", "conversation", "--max", 1000)
+    assert done.code == 1 and "no message here is of a conversation" in done.err, "what is damaged counts more"
 
 
 def test_many_over_the_budget_are_counted() -> None:
