@@ -55,6 +55,12 @@ def test_where_a_number_has_a_fraction(tmp_path: Path, condition: str, found: in
         assert done.code == 2 and f"--where: confidence is a number, not '{told}'" in done.err
 
 
+@pytest.mark.parametrize("columns", ["act,act", "act, act", "src,act,src", "act,act,act"])
+def test_a_column_is_named_once(columns: str) -> None:
+    done = turnwire("scan", "--wire", "nslip", REAL, "--columns", columns)
+    assert done.code == 2 and "--columns names a column twice" in done.err
+
+
 def test_where_a_record_contains_a_text() -> None:
     assert {row["tag"] for row in shown("--where", "text=goal_1")} >= {"goal_1"}
     assert len(shown("--where", "text=goal_1")) < 4356
