@@ -46,7 +46,8 @@ def of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
         if data is not None and not (holds(file, *behind) and holds(file, cutter.end, data)):
             yield _cut_just_now(reading, block.base, job)
             return
-        behind = cutter.end, (_bytes_of(block, TAIL) + cutter.kept)[-TAIL:]
+        if told:
+            behind = cutter.end, (_bytes_of(block, TAIL) + cutter.kept[-TAIL:])[-TAIL:]
         yield block
 
 
