@@ -150,15 +150,21 @@ def test_a_log_behind_a_long_banner_goes_on_beside_what_was_compressed_of_an_old
     assert (found, read) == (([[0], [], [], [1], [2]], []), 0)
 
 
+def begun(path: Path) -> Any:
+    """The position behind the first record of a log, to which another one was added since."""
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert sum(map(len, first)) == 1
+    append(path, record(1))
+    return first.position
+
+
 def test_what_was_written_behind_the_end_of_a_file_is_read_where_it_is_compressed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also before the sources are listed again."""
     path, old = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0))
-    first = scan_nslip(path, resume={})
-    assert sum(map(len, first)) == 1
-    append(path, record(1))
+    position = begun(path)
     monkeypatch.setattr(following, "LISTED", 10**9)
 
     def rotate() -> None:
@@ -170,7 +176,7 @@ def test_what_was_written_behind_the_end_of_a_file_is_read_where_it_is_compresse
         old.unlink()
         append(path, record(4))
 
-    seen, _ = stepped(path, rotate, compress, resume=first.position)
+    seen, _ = stepped(path, rotate, compress, resume=position)
     assert [sorted(numbers) for numbers in seen] == [[1], [2], [3, 4]]
 
 
@@ -179,10 +185,7 @@ def test_what_is_compressed_while_following_begins_is_read_once(
 ) -> None:
     """Between the look at what is beside the log and that at what had its name before."""
     path, old = tmp_path / "app.log", tmp_path / "app.log.1"
-    path.write_bytes(record(0))
-    first = scan_nslip(path, resume={})
-    assert sum(map(len, first)) == 1
-    append(path, record(1))
+    position = begun(path)
     path.rename(old)
     path.write_bytes(record(2))
     real = following.beside
@@ -199,7 +202,7 @@ def test_what_is_compressed_while_following_begins_is_read_once(
         path.write_bytes(record(3))
 
     monkeypatch.setattr(following, "beside", beside)
-    assert stepped(path, rotate, resume=first.position) == ([[1, 2], [3]], [])
+    assert stepped(path, rotate, resume=position) == ([[1, 2], [3]], [])
 
 
 def test_a_log_that_is_cut_and_renamed_is_read_under_its_new_name(tmp_path: Path) -> None:

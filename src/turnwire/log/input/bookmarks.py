@@ -111,6 +111,7 @@ class Bookmarks:
         if before is not None and before != file:
             self._leading[before].pop(name, None)
             if not self._leading[before]:
+                del self._leading[before]
                 self.present.discard(before)
         self._leading[file][name] = None
         self.present.add(file)
@@ -119,7 +120,7 @@ class Bookmarks:
         """Whether the file of a bookmark is there, and not another one that has its inode."""
         if mark.file not in self.present:
             return False
-        names = list(self._leading[mark.file])
+        names = list(self._leading.get(mark.file, ()))
         for name in names:
             try:
                 with open(name, "rb", buffering=0) as file:
