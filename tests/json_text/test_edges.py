@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 
 import turnwire
 from tests.fuzz.edits import MESSAGES
-from tests.sap.documents import TASK
+from tests.sap.documents import RESULT, TASK, changed
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, DecodeError, WireError
 from turnwire.contract import Limits
@@ -166,6 +166,34 @@ def test_values_as_deep_as_may_be_are_written(wire: str, brackets: str) -> None:
         assert reason_of(turnwire.encode, message) == (None if good else "too_deep"), depth
         if good:
             assert turnwire.decode(turnwire.encode(message), wire) == message, depth
+
+
+def containers(value: Any, front: str = "") -> Iterator[tuple[str, int]]:
+    """A pointer to something new in each object, and to the last element of each array of objects, with the number of
+    containers that it is in."""
+    if isinstance(value, dict):
+        yield f"{front}/@", front.count("/") + 1
+        for key, inner in value.items():
+            yield from containers(inner, f"{front}/{key}")
+    elif isinstance(value, list) and value and isinstance(value[-1], dict):
+        yield f"{front}/{len(value) - 1}", front.count("/") + 1
+        yield from containers(value[-1], f"{front}/{len(value) - 1}")
+
+
+@pytest.mark.parametrize("document", [TASK, {**RESULT, "nextActions": [{}], "error": {"details": {}}}])
+def test_values_as_deep_as_may_be_are_written_wherever_they_stand(document: dict[str, Any]) -> None:
+    places = 0
+    for pointer, level in containers(document):
+        for more in (0, 1):
+            deep = json.loads(nested(LIMITS.nesting - level + more, "{"))
+            data = json.dumps(changed(document, pointer, deep)).encode()
+            if reason_of(turnwire.sap.decode, json.dumps(changed(document, pointer, {})).encode()):
+                continue  # nothing else may stand there
+            message = turnwire.sap.decode(data, limits=Limits(nesting=LIMITS.nesting + 1))
+            for each in (message, message.replace()):  # one that was read, and one that is judged while it is written
+                assert reason_of(turnwire.encode, each) == (None, "too_deep")[more], (pointer, more)
+            places += 1
+    assert places > 20
 
 
 @pytest.mark.parametrize("many", [2, 5, 40])
