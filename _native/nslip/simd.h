@@ -20,7 +20,7 @@ typedef tw_bits_128 tw_bits;
 
 /* Where the fields of a record stand: field i (conv_id, src, dst, turn, then the slots) ends in front of place[i]. */
 typedef struct {
-    uint32_t place[64 + 64 + 8];
+    uint32_t place[64 + 64];
     uint32_t slots, present;
     uint32_t act, frame;
     int wide;                                /* an integer has more than eight digits */
