@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.counting import called
 from tests.log.rotating import record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import packed
 from tests.log.test_scan import scan_nslip
+from turnwire.log.input import folders
 from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.resuming import identity
 
@@ -172,3 +174,50 @@ def test_a_position_keeps_bookmarks_of_files_whose_inodes_others_have(tmp_path: 
         seen, gaps, position = went_on(other, position)
         assert (seen, gaps, [mark["name"] for mark in position["files"]]) == (numbers, [], [str(old), str(other)])
     assert went_on(tmp_path, position)[:2] == ([], [])
+
+
+def test_a_folder_is_listed_once_for_all_logs_that_are_rotated_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [tmp_path / f"a{number:02}.log" for number in range(12)]
+    for number, path in enumerate(logs):
+        path.write_bytes(record(number))
+    position = went_on(tmp_path, {})[2]
+    for number, path in enumerate(logs):
+        packed(Path(f"{path}.1.gz"), path.read_bytes() + record(100 + number))
+        path.unlink()
+        path.write_bytes(record(200 + number))
+    monkeypatch.setattr(folders, "TICK", -1)  # as if nothing had changed for a while
+    listed = called(monkeypatch, os, "scandir")
+    seen, gaps, _ = went_on(tmp_path, position)
+    assert sorted(seen) == [*range(100, 112), *range(200, 212)] and gaps == []
+    assert len(listed) == 2  # one of them for the logs
+
+
+def test_names_in_a_folder_are_those_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = called(monkeypatch, os, "scandir")
+    with pytest.raises(FileNotFoundError):
+        list(folders.names_in(str(tmp_path / "none"), ""))
+    for tick, times in ((1 << 62, 2), (-1, 1)):
+        monkeypatch.setattr(folders, "TICK", tick)
+        (tmp_path / f"a{times}").touch()
+        listed.clear()
+        for _ in range(2):
+            assert list(folders.names_in(str(tmp_path), "a")) == ["a1", "a2"][-3 + times :]
+        assert len(listed) == times
+    for number in range(9):
+        (tmp_path / f"b{number}").touch()
+        os.utime(tmp_path, (number, number))  # a file system whose clock stands still is told by the other time
+        assert list(folders.names_in(str(tmp_path), f"b{number}")) == [f"b{number}"]
+        (tmp_path / f"{number}").mkdir()
+        list(folders.names_in(str(tmp_path / f"{number}"), ""))
+    listed.clear()
+    list(folders.names_in(str(tmp_path / "8"), ""))
+    folders.forget()
+    list(folders.names_in(str(tmp_path / "8"), ""))
+    assert len(listed) == 1
+    monkeypatch.setattr(folders, "_AGE", -1.0)
+    folders.forget()
+    for _ in range(2):
+        list(folders.names_in(str(tmp_path), ""))
+    assert len(listed) == 3

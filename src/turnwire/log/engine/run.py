@@ -14,6 +14,7 @@ from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
+from turnwire.log.input import folders
 from turnwire.log.input.blocks import blocks
 from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.following import follow
@@ -113,6 +114,7 @@ class Run:
         finally:
             self.stop.set()
             clear()
+            folders.forget()
 
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError where errors are raised."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from turnwire.contract import LIMITS
 from turnwire.log.input.birth import born
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
+from turnwire.log.input.folders import names_in
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.resuming import BANNER, TAIL, TICK, Bookmark, is_copy, take
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, plain_name
@@ -133,22 +134,20 @@ def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
     found, whole = [], True
     stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
     try:
-        with os.scandir(folder) as entries:
-            among = [entry for entry in entries if entry.name.startswith(stem)]
-            alike = [entry for entry in among if entry.name != base and is_like(entry.name, base)]
+        alike = [other for other in names_in(folder, stem) if other != base and is_like(other, base)]
     except FileNotFoundError:
         return [], True
-    there = {entry.name for entry in alike}
-    for entry in alike:
-        if entry.name.endswith(COMPRESSED) and os.path.splitext(entry.name)[0] in there:
+    there = set(alike)
+    for other in alike:
+        if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
             continue
         try:
-            status = entry.stat(follow_symlinks=False)
+            status = os.stat(os.path.join(folder, other), follow_symlinks=False)
         except FileNotFoundError:
             whole = False  # the next list has it
             continue
         if stat.S_ISREG(status.st_mode):
-            place = os.path.join(shown, entry.name)
+            place = os.path.join(shown, other)
             found.append(Rotated(place, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
     return found, whole
 
