@@ -27,6 +27,7 @@ from turnwire.finding.prefixes import Repeated
 from turnwire.finding.wrapping import Text
 from turnwire.log.analysis import pairing
 from turnwire.pairs import Message, Work
+from turnwire.sap import cache as cache_of_sap
 from turnwire.sap import derivation, secrets
 from turnwire.sap.signals import Signal
 from turnwire.session.shapes import MOST_PATH, shape_of
@@ -235,19 +236,34 @@ def _thresholds(found: Any) -> dict[str, int]:
     return made
 
 
-def test_behind_many_records_that_are_too_old_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_many_records_that_do_not_answer_none_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = {"mode": "prefer", "maxAgeSec": 60}
     task = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", policy))
     ids = {"taskId": task.task_id, "correlationId": task.correlation_id, "status": "SUCCEEDED"}
     result = sap.Result.from_dict({**RESULT, **ids})
+    most = cache_of_sap.MOST_PASSED
     with sap.Cache(":memory:") as cache:
         for number in range(100):
             assert cache.put(task, result, now=1000.0 * number) == number + 1
         find, looked = cache.ledger.find, []
         monkeypatch.setattr(cache.ledger, "find", lambda *key: (looked.append(one) or one for one in find(*key)))
         assert cache.get(task, now=99_010.0).seq == 100
-        assert cache.get(task, now=100_000.0) == ("stale", cache.key(task), "64000 s old, 60 s allowed")
-        assert [entry.seq for entry in looked] == [100, *range(100, 36, -1)]
+        old = f"{1000 * most} s old, 60 s allowed"
+        assert cache.get(task, now=100_000.0) == ("stale", cache.key(task), old)
+        assert [entry.seq for entry in looked] == [100, *range(100, 100 - most, -1)]
+        other = sap.Task.from_dict(changed(dict(task.fields), "/constitutionalContext/objectives", ["another"]))
+        limit = changed(dict(other.fields), "/constitutionalContext/cachePolicy", {"mode": "prefer"})
+        for asked, why in ((other, "stale"), (sap.Task.from_dict(limit), "unaligned")):
+            looked.clear()
+            found = cache.get(asked, now=99_010.0)
+            assert (found.reason, len(looked)) == (why, most)
+        answer = {**result.fields, "taskId": other.task_id, "correlationId": other.correlation_id}
+        seq = cache.put(sap.Task.from_dict(limit), sap.Result.from_dict(answer), now=99_020.0)
+        assert cache.get(sap.Task.from_dict(limit), now=1e6).seq == seq == 101
+        for number in range(most):
+            assert cache.get(sap.Task.from_dict(limit), now=1e6).seq == seq
+            cache.put(task, result, now=99_030.0 + number)
+        assert cache.get(sap.Task.from_dict(limit), now=1e6).reason == "unaligned"
 
 
 def test_secrets_are_told_up_to_some_length_of_their_places() -> None:

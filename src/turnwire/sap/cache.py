@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from itertools import islice
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     from typing import Self
 
 KIND = "sap.cache"
-MOST_STALE = 64
-"""Records that are too old for a task behind which no older ones are looked at: rows are in the order of their times,
-but for clocks that were put back, and a key has a further row each time that its record was too old."""
+MOST_PASSED = 21
+"""Records of a key that are looked at, the newest first: as many as the ledger gives in three pages. A key has a further
+row each time that its records were too old or not aligned, so there may be any number of them. Which of many is aligned
+no index tells at once: what was in force has to hold all that is asked for, in three sets and two orders, and
+:class:`Cache` takes any other check."""
 
 Moment = datetime | str | float
 """An aware datetime, an ISO 8601 text, or seconds since 1970."""
@@ -129,7 +132,7 @@ class Cache:
         """The newest record that the task's cachePolicy allows, or why there is none.
 
         ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
-        default) aligned with the task's context. Without a policy or a mode the cache is bypassed.
+        default) aligned with the task's context. Of a key the last 21 records are looked at. Without a policy or a mode the cache is bypassed.
         """
         expect(task, Task, "a Task is looked up")
         context = task.fields["constitutionalContext"]
@@ -144,15 +147,11 @@ class Cache:
         limit = policy.get("maxAgeSec")
         must_align = policy.get("mustAlign", True)
         miss = Miss("absent", key)
-        stale = 0
-        for entry in self.ledger.find(KIND, key):
+        for entry in islice(self.ledger.find(KIND, key), MOST_PASSED):
             record = _reader.read(entry.body)
             age = max(0.0, moment - datetime.fromisoformat(record["storedAt"]).timestamp())
             if limit is not None and age >= limit:
                 miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
-                stale += 1
-                if stale == MOST_STALE:
-                    break
                 continue
             why = self.align(context, record["context"]) if must_align else None
             if why is not None:
