@@ -11,7 +11,7 @@ from turnwire import kick
 from turnwire.errors import DecodeError
 from turnwire.kick import Deadlines, Envelope, Monitor, Policy, channels
 from turnwire.kick.checklist import CHECKLIST
-from turnwire.kick.loop import MOST_PAUSES, MOST_RESUMED
+from turnwire.kick.loop import MOST_RESUMED
 
 AT = "2026-01-01T00:00:00Z"
 GROUP, OTHER = (str(uuid.UUID(int=number, version=4)) for number in (7, 8))
@@ -66,8 +66,9 @@ def test_what_is_paused_goes_on_by_its_correlation_or_its_agent(name: str | None
 
 
 @pytest.mark.parametrize("by_agent", [False, True])
-def test_of_tasks_that_were_paused_often_some_go_on_at_a_time(by_agent: bool) -> None:
+def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a violation and a resume in turn tell as much as tasks and messages are, not as both multiplied."""
+    monkeypatch.setattr("turnwire.kick.loop.MOST_RESUMED", 4)
     monitor = Monitor()
     names = [f"T-{number}" for number in range(70)]
     for name in names:
@@ -76,37 +77,36 @@ def test_of_tasks_that_were_paused_often_some_go_on_at_a_time(by_agent: bool) ->
     def paused() -> int:
         return told(monitor, violation("T-1")).count("paused")
 
-    def resumed() -> tuple[list[str | None], str]:
+    def resumed() -> tuple[list[str | None], set[str]]:
         command = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=None if by_agent else GROUP)
         found = [event for event in monitor.feed(command) if event.kind == "resumed"]
-        assert not any(event.text for event in found[:-1])
-        return [event.task for event in found], found[-1].text if found else "nothing"
+        return [event.task for event in found], {event.text for event in found}
 
-    for _ in range(MOST_PAUSES):
+    left = 70 * 4
+    for _ in range(4):
         assert paused() == 70
-        assert resumed() == (names, "")
-    assert paused() == 70
-    for start, text in ((0, "38 more tasks stay paused until they are resumed again"), (32, "6 more"), (64, "")):
-        found, more = resumed()
-        assert (found, more.startswith(text)) == (names[start : start + MOST_RESUMED], True)
-        assert [task.name for task in monitor.tasks if task.paused] == names[start + MOST_RESUMED :]
-    assert resumed() == ([], "nothing")
+        assert resumed() == (names, {""})
+        left += 4 - 70
+    assert (paused(), left) == (70, 16)
+    others = {"others stay paused until the next resume"}
+    assert resumed() == (names[:20], others)
+    assert [task.name for task in monitor.tasks if task.paused] == names[20:]
     told(
         monitor, *(channels.status(dispatch(name, correlation_id=GROUP), "Failed", timestamp=AT) for name in names[:2])
     )
+    assert resumed() == (names[20:24], others)
     told(monitor, dispatch("T-new", correlation_id=GROUP))
-    assert paused() == 69
+    assert resumed() == (names[24:32], others)
     assert [str(event.kind) for event in monitor.resume("T-50")] == ["resumed"]
-    assert resumed()[0] == [*names[2 : 2 + MOST_RESUMED], "T-new"]
-    assert paused() == 2 + MOST_RESUMED
-    assert resumed()[0] == [*names[2 + MOST_RESUMED : 50], *names[51 : 3 + 2 * MOST_RESUMED], "T-new"]
+    assert paused() == 30 + 2, "those that went on, and the new one"
+    told(monitor, *(dispatch(f"T-other-{number}", "Other") for number in range(17)))
+    assert resumed() == ([*names[2:], "T-new"], {""})
 
 
 def test_few_tasks_are_paused_and_go_on_any_number_of_times() -> None:
     monitor = Monitor()
-    tasks = [dispatch(f"T-{number}", correlation_id=GROUP) for number in range(MOST_RESUMED)]
-    told(monitor, *tasks)
-    for _ in range(2 * MOST_PAUSES):
+    told(monitor, *(dispatch(f"T-{number}", correlation_id=GROUP) for number in range(MOST_RESUMED)))
+    for _ in range(MOST_RESUMED + 1):
         assert told(monitor, violation("T-1")).count("paused") == MOST_RESUMED
         resume = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=GROUP)
         assert told(monitor, resume).count("resumed") == MOST_RESUMED

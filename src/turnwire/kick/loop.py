@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from turnwire.kick.messages import Envelope
 
-    _Several = Callable[[str], list[Task]]
 
 MOST_ENDED = 64
 """Where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and again."""
-MOST_PAUSES, MOST_RESUMED = 16, 32
-"""One ``⫻command/resume`` lets any number of tasks go on that were paused up to so many times, and of others so many:
-a violation and a resume can come in turn again and again."""
+MOST_RESUMED = 64
+"""Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume can
+come in turn again and again. A correlation of no more tasks than that never comes to it."""
 
 
 class TaskLoop:
@@ -54,8 +53,7 @@ class TaskLoop:
         self._running: Table[Task] = {}  # those that are open and not paused, by correlation
         self._paused: Table[Task] = {}  # those that are paused, by correlation
         self._paused_agents: Table[Task] = {}  # the same by agent
-        self._paused_often: Table[Task] = {}  # those of them that were paused more than MOST_PAUSES times are here
-        self._paused_often_agents: Table[Task] = {}  # the same by agent
+        self._to_resume = 0  # so many tasks may go on by now
         self._count = 0
         self.runs = Runs(), Runs()  # for the violations, all and those that wait
         self.waiting: Callable[[Task], int] = lambda task: 0  # how many violations of a task are not escalated
@@ -106,15 +104,14 @@ class TaskLoop:
             found += _in_order(self._running.pop(group, {}).values())
         for task in found:
             task.paused = True
-            task.pauses += 1
-            groups_of, agents_of = self._paused_in(task)
-            put(groups_of, task.group, task)
-            put(agents_of, task.agent, task)
+            put(self._paused, task.group, task)
+            put(self._paused_agents, task.agent, task)
             self._kept.alarms.clear(task)
         return found
 
     def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
+        self._to_resume += MOST_RESUMED
         name = self._reading.task_of(envelope)
         running = self._named.get(name) if name is not None else None
         if running is not None and running.state not in CLOSED:
@@ -268,7 +265,7 @@ class TaskLoop:
 
     def stop(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
-        found = self._meant(envelope, partial(_all, self._open_groups), partial(_all, self._open_agents), self._groups)
+        found = self._meant(envelope, self._open_groups, self._open_agents, self._groups)
         if found is None:
             text = "the stop names a task or a correlation that is not known"
             tell(event(EventKind.UNCORRELATED, envelope, text))
@@ -283,9 +280,12 @@ class TaskLoop:
                 task.state = TaskState.STOPPED
                 self._close(task)
 
-    def _meant(self, envelope: Envelope, groups: _Several, agents: _Several, ended: Table[Task]) -> list[Task] | None:
+    def _meant(
+        self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task], most: int | None = None
+    ) -> list[Task] | None:
         """The tasks a command is about: one by name, those of a correlation, or all of the receiver.
-        groups, agents: give what is looked for; ended: where a correlation has none of it, the first of that."""
+        groups, agents: what is looked for, so many of it at most; ended: where a correlation has none of it, the first
+        of that."""
         name = self._reading.task_of(envelope)
         correlation = envelope.correlation_id
         if name is not None and name in self._named:
@@ -294,32 +294,25 @@ class TaskLoop:
             task = self._tasks.get(correlation)
             if task is not None:
                 return [task]
-            several = groups(correlation)
-            return several or list(islice(ended.get(correlation, {}).values(), MOST_ENDED)) or None
-        own = agents(envelope.receiver)
+            if correlation in groups:
+                return _in_order(islice(groups[correlation].values(), most))
+            return list(islice(ended.get(correlation, {}).values(), MOST_ENDED)) or None
+        own = _in_order(islice(agents.get(envelope.receiver, {}).values(), most))
         return own if own and name in (None, envelope.receiver) else None
 
     def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
-        """``⫻command/resume``: lets paused tasks go on. Of those that were paused often, the first few do."""
-        left = 0
-
-        def paused(few: Table[Task], often: Table[Task], key: str) -> list[Task]:
-            nonlocal left
-            several = often.get(key, {})
-            left = max(len(several) - MOST_RESUMED, 0)
-            return _in_order((*few.get(key, {}).values(), *islice(several.values(), MOST_RESUMED)))
-
-        groups = partial(paused, self._paused, self._paused_often)
-        agents = partial(paused, self._paused_agents, self._paused_often_agents)
-        found = [task for task in self._meant(envelope, groups, agents, {}) or [] if task.paused]
+        """``⫻command/resume``: lets paused tasks go on."""
+        self._to_resume += MOST_RESUMED
+        meant = self._meant(envelope, self._paused, self._paused_agents, {}, self._to_resume + 1)
+        found = [task for task in meant or [] if task.paused]
         if not found:
             tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
-        for number, task in enumerate(found, 1):
+        text = "others stay paused until the next resume" if len(found) > self._to_resume else ""
+        found = found[: self._to_resume]
+        self._to_resume -= len(found)
+        for task in found:
             self._too_early(task, envelope, tell)
-            more = (
-                f"{left} more tasks stay paused until they are resumed again" if left and number == len(found) else ""
-            )
-            tell(event(EventKind.RESUMED, envelope, more, task))
+            tell(event(EventKind.RESUMED, envelope, text, task))
         for task in found:
             self.resume(task, now)
 
@@ -338,21 +331,9 @@ class TaskLoop:
     def _go_on(self, task: Task) -> None:
         if task.paused:
             task.paused = False
-            groups, agents = self._paused_in(task)
-            drop(groups, task.group, task)
-            drop(agents, task.agent, task)
+            drop(self._paused, task.group, task)
+            drop(self._paused_agents, task.agent, task)
             put(self._running, task.group, task)
-
-    def _paused_in(self, task: Task) -> tuple[Table[Task], Table[Task]]:
-        """The tables that have a task that is paused: by correlation, by agent."""
-        if task.pauses > MOST_PAUSES:
-            return self._paused_often, self._paused_often_agents
-        return self._paused, self._paused_agents
-
-
-def _all(table: Table[Task], key: str) -> list[Task]:
-    """What is kept under a key, in order."""
-    return _in_order(table.get(key, {}).values())
 
 
 def _in_order(tasks: Iterable[Task]) -> list[Task]:

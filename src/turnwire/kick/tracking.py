@@ -73,22 +73,9 @@ class Watched:
 
 class Task(Watched):
     """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state.
-    ``number`` and ``ended`` count what began and ended: of all tasks and violations. ``pauses``: how often it was
-    paused."""
+    ``number`` and ``ended`` count what began and ended: of all tasks and violations."""
 
-    __slots__ = (
-        "agent",
-        "aliases",
-        "artifacts",
-        "ended",
-        "group",
-        "name",
-        "number",
-        "paused",
-        "pauses",
-        "started",
-        "state",
-    )
+    __slots__ = ("agent", "aliases", "artifacts", "ended", "group", "name", "number", "paused", "started", "state")
 
     def __init__(self, envelope: Envelope, name: str | None, now: float | None, number: int) -> None:
         self.id = envelope.id
@@ -100,7 +87,6 @@ class Task(Watched):
         self.group = envelope.correlation_id or envelope.id
         self.state = TaskState.DISPATCHED
         self.paused = False
-        self.pauses = 0
         self.started = now
         self.artifacts: list[str] = []
         self.aliases: list[str] = []  # ids of further dispatches of the same run

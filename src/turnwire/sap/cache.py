@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 KIND = "sap.cache"
-MOST_PASSED = 21
-"""Records of a key that are looked at, the newest first: as many as the ledger gives in three pages. A key has a row
+MOST_PASSED = 85
+"""Records of a key that are looked at, the newest first: as many as the ledger gives in four pages. A key has a row
 more each time that its records were too old or not aligned, so there may be any number of them. Which of many is aligned
 no index tells at once: what was in force has to hold all that is asked for, in three sets and two orders, and
 :class:`Cache` takes any other check."""
@@ -132,7 +132,7 @@ class Cache:
         """The newest record that the task's cachePolicy allows, or why there is none.
 
         ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
-        default) aligned with the task's context. Of a key the last 21 records are looked at. Without a policy or a mode
+        default) aligned with the task's context. Of a key the last 85 records are looked at. Without a policy or a mode
         the cache is bypassed.
         """
         expect(task, Task, "a Task is looked up")
