@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MOST_ENDED = 64
 """Where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and again."""
 MOST_RESUMED = 64
-"""Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume can
-come in turn again and again. A correlation of no more tasks than that never comes to it."""
+"""Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume
+can come in turn again and again. A correlation of no more tasks than that never comes to it."""
 
 
 class TaskLoop:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 KIND = "sap.cache"
 MOST_PASSED = 85
 """Records of a key that are looked at, the newest first: as many as the ledger gives in four pages. A key has a row
-more each time that its records were too old or not aligned, so there may be any number of them. Which of many is aligned
-no index tells at once: what was in force has to hold all that is asked for, in three sets and two orders, and
+more each time that its records were too old or not aligned, so there may be any number of them. Which of many is
+aligned no index tells at once: what was in force has to hold all that is asked for, in three sets and two orders, and
 :class:`Cache` takes any other check."""
 
 Moment = datetime | str | float
