@@ -131,6 +131,28 @@ def test_numbers_as_long_as_may_be_now(wire: str) -> None:
         sys.set_int_max_str_digits(before)
 
 
+def is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_no_letter_makes_bad_json_good(wire: str) -> None:
+    """Each that means something, or stands beside one that does, in place of another or between two."""
+    values = ["-1.5", "10", "2e5", "-0.5E+12", "123456789012345678901.5", "[true,[],0]", '{"a":null,"b":"\\u00e9"}']
+    front, behind = with_member(wire, '"n":@').split(b"@")
+    for text in values:
+        for place in range(len(text) + 1):
+            for rest in (text[place:], text[place + 1 :]):
+                for letter in ' !"#+,-./0129:;@DEFdefntuZ[\\]^z{|}':
+                    value = f"{text[:place]}{letter}{rest}".encode()
+                    if not is_json(b'{"n":%s}' % value):
+                        assert reason_of(turnwire.decode, front + value + behind, wire), value
+
+
 def nested(depth: int, brackets: str) -> str:
     """So many arrays or objects in each other."""
     kinds = [brackets[level % len(brackets)] for level in range(depth)]
