@@ -123,3 +123,15 @@ def test_bytes_that_are_none_in_unusual_records() -> None:
             good, bad_ones = good + fits, bad_ones + (not fits)
     found = agree(b"\n".join([usual] * 20 + lines + [usual] * 20), chance)
     assert (found.rows, found.bad) == (40 + good, bad_ones)
+
+
+def test_a_field_is_missing_beside_one_that_is_kept() -> None:
+    chance, usual = random.Random(11), b"@a3|f0|c1|S0|d1|T1#"
+    fields, kept = ["a3", "f0", "c1", "S0", "d1", "T1"], ["g1", "x7"]
+    lines = []
+    for missing in fields:
+        rest = [field for field in fields if field != missing]
+        for turn in range(len(rest)):
+            lines.append(f"@{'|'.join([*rest[turn:], *rest[:turn], *kept])}#".encode())
+    found = agree(b"\n".join([usual] * 20 + lines + [usual] * 20), chance, keep=True)
+    assert (found.rows, found.bad) == (40, len(lines))
