@@ -88,8 +88,8 @@ static inline int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
     if (end - p < 2) return 1;
     if (p[1] != 'u') return 0;
     for (int part = 0; part < 2; part++, p += 6) {
-        if (part && end - p < 1) return 1;
-        if (part && (end - p < 2 || p[0] != '\\' || p[1] != 'u')) return 0;
+        if (part && end - p < 2) return p == end || *p == '\\';
+        if (part && (p[0] != '\\' || p[1] != 'u')) return 0;
         for (int i = 2; i < 6; i++) {
             if (end - p <= i) return 1;
             if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) return 0;

@@ -399,9 +399,9 @@ cdef class Reader:
             return place + 6
         if code >= 0xDC00:
             raise self.fault(text, LONE_SURROGATE, place)
-        if place + 6 >= end:
+        if place + 6 >= end or (place + 7 == end and place[6] == 92):
             raise self.fault(text, UNTERMINATED, quote)
-        if place[6] != 92 or place + 7 >= end or place[7] != 117:
+        if place[6] != 92 or place[7] != 117:
             raise self.fault(text, LONE_SURROGATE, place)
         low = hex_code(place + 8, end)
         if low < 0:

@@ -38,6 +38,18 @@ def test_an_escape_that_is_cut_off_anywhere(escape: bytes) -> None:
                 both("sstp", front + escape[:size] + last + behind)
 
 
+@pytest.mark.parametrize("escape", [rb"\ud83d\ude00", rb"\ud83d\n\\", rb"\ud83d\u0041"])
+def test_an_escape_that_the_limit_cuts(escape: bytes) -> None:
+    """In a line that is read in pieces: an object that a piece cuts off is read again from its start on."""
+    record = next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"'))
+    before, behind = record.split(b'"g"')
+    start = b"see " * 50 + before + b'"'
+    line = start + escape + b'"' + behind + record * 3
+    good = 4 if escape.endswith(b"\\ude00") else 3
+    for size in range(len(escape) + 1):
+        assert both("sstp", line, limit=len(start) + size).rows == good
+
+
 PRINCIPLES: tuple[list[str], ...] = ([], ["a"], ["a, b"], ["]"], [",", "a", "],"], ['"', "\\", "["], ["\u00e9,"] * 9)
 
 

@@ -337,9 +337,10 @@ class _Text:
             raise self.fault(Reason.LONE_SURROGATE, place)
         if not 0xD800 <= code <= 0xDBFF:
             return chr(code), place + 6
-        if place + 6 >= len(raw):
+        behind = raw[place + 6 : place + 8]
+        if behind in (b"", b"\\"):
             raise self.fault(Reason.UNTERMINATED_STRING, start)
-        low = self.hex(place + 6, start) if raw[place + 6 : place + 8] == b"\\u" else 0
+        low = self.hex(place + 6, start) if behind == b"\\u" else 0
         if not 0xDC00 <= low <= 0xDFFF:
             raise self.fault(Reason.LONE_SURROGATE, place)
         return chr(0x10000 + ((code - 0xD800) << 10) + low - 0xDC00), place + 12
