@@ -38,7 +38,7 @@ def test_an_escape_that_is_cut_off_anywhere(escape: bytes) -> None:
                 both("sstp", front + escape[:size] + last + behind)
 
 
-@pytest.mark.parametrize("escape", [rb"\ud83d\ude00", rb"\ud83d\n\\", rb"\ud83d\u0041"])
+@pytest.mark.parametrize("escape", [rb"\ud83d\ude00", rb"\ud83d\n\\", rb"\ud83d\u0041", rb"\ud83dx"])
 def test_an_escape_that_the_limit_cuts(escape: bytes) -> None:
     """In a line that is read in pieces: an object that a piece cuts off is read again from its start on."""
     record = next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"'))
