@@ -91,7 +91,7 @@ cdef bint plain_object(str text, list structure, list leaves) except -1:
         at = end + 2 + spaced
         if letters[at] == 34:
             end = string_end(letters, at + 1, size)
-            if end == size or letters[at + 1] == 123:
+            if end == size:
                 return False
             members[key] = PyUnicode_Substring(text, at + 1, end)
             end += 1
@@ -111,7 +111,7 @@ cdef bint plain_object(str text, list structure, list leaves) except -1:
                 leaves.append(leaf)
             structure.append(CLOSE)
             return True
-        if letters[end] != 44 or (spaced and (end + 1 == size or letters[end + 1] != 32)):
+        if letters[end] != 44 or (spaced and letters[end + 1] != 32):  # NUL is behind the last letter
             return False
         at = end + 1 + spaced
     return False

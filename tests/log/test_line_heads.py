@@ -250,6 +250,8 @@ def test_a_line_like_the_one_before_it_begins_no_message(
     assert first_hint(data, 2, 2 + len(line)) == 2
     assert first_hint(data, 2, 2 + len(line) - 2) == -1
     assert first_hint(b"CSP/1\n" * 3, 0, 18) == -1, "it is behind nothing"
+    for behind in (b"", b"\r", b"\rx\n", b"\r\r\n", b" \n"):
+        assert first_hint(b"at 7 CSP/1" + behind, 0, 10 + len(behind)) == -1, "it does not end its line"
     for end in range(2, len(data)):
         assert first_hint(data, 2, end) == first_hint(data[:end], 2, end), "what is behind the end is not looked at"
     for start, stop in ((-1, 2), (3, 2), (0, len(data) + 1)):

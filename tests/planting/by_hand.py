@@ -6,7 +6,7 @@ Python, one after the other: `make plant-by-hand`.
 The native ones may stand in what Cython reads, so that each is compiled as `make build` does it, quickly, in a copy of
 the sources in ``build/by-hand``. Code for AVX-512 is asked only where the processor has it. The nearest tests are asked
 first, as `make plant` asks them. Prints a line for each fault; fails where one is not found. ``--drawn`` plants so many
-slips of the pen in what Cython reads instead, as `make plant` does in the headers.
+slips of the pen in what Cython reads instead, as `make plant` does in the headers, but for those of ``judged.txt``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tests.planting.__main__ import LAST, TESTS, asked, nearest, spent
 from tests.planting.faults import ROOT, Fault, by_hand, drawn, modules
+from tests.planting.judged import SAME
 
 FOLDER = ROOT / "build" / "by-hand"
 COPIED = ("_native", "_build", "src", "build/_native")
@@ -113,7 +114,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     every = drawn(options.drawn, options.seed, modules()) if options.drawn else by_hand()
-    faults = [fault for fault in every if options.only in str(fault)]
+    faults = [fault for fault in every if options.only in str(fault) and (fault.header, fault.row) not in SAME]
     copied()
     built()
     groups = dict.fromkeys([*(asked_first(fault) for fault in faults), LAST])

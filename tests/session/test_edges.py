@@ -14,6 +14,7 @@ from tests.session.test_cores import UUID, both, judge_the_same, read_by, read_o
 from turnwire import session
 from turnwire._pure.session import state, times
 from turnwire.errors import DecodeError
+from turnwire.session import definitions
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.interpreting import inner_value
 from turnwire.session.metering import Guess, guessed
@@ -261,6 +262,13 @@ def test_letters_in_definitions() -> None:
         assert native == pure, hex(number)
 
 
+@pytest.mark.parametrize("text", ['{a:1 b:x,c:"y z"}', "{a:[1,true] b}", "{a:[[1],[-2.5]]}", "{a:[{b:1 c}]}"])
+def test_simple_definitions_are_read_by_the_core_itself(text: str) -> None:
+    """What it leaves to the twin says the same, slowly."""
+    native, _ = both("drafts")
+    assert native.read(text, definitions.cut) == definitions._any(text)
+
+
 @pytest.mark.parametrize("leaf", ['[["a",1]]', '[["a",1],["b",2]]', "[[]]", "[]", '[["a"]]'])
 def test_lists_of_rows_whose_ends_are_others(leaf: str) -> None:
     for at in range(len(leaf) + 1):
@@ -375,7 +383,8 @@ def test_constants_in_arrays_of_definitions(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a":"b","c":1}', '{"a": "b", "c": 1}', '{"key":true}', '{"a":"","b":null}', '{"":""}']
+    "text",
+    ['{"a":"b","c":1}', '{"a": "b", "c": 1}', '{"key":true}', '{"a":"","b":null}', '{"":""}', '{"a":"{","b":"{}"}'],
 )
 def test_objects_in_texts_that_are_cut_or_changed_anywhere(text: str) -> None:
     for at in range(len(text) + 1):
