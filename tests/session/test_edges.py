@@ -396,6 +396,26 @@ def test_objects_in_texts_that_are_cut_or_changed_anywhere(text: str) -> None:
             assert native == pure, changed
 
 
+@pytest.mark.parametrize("text", ['{"a":"b","c":1}', '{"a": "b", "c": -5}', '{"a":"{}","b":null}', '{"a": true}'])
+def test_plain_objects_in_texts_are_read_by_the_core_itself(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    native, pure = both("values")
+    monkeypatch.setattr(native, "opened", None)
+    assert native.flatten({"o": text}) == pure.flatten({"o": text})
+
+
+@pytest.mark.parametrize(
+    "leaf", [" ~", "\xa0", "\u2027\u202a", b'" ~"', '"\xa0 ~"'.encode(), '["\u2027\u202a"]'.encode(), b"-5"]
+)
+def test_leaves_that_stand_as_they_are_are_written_by_the_core_itself(
+    leaf: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native, pure = both("state")
+    monkeypatch.setattr(native, "pure_field", None)
+    own = "x" if isinstance(leaf, str) else b"1"
+    told = [core.written(core.State(), template(core, ["?"], [own], 0), [leaf], True) for core in (native, pure)]
+    assert told == [leaf if isinstance(leaf, str) else leaf.decode()] * 2
+
+
 @pytest.mark.parametrize("lost", ["", "\n"])
 def test_an_end_without_its_line_feed_is_an_end(lost: str) -> None:
     events = [{"conversation": "a long name of a conversation", "turn": at, "said": "x"} for at in range(60)]
