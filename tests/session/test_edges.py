@@ -131,11 +131,14 @@ def test_letters_that_a_field_shows_or_writes_otherwise() -> None:
     for core in both("state"):
         found = []
         for code in codes:
-            for text in (f"a{chr(code)}b", f"{chr(code)}b", f"a{chr(code)}"):
-                for mark, leaf in (("?", "x"), ("", "x"), ("+", "a1")):
-                    own = core.expected(mark, "p", leaf)
-                    template = SimpleNamespace(order=[0], leaves=[own], key=None, number=1, spots={0: 0}, open=[0])
-                    found.append((text, mark, result(core.written, core.State(), template, [text], True)))
+            texts = (f"a{chr(code)}b", f"{chr(code)}b", f"a{chr(code)}")
+            asked: list[tuple[str, Any, Any]] = [
+                (mark, leaf, text) for text in texts for mark, leaf in (("?", "x"), ("", "x"), ("+", "a1"))
+            ]
+            for mark, leaf, text in [*asked, ("?", b"1", json.dumps(texts[:1], ensure_ascii=False).encode())]:
+                own = core.expected(mark, "p", leaf)
+                template = SimpleNamespace(order=[0], leaves=[own], key=None, number=1, spots={0: 0}, open=[0])
+                found.append((text, mark, result(core.written, core.State(), template, [text], True)))
         told.append(found)
     assert [pair for pair in zip(*told, strict=True) if pair[0] != pair[1]] == []
 
