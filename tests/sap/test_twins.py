@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,21 @@ def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value
     for table in MESSAGES:
         found = pure.sound(bent, pure.Plan(table))
         assert native.sound(bent, native.Plan(table)) is found
+
+
+@needs_native
+@pytest.mark.parametrize("number", [0, 1.5, 100, 100.0, 100.5, -0.0, -1, 1e300, True, "1", inf, -inf, nan])
+def test_sound_numbers(number: Any) -> None:
+    """In each place that takes numbers."""
+    from turnwire._native.json import sap as native
+
+    for table, document, place, value in (
+        (sap.Task.TABLE, TASK, "/telemetry/budget", {"tokens": number}),
+        (sap.Task.TABLE, TASK, "/constitutionalContext/pressure", {"p": number}),
+        (sap.Result.TABLE, RESULT, "/constitutionalEvidence/pressureReadings", {"p": number}),
+    ):
+        bent = changed(document, place, value)
+        assert native.sound(bent, native.Plan(table)) is pure.sound(bent, pure.Plan(table)), place
 
 
 def _plans(core: Any) -> list[Any]:

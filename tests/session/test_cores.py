@@ -473,6 +473,16 @@ def judge_the_same(given: list[Any], plain: bool) -> None:
             assert found[0] == found[1]
 
 
+def test_no_events_and_more_than_there_are_cannot_be_judged() -> None:
+    events = events_of([{"x": 1}, {"x": 2}])
+    orders = [order_of(event.shape.paths, ()) for event in events]
+    native, _ = [core.Judge(events, orders, Options().expectations(), _tellable) for core in both("judging")]
+    for members in ([], [0, 1, 0]):
+        with pytest.raises(ValueError, match="some of the events are judged, each once"):
+            native.judged(members)
+    assert len(native.judged([0, 1])) == 2
+
+
 def test_an_empty_key_is_no_source() -> None:
     """``=`` and no path is what a leaf expects of its own path."""
     number = 12345678901
