@@ -101,10 +101,12 @@ SPACES = [chr(code) for code in range(0x3100) if chr(code).isspace()]
 NEIGHBOURS = sorted(
     {chr(ord(char) + step) for char in SPACES for step in (-1, 1) if ord(char) + step >= 0} - set(SPACES)
 )
+FOUR_BYTES = ["\U0005a000", "\U00080000", "\U000c0000"]
+"""The first three bytes of each are those of a space but for the bits that tell how many there are."""
 
 
 @needs_both
-@pytest.mark.parametrize("char", [*SPACES, *NEIGHBOURS], ids=lambda char: f"U+{ord(char):04X}")
+@pytest.mark.parametrize("char", [*SPACES, *NEIGHBOURS, *FOUR_BYTES], ids=lambda char: f"U+{ord(char):04X}")
 def test_white_space_is_that_of_python(char: str) -> None:
     """At each end of each part of a header, and alone on a line, in texts of one, two and four bytes a character."""
     forms = [
