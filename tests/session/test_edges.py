@@ -419,6 +419,17 @@ def test_leaves_that_stand_as_they_are_are_written_by_the_core_itself(
     assert told == [leaf if isinstance(leaf, str) else leaf.decode()] * 2
 
 
+@pytest.mark.parametrize("name", ["a", "z", "A", "Z", "aZ"])
+def test_names_of_templates_are_found_by_the_core_itself(name: str) -> None:
+    for state_core, core in zip(both("state"), both("rows"), strict=True):
+        found: list[Any] = []
+        made = template(state_core, ["?"], ["x"], 0)
+        made.shape = None
+        given = (state_core.State(), None, None, lambda shape, leaves: leaves, None, found)
+        core.rows(f"{name} y\n{name} z\n^", [0, 1], None, {name: made}, *given)
+        assert found == [["y"], ["z"]]
+
+
 @pytest.mark.parametrize("lost", ["", "\n"])
 def test_an_end_without_its_line_feed_is_an_end(lost: str) -> None:
     events = [{"conversation": "a long name of a conversation", "turn": at, "said": "x"} for at in range(60)]
