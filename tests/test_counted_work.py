@@ -17,9 +17,10 @@ from tests.counting import called
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sstp.examples import example
 from turnwire import kick, registry, sap, session, sstp
-from turnwire.csp import fileop, settling
+from turnwire.csp import codec, fileop, settling
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.paths import matches
+from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import RuleError
 from turnwire.finding import extraction, located
 from turnwire.finding.judging import conform
@@ -104,6 +105,19 @@ def test_laws_behind_the_first_message_are_not_looked_through_again(monkeypatch:
     found = conform("csp", b"".join(law + csp("TASK", "TASK T1\nREQ zz") + b"```\n" for law in laws))
     assert found.records == 60 and len(found.line("state").faults) == 59
     assert looked and max(looked) == 1
+
+
+def test_what_preambles_define_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not name by name into trees of which each state keeps its own; nor is each written and read to be checked."""
+    changes = [called(monkeypatch, PersistentMap, name) for name in ("set", "remove", "update")]
+    read = called(monkeypatch, codec, "parse_leniently")
+    lines = (f"app | DEF A{number % 40} = v{number % 7}\napp | text\n" for number in range(60))
+    found = conform(
+        "csp", "".join(lines).encode() + b"app | " + csp("TASK", "TASK T1\nREQ x").replace(b"\n", b"\napp | ")
+    )
+    assert found.records == 1 and len(found.line("state").faults) == 20
+    assert len(found.line("terms").doubts) == 46
+    assert [len(each) for each in changes] == [0, 0, 2] and not read
 
 
 def test_of_laws_with_one_text_some_are_named() -> None:

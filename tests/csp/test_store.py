@@ -281,6 +281,10 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
         elif value is not None:
             model[key] = value
             current = current.set(key, value)
+    if len(steps) > 9:
+        several = {key: value for key, value in steps[:9] if value is not None}
+        model |= several
+        current = current.update(several)
     for version, state in [*kept, (current, model)]:
         assert dict(version) == state == version
         assert len(version) == len(state)
@@ -292,6 +296,10 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
 def test_persistent_map_survives_equal_hashes(monkeypatch):
     monkeypatch.setattr("turnwire.csp.persistent_map._hash", lambda key: 7 if key < "m" else 7 + (1 << 55))
     current = PersistentMap({key: key for key in "abcxyz"})
+    assert len(current) == 6 and current.update({}) is current
+    more = current.update({"a": "1", "n": "2", "o": "3", "b": "4"})
+    assert (dict(more), len(more)) == (dict(current) | {"a": "1", "n": "2", "o": "3", "b": "4"}, 8)
+    assert dict(PersistentMap({"a": "1"}).update({"z": "1", "b": "2"})) == {"a": "1", "z": "1", "b": "2"}
     assert dict(current.set("a", "1").remove("b").remove("x")) == {"a": "1", "c": "c", "y": "y", "z": "z"}
     with pytest.raises(KeyError):
         current.remove("q")

@@ -18,7 +18,7 @@ import turnwire
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.test_words import FOLDER, summed
 from turnwire import csp
-from turnwire.csp import diff, laws, lints, paths, template
+from turnwire.csp import diff, laws, lints, paths, states, template
 from turnwire.csp.rules import by_subject
 from turnwire.errors import Reason
 from turnwire.ledger import Ledger
@@ -349,8 +349,10 @@ def test_what_a_state_becomes_is_foreseen() -> None:
     """In plain maps, which cost less, as in the state itself."""
     chance = random.Random("later")
     for _ in range(200):
-        state = lints._state_of({chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))})
-        later = lints._Later(state)
+        before = state = states.state_of(
+            {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
+        )
+        later = states.Later(state)
         for _ in range(8):
             name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
             if chance.random() < 0.3:
@@ -360,6 +362,8 @@ def test_what_a_state_becomes_is_foreseen() -> None:
                 state = state.set(name, value)
                 later.set(name, value)
             assert [later.name_of(one) for one in "uvwx"] == [state.names.get(one) for one in "uvwx"]
+            made = later.added_to(before)
+            assert (dict(made.defs), dict(made.names), made.size) == (dict(state.defs), dict(state.names), state.size)
 
 
 KEPT: dict[str, Callable[[], Said]] = {

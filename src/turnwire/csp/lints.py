@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from turnwire._pure.csp.texts import DEFINED_NAME, GIVEN_ID
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
-from turnwire.csp.persistent_map import PersistentMap
 from turnwire.csp.prose import Fillers
+from turnwire.csp.states import EMPTY, Later, State, size_of, state_of
 from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:
@@ -32,80 +32,15 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
 
-class _State(NamedTuple):
-    """What is defined at a checkpoint: name -> value, value -> its first name, bytes of all names and values."""
-
-    defs: PersistentMap
-    names: PersistentMap
-    size: int
-
-    def set(self, name: str, value: str) -> _State:
-        """With one name more, or another value of it."""
-        before = self.remove(name)
-        known = before.names.get(value)
-        names = before.names.set(value, name) if known is None else before.names
-        return _State(before.defs.set(name, value), names, before.size + size_of(name, value))
-
-    def remove(self, name: str) -> _State:
-        """Without a name."""
-        value = self.defs.get(name)
-        if value is None:
-            return self
-        names = self.names.remove(value) if self.names.get(value) == name else self.names
-        return _State(self.defs.remove(name), names, self.size - size_of(name, value))
-
-
-class _Later:
-    """What a state becomes, in two plain maps of what is new: nothing of it is kept."""
-
-    def __init__(self, state: _State) -> None:
-        self._state = state
-        self._values: dict[str, str | None] = {}
-        self._names: dict[str, str | None] = {}
-
-    def name_of(self, value: str) -> str | None:
-        """The first name of a value."""
-        return self._names[value] if value in self._names else self._state.names.get(value)
-
-    def set(self, name: str, value: str) -> None:
-        """As :meth:`_State.set`."""
-        self.remove(name)
-        if self.name_of(value) is None:
-            self._names[value] = name
-        self._values[name] = value
-
-    def remove(self, name: str) -> None:
-        """As :meth:`_State.remove`."""
-        value = self._values[name] if name in self._values else self._state.defs.get(name)
-        if value is not None:
-            if self.name_of(value) == name:
-                self._names[value] = None
-            self._values[name] = None
-
-
-def size_of(name: str, value: str) -> int:
-    """How many bytes a name and its value have."""
-    return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
-
-
-_EMPTY = _State(PersistentMap(), PersistentMap(), 0)
-
-
-def _state_of(defs: Mapping[str, str]) -> _State:
-    state = _EMPTY
-    for name, value in defs.items():
-        state = state.set(name, value)
-    return state
-
-
 class Context:
     """What is known when a record is judged: names, checkpoints, tasks, files."""
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
         self.fillers = Fillers()
-        self.local: dict[str, _State] = {}
-        self.state = _EMPTY if store is None else _state_of(store.defs)
+        self.local: dict[str, State] = {}
+        self._state = EMPTY if store is None else state_of(store.defs)
+        self._later: Later | None = None  # what preambles have defined since
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
         self.law_texts = LawTexts(LAW_TEXT_LEAST)
         self.law_texts.update(self.laws)
@@ -125,6 +60,25 @@ class Context:
                 self.learn(entry.message, state=False)
             self.spoken = True
 
+    @property
+    def state(self) -> State:
+        """What is defined at the head."""
+        if self._later is not None:
+            self._add()
+        return self._state
+
+    def _add(self) -> None:
+        """Adds what preambles have defined to the state, all at once."""
+        assert self._later is not None
+        self._state, self._later = self._later.added_to(self._state), None
+        if not self.spoken:
+            self.local["C0"] = self._state
+
+    @property
+    def known(self) -> State | Later:
+        """What tells a name or a value of the same."""
+        return self._state if self._later is None else self._later
+
     def take(self, record: Record) -> None:
         """What is judged now."""
         self.values = list(_values(record))
@@ -137,14 +91,15 @@ class Context:
             self._tokens = [(key, _tokens(value)) for key, value in self.values]
         return self._tokens
 
-    def at(self, ctx: str | None) -> _State:
+    def at(self, ctx: str | None) -> State:
         """The names at a checkpoint; at the head where it is not known."""
+        head = self.state
         found = self.local.get(ctx or "")
         if found is None and ctx and self.store is not None and ctx in self.store:
             found = self._kept(self.store, ctx)
-        return self.state if found is None else found
+        return head if found is None else found
 
-    def _kept(self, store: Store, ctx: str) -> _State:
+    def _kept(self, store: Store, ctx: str) -> State:
         """The names at a checkpoint of the store: those of the nearest one in front of it that is known, and what was
         changed since. Each checkpoint is looked at once."""
         line = []
@@ -155,7 +110,7 @@ class Context:
         if step is None:
             root = line.pop()
             step = root.id
-            self.local[step] = _state_of(root.defs)
+            self.local[step] = state_of(root.defs)
         state = self.local[step]
         for checkpoint in reversed(line):
             for name in store.at(step).defs.changed(checkpoint.defs):
@@ -168,19 +123,22 @@ class Context:
     def filler(self, key: str, value: str) -> str | None:
         """What in a value is filler, in words; None where nothing is, or where it is one that has a name."""
         said = self.fillers.of(value)
-        return None if said is None or value in self.state.names else f"{key} {said}"
+        return None if said is None or self.known.name_of(value) is not None else f"{key} {said}"
 
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
         if isinstance(record, Preamble):
+            later = self._later or Later(self._state)
             for name, value in record.defs.items():
-                self.state = self.state.set(name, value)
+                later.set(name, value)
+            if record.defs or not self.spoken:
+                self._later = later
             self.laws.update(record.laws)
             self.law_texts.update(record.laws)
-            if not self.spoken:
-                self.local["C0"] = self.state
         if not isinstance(record, CspMessage):
             return
+        if self._later is not None:
+            self._add()
         self.spoken = True
         self.agents.update(name for name in (record.sender, record.receiver) if name)
         block = record.block
@@ -200,6 +158,8 @@ class Context:
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
         message can come from any more."""
+        if self._later is not None:
+            self._add()
         while len(self.tasks) > room:
             name = next(iter(self.tasks))
             del self.tasks[name]
@@ -224,7 +184,7 @@ class Context:
             state = state.remove(name) if sign == "-" else state.set(name, value or "")
         if block.apply is not None and not (self.store is not None and block.apply in self.store):
             self.passed.add(self.head)
-            self.head, self.state = block.apply, state
+            self.head, self._state = block.apply, state
             self.local[block.apply] = state
 
 
@@ -297,7 +257,7 @@ def _tokens(value: str) -> list[str]:
 def _restate(record: Record, context: Context) -> Found:
     if isinstance(record, Preamble) and context.spoken:
         for name in record.defs:
-            if context.state.defs.get(name) == record.defs[name]:
+            if context.known.value_of(name) == record.defs[name]:
                 yield Reason.RESTATE, _INFO, f"{name} is defined already: name the checkpoint in CTX"
         for law in record.laws:
             if context.laws.get(law) == record.laws[law]:
@@ -408,20 +368,21 @@ def _full_rewrite(record: Record, context: Context) -> Found:
 
 def _synonym(record: Record, context: Context) -> Found:
     if isinstance(record, Preamble):
-        later = _Later(context.state)
+        later = Later(context.known)
         new = list(record.defs.items())
     elif isinstance(record, CspMessage) and isinstance(record.block, Patch):
-        later = _Later(context.at(record.block.base))
+        later = Later(context.at(record.block.base))
         for op in record.block.ops:
             later.remove(op.name)
         new = [(op.name, op.value or "") for op in record.block.ops if op.sign != "-"]
     else:
         return
-    for name, value in new:
+    for number, (name, value) in enumerate(new, 1):
         other = later.name_of(value)
         if other is not None and other != name and value:
             yield Reason.SYNONYM, _INFO, f"{name} and {other} both stand for {value!r}"
-        later.set(name, value)
+        if number < len(new):
+            later.set(name, value)
 
 
 Rule = Callable[[Record, Context], Found]

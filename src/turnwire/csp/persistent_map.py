@@ -53,6 +53,44 @@ def _with(node: Node, shift: int, leaf: Leaf) -> tuple[Node, bool]:
     return (*node[:place], entry, *node[place + 1 :]), added
 
 
+def _with_all(node: Node, shift: int, leaves: list[Leaf]) -> tuple[Node, int]:
+    """The node with many leaves of different keys, and how many of the keys are new: each node is made once."""
+    if len(leaves) == 1:
+        return _with(node, shift, leaves[0])
+    groups: dict[int, list[Leaf]] = {}
+    for leaf in leaves:
+        groups.setdefault(1 << ((leaf[2] >> shift) & _MASK), []).append(leaf)
+    there: dict[int, Any] = {}
+    if node[0]:
+        bits = (1 << place for place in range(_MASK + 1) if node[0] >> place & 1)
+        there.update(zip(bits, node[1:], strict=True))
+    added = 0
+    for bit, several in groups.items():
+        entry = there.get(bit)
+        if entry is None:
+            entry = several.pop()
+            added += 1
+        if several:
+            entry, more = _entry_with_all(entry, shift + _BITS, several)
+            added += more
+        there[bit] = entry
+    order = sorted(there)
+    return (sum(order), *map(there.__getitem__, order)), added
+
+
+def _entry_with_all(entry: Any, shift: int, leaves: list[Leaf]) -> tuple[Any, int]:
+    """An entry of a node with further leaves of its place; shift: of the node that it is or becomes."""
+    added = 0
+    if not _is_node(entry):
+        if all(leaf[2] == entry[2] for leaf in leaves):
+            for leaf in leaves:
+                entry, new = _chain_with(entry, leaf)
+                added += new
+            return entry, added
+        entry = _with(_EMPTY, shift, entry)[0]
+    return _with_all(entry, shift, leaves)
+
+
 def _chain_with(chain: Leaf, leaf: Leaf) -> tuple[Leaf, bool]:
     result: Any = None
     added = True
@@ -91,6 +129,10 @@ def _without(node: Node, shift: int, hash_: int, key: str) -> Node:
     return (*node[:place], entry, *node[place + 1 :])
 
 
+def _leaves_of(items: Mapping[str, str]) -> list[Leaf]:
+    return [(key, value, _hash(key), None) for key, value in items.items()]
+
+
 def _leaves(entry: Any) -> Iterator[Leaf]:
     if entry is None:
         return
@@ -125,9 +167,8 @@ class PersistentMap(Mapping[str, str]):
     def __init__(self, items: Mapping[str, str] | None = None) -> None:
         self._root: Node = _EMPTY
         self._size = 0
-        for key, value in (items or {}).items():
-            self._root, added = _with(self._root, 0, (key, value, _hash(key), None))
-            self._size += added
+        if items:
+            self._root, self._size = _with_all(_EMPTY, 0, _leaves_of(items))
 
     @classmethod
     def _made(cls, root: Node, size: int) -> PersistentMap:
@@ -139,6 +180,13 @@ class PersistentMap(Mapping[str, str]):
     def set(self, key: str, value: str) -> PersistentMap:
         """A map with ``key`` set to ``value``."""
         root, added = _with(self._root, 0, (key, value, _hash(key), None))
+        return self._made(root, self._size + added)
+
+    def update(self, items: Mapping[str, str]) -> PersistentMap:
+        """A map with several keys set."""
+        if not items:
+            return self
+        root, added = _with_all(self._root, 0, _leaves_of(items))
         return self._made(root, self._size + added)
 
     def remove(self, key: str) -> PersistentMap:
@@ -158,7 +206,11 @@ class PersistentMap(Mapping[str, str]):
             left >>= _BITS
         if node[2] != hash_:
             return _MISSING
-        return next((leaf[1] for leaf in _chain(node) if leaf[0] == key), _MISSING)
+        while node[0] != key:
+            node = node[3]
+            if node is None:
+                return _MISSING
+        return node[1]
 
     @overload
     def get(self, key: str, /) -> str | None: ...

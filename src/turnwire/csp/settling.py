@@ -17,7 +17,8 @@ from turnwire import _backend
 from turnwire._pure.csp.texts import REST
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.laws import first_stems
-from turnwire.csp.lints import REWRITE_LEAST, REWRITE_SHARE, TASK_ID, size_of
+from turnwire.csp.lints import REWRITE_LEAST, REWRITE_SHARE, TASK_ID
+from turnwire.csp.states import size_of
 
 if TYPE_CHECKING:
     from turnwire._pure.csp import texts as _core
