@@ -16,6 +16,7 @@ from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownName, expect_number
 from turnwire.log.engine.columns import known, no_column, own, told
+from turnwire.log.engine.needles import Needles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,7 @@ _NOT_KNOWN_YET = frozenset({"file", "record", "line"})
 """Columns that a block alone cannot tell."""
 _WHOLE_NUMBER = re.compile(rb"0|-?[1-9][0-9]{0,19}")  # as a column of numbers writes one as text; none has more digits
 _FEW = 64  # values that are compared with all rows one by one
+_FEW_NEEDLES = 8  # texts in records that are looked for one by one
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -64,7 +66,7 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
     tests: list[Test] = []
     for name, wanted in where.items():
         if name == "text":
-            tests.append(partial(_containing, needles=[_bytes(name, one) for one in _any_of(wanted)]))
+            tests.append(_containing_any([_bytes(name, one) for one in _any_of(wanted)]))
         elif name == "wire" and "wire" not in own(scanner):
             for one in _any_of(wanted):
                 registry.wire(one)
@@ -261,6 +263,24 @@ def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mas
         assert value is not None
         mask[row] = (low is None or value >= low) and (high is None or value < high)
     return mask
+
+
+def _containing_any(needles: list[bytes]) -> Test:
+    if b"" in needles:
+        needles = [b""]  # it is in all
+    if len(needles) <= _FEW_NEEDLES:
+        return partial(_containing, needles=needles)
+    several = Needles(needles)
+
+    def test(batch: Batch) -> Mask:
+        mask = np.zeros(len(batch), bool)
+        for view, rows, starts, stops in batch.places():
+            first = int(starts[0])
+            data = bytes(view[first : int(stops.max())])
+            mask[rows] |= several.rows(data, starts - first, stops - first)
+        return mask
+
+    return test
 
 
 def _containing(batch: Batch, needles: list[bytes]) -> Mask:
