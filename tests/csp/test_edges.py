@@ -394,3 +394,19 @@ def test_one_key_of_the_look_alike_is_enough_behind_an_exact_title(key):
     for end in ("\n", "\r\n"):
         for title, damaged in (("CSP/1", True), ("csp/1", False), ("CSP/1 ", False)):
             assert csp_damage(f"{title}{end}{key} x{end}".encode()) is damaged, (title, end)
+
+
+@pytest.mark.parametrize("law", [False, True])
+def test_a_preamble_is_checked_in_both_its_parts(law: bool) -> None:
+    texts = {
+        "x": [],
+        "": [],
+        "é \r": [],
+        "x\ny": ["newline_in_string"],
+        "\ud800": ["lone_surrogate"],
+        5: ["wrong_type"],
+    }
+    for text, reasons in texts.items():
+        defs, laws = {"A": "x"}, {"L1": "x"}
+        (laws if law else defs).update({"L2" if law else "B": text})
+        assert [str(found.reason) for found in csp.check(csp.Preamble(defs, laws))] == reasons

@@ -353,6 +353,7 @@ def test_what_a_state_becomes_is_foreseen() -> None:
             {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
         )
         later = states.Later(state)
+        assert later.added_to(state) is state
         for _ in range(8):
             name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
             if chance.random() < 0.3:
@@ -364,6 +365,16 @@ def test_what_a_state_becomes_is_foreseen() -> None:
             assert [later.name_of(one) for one in "uvwx"] == [state.names.get(one) for one in "uvwx"]
             made = later.added_to(before)
             assert (dict(made.defs), dict(made.names), made.size) == (dict(state.defs), dict(state.names), state.size)
+
+
+def test_what_preambles_define_is_the_first_checkpoint() -> None:
+    context = lints.Context(None)
+    context.learn(csp.messages.Preamble({"A": "x"}))
+    context.learn(csp.messages.Preamble({"B": "y"}))
+    context.learn(csp.decode("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n"))
+    context.learn(csp.messages.Preamble({"C": "z"}))
+    assert dict(context.at("C0").defs) == {"A": "x", "B": "y"}
+    assert dict(context.state.defs) == dict(context.at("C7").defs) == {"A": "x", "B": "y", "C": "z"}
 
 
 KEPT: dict[str, Callable[[], Said]] = {

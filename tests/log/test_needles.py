@@ -39,6 +39,25 @@ def test_texts_are_found_where_they_are(block: int, second: int, monkeypatch: py
     assert met > 50
 
 
+def test_texts_are_found_at_the_ends_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needles, "_BLOCK", 50)
+    monkeypatch.setattr(needles, "_SECOND", 0)
+    for size in (3, 7, 15, 31):
+        text = bytes(range(1, size + 1))
+        for start in range(50 - size, 52):
+            data = bytes(start) + text + bytes(3)
+            for stop in (0, 1):
+                found = Needles([text]).rows(data, np.array([1]), np.array([start + size - stop]))
+                assert found.tolist() == [not stop]
+
+
+def test_a_text_is_found_where_one_that_begins_with_it_is_not() -> None:
+    found = Needles([b"abcd", b"abcda", b"abcdab"]).rows(
+        b"abcdb abcdab abc", np.array([0, 6, 13]), np.array([5, 12, 16])
+    )
+    assert found.tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize("size", [8, 400])
 def test_few_places_are_looked_at_whatever_the_texts_have_in_common(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     looked = called(monkeypatch, needles, "_look", lambda _data, _own, places, *_: len(places))
