@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.counting import called
 from tests.log.rotating import BANNER, record
 from tests.log.test_follow import append
 from tests.log.test_follow_by_steps import LATER, at_once, packed, stepped
 from turnwire import scan
-from turnwire.log.input import bookmarks, following, resuming
+from turnwire.log.input import bookmarks, folders, following, resuming
 
 __all__ = ["at_once"]
 
@@ -261,3 +262,28 @@ def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"app\.log"):
         list(found)
     assert waited == following._TRIES - 1
+
+
+def test_many_logs_that_are_renamed_at_a_time_are_not_looked_for_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what the source names nor the folder is listed for each."""
+    logs = [tmp_path / f"a{number:02}.log" for number in range(20)]
+    for number, path in enumerate(logs):
+        path.write_bytes(record(number))
+    os.utime(tmp_path, (1, 1))
+    monkeypatch.setattr(folders, "TICK", -1)  # as if nothing had changed for a while
+    listed = called(monkeypatch, following, "_names")
+    alike = called(monkeypatch, following, "is_like")
+    looked = called(monkeypatch, os, "scandir")
+
+    def rotate() -> None:
+        for each in (listed, alike, looked):
+            each.clear()
+        for number, path in enumerate(logs):
+            path.rename(f"{path}.1")
+            path.write_bytes(record(100 + number))
+
+    seen, gaps = stepped(tmp_path, rotate)
+    assert ([sorted(numbers) for numbers in seen], gaps) == ([[*range(20)], [*range(100, 120)]], [])
+    assert len(listed) <= 4 and len(looked) <= 8 and len(alike) <= 200

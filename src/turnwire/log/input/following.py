@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Generator, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from turnwire.errors import Reason
@@ -334,8 +335,8 @@ class _Follower:
 
     def _between(self, tail: Tail, since: int) -> list[Tail]:
         """Files that had the name of one, after it had it: those that the sources name are followed anyway."""
-        self._listed()
         gone: list[Tail] = []
+        listed = False  # what the sources name is asked only where a file is found: many logs are rotated at a time
         later: set[tuple[int, int]] = set()
         for _ in range(len(beside(tail.name)) + MORE):
             met = {other.who[:2] for other in gone} | later
@@ -346,6 +347,9 @@ class _Follower:
                 return gone
             if not found:
                 break
+            if not listed:
+                self._listed()
+                listed = True
             try:
                 other = Tail(Source(found[0].path, mappable=True), self._job)
             except FileNotFoundError:
@@ -434,7 +438,9 @@ class _Follower:
         elif place.offset and (size <= place.offset or is_rotated(base)) and (known is None or known[1] >= size):
             return False
         for other in live:  # a copy that is made before the log is cut: it counts when that is seen
-            if not (is_like(base, os.path.basename(other.name)) and is_copy(tail.file, other.mark())):
+            if not (base.startswith(_stem(other.name)) and is_like(base, os.path.basename(other.name))):
+                continue
+            if not is_copy(tail.file, other.mark()):
                 continue
             if other.reading.recorded or other.read > BANNER or is_beginning(tail.file, other.name):
                 return False
@@ -456,6 +462,12 @@ def _there(name: str) -> _There:
         if all(mark is not None or one.packed for one, mark in found):
             break  # else one was renamed meanwhile
     return found
+
+
+@lru_cache(1 << 12)
+def _stem(path: str) -> str:
+    """With which all that is called as a rotated log is begins: of many logs that is seen sooner than whether it is."""
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def _names(source: Any) -> Iterator[str]:
