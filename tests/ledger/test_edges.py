@@ -91,7 +91,7 @@ def test_many_entries_are_fetched_page_by_page() -> None:
         ledger.append_many([("k", "v", "x")] * 1100)
         asked: list[str] = []
         ledger._reader.set_trace_callback(asked.append)
-        for several, pages in ((ledger.entries(), 3), (ledger.entries(kind="k"), 3), (ledger.find("k", "x"), 4)):
+        for several, pages in ((ledger.entries(), 3), (ledger.entries(kind="k"), 3), (ledger.find("k", "x"), 7)):
             asked.clear()
             assert next(several) and len(asked) == 1
             assert len(list(several)) == 1099 and len(asked) == pages
