@@ -11,7 +11,7 @@ import pytest
 
 from tests.counting import called
 from tests.log.rotating import BANNER, record
-from tests.log.test_follow import append
+from tests.log.test_follow import ENDLESS, append
 from tests.log.test_follow_by_steps import LATER, at_once, packed, stepped
 from turnwire import scan
 from turnwire.log.input import bookmarks, folders, following, resuming
@@ -104,6 +104,53 @@ def test_a_file_that_is_compressed_is_known_when_a_copy_has_its_inode(
     os.utime(path, (1, 1))
     found = stepped(tmp_path, rotate, copy_and_cut, lambda: append(path, record(3)))
     assert found == ([[0], [1], [2], [3]], [("app.log", "file_shrunk")])
+
+
+def test_what_is_compressed_of_a_file_that_was_given_another_name_comes_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While its writers are waited for. That name is none of a rotated file."""
+    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
+    path, old = tmp_path / "app.log", tmp_path / "before.log"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(old)
+        path.write_bytes(record(1))
+
+    def compress() -> None:
+        packed(tmp_path / "before.log.gz", old.read_bytes(), LATER)
+        old.unlink()
+
+    assert stepped(tmp_path, rotate, compress) == ([[0], [1], []], [("app.log", "file_gone")])
+
+
+def test_what_is_compressed_in_a_folder_is_read_where_it_begins_as_an_old_file_that_is_there(tmp_path: Path) -> None:
+    """Nobody reads that any more, and another log began alike."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+
+    def rotate() -> None:
+        path.rename(tmp_path / "app.log.1")
+        path.write_bytes(record(1))
+
+    def compress() -> None:
+        packed(tmp_path / "other.log.gz", record(0) + record(2))
+
+    assert stepped(tmp_path, rotate, compress) == ([[0], [1], [0, 2]], [])
+
+
+def test_of_rotated_files_none_is_missing_when_it_is_renamed(tmp_path: Path) -> None:
+    """They are named by a glob, and the log is not."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(1))
+    old.write_bytes(record(0))
+
+    def rotate() -> None:
+        old.rename(tmp_path / "app.log.2")
+        path.rename(old)
+
+    assert stepped(str(tmp_path / "app.log.*"), rotate) == ([[0], [1]], [])
 
 
 @pytest.mark.parametrize("bytes_less", [0, 1, 30])

@@ -191,7 +191,7 @@ class _Follower:
         """Whether a file beside one holds what was read of it and goes on in another way. What shows nothing is not
         read again until it changes."""
         mark = tail.mark()
-        found = self._copies(tail, tail.who[:2], self._judged)
+        found = self._copies(tail, self._judged)
         if copy_of(mark, lambda: found, cut=tail.name) is not None:
             return True
         self._judged.update({one.file: (one.written, one.size) for one in found})
@@ -273,7 +273,7 @@ class _Follower:
         except FileNotFoundError:
             new = None  # the sources are listed again
         for _ in range(_TRIES):
-            copy = copy_of(mark, lambda: self._copies(tail, cut), cut=tail.name)
+            copy = copy_of(mark, lambda: self._copies(tail), cut=tail.name)
             if copy is None:
                 break
             if tail.go_on_in(copy.path, copy.file):
@@ -299,10 +299,10 @@ class _Follower:
         if new is not None:
             yield from new.news()
 
-    def _copies(self, tail: Tail, cut: tuple[int, int], judged: _Files | None = None) -> list[Rotated]:
+    def _copies(self, tail: Tail, judged: _Files | None = None) -> list[Rotated]:
         """Files that may be copies of one that was cut: not what is compressed of one that was read itself, nor what
         was ``judged``."""
-        found = [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
+        found = [one for one in beside(tail.name) if self._is_unknown(one, tail.written)]
         found = [one for one in found if judged is None or judged.get(one.file) != (one.written, one.size)]
         return [one for one in found if not (one.packed and self._is_made_of_read(one, tail.name))]
 
