@@ -73,12 +73,24 @@ def test_the_command_names_it(tree: Path, closed: Path) -> None:
     assert done.err == f"turnwire: {tree}: Permission denied: {closed}\n"
 
 
-def test_a_directory_that_goes_away_meanwhile_is_no_error(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_as_short_as_that_of_the_directory(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    for source, front in ((".", ""), ("./", ""), ("sub/", "sub/"), ("./sub", "sub/")):
+        found = [batch.file or "" for batch in turnwire.scan(source, wire="nslip")]
+        expected = ["a.log", "sub/b.log", "sub/deep/c.log"]
+        assert found == [name for name in expected if name.startswith(front)], source
+
+
+@pytest.mark.parametrize("kind", [FileNotFoundError, NotADirectoryError])
+def test_a_directory_that_goes_away_meanwhile_is_no_error(
+    kind: type[OSError], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may have its name by then."""
     scandir = os.scandir
 
     def late(path: str) -> object:
         if path.endswith("deep"):
-            raise FileNotFoundError(2, "No such file or directory", path)
+            raise kind(2, "it went away", path)
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", late)

@@ -296,6 +296,21 @@ def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
 
 
+def test_a_file_of_a_folder_that_is_gone_before_it_is_opened_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, gone, real = tmp_path / "app.log", tmp_path / "gone.log", following._there
+    path.write_bytes(record(0))
+    gone.write_bytes(record(1))
+
+    def there(name: str) -> Any:
+        gone.unlink(missing_ok=True)
+        return real(name)
+
+    monkeypatch.setattr(following, "_there", there)
+    assert stepped(tmp_path, lambda: append(path, record(2))) == ([[0], [2]], [])
+
+
 def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
     """It is just being renamed; if nothing comes, that is an error."""
     path, waited = tmp_path / "app.log", 0
@@ -303,6 +318,8 @@ def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
     def sleep(seconds: float) -> None:
         nonlocal waited
         waited += 1
+        if waited > following._TRIES:
+            found.close()
 
     found = scan(path, wire="nslip", follow=True)
     found._run.stop.sleep = sleep  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import socket
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,21 @@ import turnwire
 from tests.log.rotating import record
 from tests.log.test_follow import followed
 from turnwire.log.input import following
-from turnwire.log.input.sources import names_files, read_once, sources
+from turnwire.log.input.sources import Source, is_within, names_files, read_once, sources
 
 pytestmark = pytest.mark.once
 
 LINE = b"@a3|f0|c1|S0|d1|T1#\n"
+
+
+class Named(os.PathLike[bytes]):
+    """A path as bytes."""
+
+    def __init__(self, path: Any) -> None:
+        self._path = os.fsencode(path)
+
+    def __fspath__(self) -> bytes:
+        return self._path
 
 
 @pytest.fixture
@@ -35,6 +46,7 @@ def there(tmp_path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {name: str(tmp_path / name) for name in ("pipe", "link", "link to a pipe", "gone.log")}
     found |= {name: tmp_path / name for name in ("a.log", "empty.log", "folder")}
     found |= {"glob": f"{tmp_path}/*.log", "device": "/dev/null", "-": "-", "url": "memory://there/a.log"}
+    found |= {"all": f"{tmp_path}/*", "a path of bytes": Named(tmp_path / "a.log"), "- in bytes": Named("-")}
     return found | {"bytes": LINE, "view": memoryview(LINE * 4).cast("i"), "file": io.BytesIO(LINE)}
 
 
@@ -46,6 +58,8 @@ def there(tmp_path: Path) -> dict[str, Any]:
         ("link", [20]),
         ("folder", [20]),
         ("glob", [20, 0]),
+        ("all", [20, 0]),
+        ("a path of bytes", [20]),
         ("bytes", [20]),
         ("view", [80]),
         ("gone.log", [None]),
@@ -59,6 +73,19 @@ def there(tmp_path: Path) -> dict[str, Any]:
 def test_how_many_bytes_are_stored(there: dict[str, Any], kind: str, sizes: list[int | None]) -> None:
     """None where only reading tells: a total of 0 would be one."""
     assert [source.bytes() for source in sources(there[kind])] == sizes
+
+
+def test_how_many_bytes_are_stored_where_no_file_has_the_name() -> None:
+    assert Source("memory://there/a.log", open=open, size=7).bytes() == 7
+    fsspec: Any = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/kinds/a.log", LINE)
+    assert [source.bytes() for source in sources("memory:///kinds/a.log")] == [20]
+
+
+def test_a_path_of_bytes_that_is_no_text_is_read(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.log"
+    Path(os.fsdecode(path)).write_bytes(LINE)
+    assert [batch.file for batch in turnwire.scan(Named(path), wire="nslip")] == [os.fsdecode(path)]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +104,7 @@ def test_how_many_bytes_are_stored(there: dict[str, Any], kind: str, sizes: list
         ("device", "a device or socket", False),
         ("file", "a file object", False),
         ("-", "standard input", False),
+        ("- in bytes", "standard input", False),
     ],
 )
 def test_what_is_read_again_and_what_grows(there: dict[str, Any], kind: str, once: str | None, grows: bool) -> None:
@@ -88,6 +116,25 @@ def test_what_is_read_again_and_what_grows(there: dict[str, Any], kind: str, onc
     for many in ([source, there["a.log"]], [there["a.log"], source]):
         assert (read_once(many), names_files(many)) == (once, True)
     assert (read_once([]), names_files([])) == (None, False)
+
+
+def test_what_a_path_leads_to_need_not_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with NUL leads nowhere; a disk can be read again."""
+    assert read_once("a\0b") is None
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", lambda _: os.stat_result((stat.S_IFBLK, *range(9))))
+        once = read_once("/dev/disk")
+    assert once is None
+
+
+def test_what_is_within_a_folder_or_fits_a_glob(tmp_path: Path) -> None:
+    """A file whose own name has signs of a glob is no glob."""
+    path, other = tmp_path / "a1.log", tmp_path / "a[1].log"
+    for source in (tmp_path, Named(tmp_path), [LINE, tmp_path], [tmp_path, LINE], str(other), tmp_path / "*.log"):
+        assert is_within(source, str(path)), source
+    other.write_bytes(LINE)
+    for source in (str(other), str(path), LINE, [], tmp_path / "b"):
+        assert not is_within(source, str(path)), source
 
 
 def test_a_socket_is_read_once(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_a_copy_of_a_log_without_records_is_a_gap(packed: bool, tmp_path: Path) 
     assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([], [None])
     third = scan_nslip(path, resume=second.position)
     assert (numbers_of(third), third.gaps) == ([], ())
+    assert not any(mark["recorded"] for mark in third.position["files"])
     append(path, record(0))
     assert numbers_of(scan_nslip(path, resume=third.position)) == [0]
 

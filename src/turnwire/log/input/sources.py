@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from glob import glob, has_magic
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -119,15 +119,13 @@ def read_once(source: Any) -> str | None:
     """
     if isinstance(source, (list, tuple)):
         return next((found for part in source if (found := read_once(part)) is not None), None)
-    if isinstance(source, (Source, bytes, bytearray, memoryview)):
-        return None
     if isinstance(source, (str, PathLike)):
-        return _path_read_once(fspath(source))
+        return _path_read_once(os.fsdecode(source))
     return "a file object" if hasattr(source, "read") else None
 
 
-def _path_read_once(path: str | bytes) -> str | None:
-    if path in ("-", b"-"):
+def _path_read_once(path: str) -> str | None:
+    if path == "-":
         return "standard input"
     try:
         mode = os.stat(path).st_mode
@@ -144,8 +142,8 @@ def names_files(source: Any) -> bool:
         return any(names_files(part) for part in source)
     if not isinstance(source, (str, PathLike)):
         return False
-    path = fspath(source)
-    return not (isinstance(path, str) and is_url(path)) and _path_read_once(path) is None
+    path = os.fsdecode(source)
+    return not is_url(path) and _path_read_once(path) is None
 
 
 def is_within(source: Any, path: str) -> bool:
@@ -154,7 +152,7 @@ def is_within(source: Any, path: str) -> bool:
         return any(is_within(part, path) for part in source)
     if not isinstance(source, (str, PathLike)):
         return False
-    named = Path(os.fsdecode(fspath(source)))
+    named = Path(os.fsdecode(source))
     if named.is_dir():
         return named in Path(path).parents
     return has_magic(str(named)) and not named.exists() and Path(path).match(str(named))
@@ -198,10 +196,8 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
         for part in source:
             yield from _named(part, met)
     elif isinstance(source, (str, PathLike)):
-        path = fspath(source)
-        if isinstance(path, bytes):
-            path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
-        yield from _urls(path, met) if isinstance(source, str) and is_url(path) else _paths(path, met)
+        path = os.fsdecode(source)
+        yield from _urls(path, met) if is_url(path) else _paths(path, met)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
