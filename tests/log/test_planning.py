@@ -19,11 +19,11 @@ from tests.log import mixed_logs
 from tests.log.engines import GOOD, VECTORS, damaged_log
 from tests.log.test_plan import rows, together
 from tests.nslip.twins import rounds
-from turnwire import WIRES
+from turnwire import LIMITS, WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
 from turnwire.log.input.resuming import TICK
-from turnwire.log.planning import cutting, states
+from turnwire.log.planning import between, cutting, line_numbers, states
 from turnwire.log.planning.line_numbers import LineNumbers
 from turnwire.log.planning.plain import plain, restored
 
@@ -262,3 +262,38 @@ def test_numbers_that_other_readers_of_json_would_round_are_text(number: int) ->
         assert written == ({"int": str(one)} if abs(one) >= 1 << 53 else one)
         assert restored(json.loads(json.dumps(written))) == one
     assert [plain(one) for one in (True, False)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [frozenset("ab"), bytearray(b"ab"), memoryview(b"ab"), LIMITS, ("a", [b"b"]), {"a": {"b", 1 << 60}}, "\udcff"],
+)
+def test_options_are_in_json_what_they_were(value: Any) -> None:
+    found = restored(json.loads(json.dumps(plain(value))))
+    assert (found, isinstance(found, turnwire.Limits)) == (value, value is LIMITS)
+
+
+def test_options_are_in_json_in_one_order() -> None:
+    """So that the key of a block is one in each process."""
+    assert plain({f"{number}" for number in range(10)}) == {"set": [f"{number}" for number in range(10)]}
+
+
+def test_of_many_files_the_last_ones_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_numbers, "_MOST_FILES", 2)
+    numbers = LineNumbers()
+    for name in ("a", "b", "a", "c"):
+        numbers.learn(name, 0, 5, 3)
+    assert [numbers.between(name, None, 0, 5) for name in "ac"] == [3, 3]
+
+
+def test_what_shows_a_document_or_an_object_that_goes_on(tmp_path: Path) -> None:
+    """Also behind a byte order mark; also where nothing but white space is near."""
+    path, sigil = tmp_path / "a.log", between.SIGIL
+    for data, header in ((between.BOM + sigil, True), (b"\n" + sigil, True), (sigil, True), (b"x" + sigil, False)):
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            assert between.has_header(file) == header, data
+    for data, goes_on in ((b'{"a":\n' + b" " * 5000 + b"1}", True), (b" \n{}", True), (b"a\nb", False)):
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            assert between.between_objects(file, data.index(b"\n") + 1) != goes_on, data
