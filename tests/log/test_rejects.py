@@ -12,6 +12,7 @@ import pytest
 
 from tests.log.engines import GOOD, damaged_log
 from tests.log.test_scan import LINES, scan_nslip
+from turnwire import registry
 from turnwire.log.output import rejects as quarantine
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -115,3 +116,20 @@ def test_rejects_that_were_never_made_end_without_a_word(monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         quarantine.Rejects()
     gc.collect()
+
+
+def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
+    """As of the first one that is raised. Of a range as long as what is shown of it nothing is left out."""
+    data, scanner = b"a\nb\n" + b"x" * 81, registry.bulk_scanner("nslip")
+    for length, more in ((80, ""), (81, "...")):
+        found = {
+            name: np.array([number]) for name, number in (("offset", 14), ("fault", 11), ("line", 5), ("reason", 1))
+        }
+        found["length"] = np.array([length])
+        error = quarantine.first_error(found, scanner, None, memoryview(data), 10)
+        assert (error.line, error.offset) == (3, 11)
+        assert error.text.endswith(f"{b'x' * 80!r}{more}")
+        counted = quarantine.Rejects()
+        counted.add(found, 1, memoryview(data), 10, None, scanner, False)
+        assert (len(counted), counted.bytes, counted.rows()) == (1, length, [])
+    assert quarantine.fault_line({"fault": 11, "offset": 14, "line": 5, "raw": b"x\ny\nzzzz"}) == 5
