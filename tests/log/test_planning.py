@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.counting import called
 from tests.log import mixed_logs
 from tests.log.engines import GOOD, VECTORS, damaged_log
 from tests.log.test_plan import rows, together
@@ -297,3 +298,17 @@ def test_what_shows_a_document_or_an_object_that_goes_on(tmp_path: Path) -> None
         path.write_bytes(data)
         with path.open("rb") as file:
             assert between.between_objects(file, data.index(b"\n") + 1) != goes_on, data
+
+
+@pytest.mark.parametrize("line", [b"x CSP/1\nx FROM A\n", b"2026-01-01T00:00:00Z stdout P x\n", b"a CSP/1;A>B\nIN A\n"])
+def test_lines_that_may_go_on_are_looked_at_a_few_times(
+    tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for each place where the file might be cut."""
+    path = tmp_path / "a.log"
+    data = line * 200
+    path.write_bytes(data)
+    looked = called(monkeypatch, between, "find", lambda found, start, stop, *_: stop - start)
+    blocks = plan(str(path), block_bytes=200)
+    assert looked and sum(looked) < 12 * len(data)
+    assert together(blocks) == one_scan(str(path), None)

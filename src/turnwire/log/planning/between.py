@@ -73,10 +73,26 @@ def has_header(file: Any) -> bool:
 def between_parts(file: Any, offset: int, limit: int) -> bool:
     """Whether no lines that belong together (``finding/assembly.py``) go on from the lines in front of ``offset``, of
     which the last MiB is looked at."""
-    first = max(offset - READ, 0)
-    data = os.pread(file.fileno(), offset - first, first)
-    start = data.find(b"\n") + 1 if first else first_line(file)
-    return find(data, start, len(data), False, limit)[1] == len(data)
+    return Parts(file, first_line(file), limit).between(offset)
+
+
+class Parts:
+    """The same for one place after the other, each behind those before: since ``start``, over which nothing goes on.
+    What is settled is not looked at again: ``since`` is where lines begin that may go on behind the last place."""
+
+    def __init__(self, file: Any, start: int, limit: int) -> None:
+        self.file = file
+        self.since = start
+        self.limit = limit
+
+    def between(self, offset: int) -> bool:
+        """Whether none go on over ``offset``."""
+        first = max(offset - READ, self.since)
+        data = os.pread(self.file.fileno(), offset - first, first)
+        start = data.find(b"\n") + 1 if first > self.since else 0
+        position = find(data, start, len(data), False, self.limit)[1]
+        self.since = first + position
+        return position == len(data)
 
 
 def between_objects(file: Any, offset: int) -> bool:

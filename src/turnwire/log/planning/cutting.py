@@ -18,6 +18,7 @@ from turnwire.finding.documents import SIGIL
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.planning.between import (
     READ,
+    Parts,
     between_objects,
     between_parts,
     between_records,
@@ -46,11 +47,11 @@ def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tu
     if size <= every or has_header(file):
         return
     start, mark = 0, first_line(file)
+    places = _Places(file, mark, size, limit)
     for cut, line in scan_cuts(chunks(file, mark, size), max(every // _CHOICE, 1), limit=limit):
-        stop = mark + cut
-        if start + every <= stop < size and _fits(file, start, stop, limit):
-            yield stop, line
-            start = stop
+        if places.fits(start, mark + cut, every):
+            start = mark + cut
+            yield start, line
 
 
 def can_be_looked_at(size: int, every: int) -> bool:
@@ -125,14 +126,32 @@ def _next_line(file: Any, place: int, size: int) -> int:
 def _read_place(file: Any, start: int, size: int, every: int, limit: int) -> int | None:
     """The next cut of a file that may be cut at ``start``, by reading it from there; None where there is none."""
     mark = start or first_line(file)
+    places = _Places(file, mark, size, limit)
     for cut, _ in scan_cuts(chunks(file, mark, size), max(every // _CHOICE, 1), limit=limit):
-        stop = mark + cut
-        if start + every <= stop < size and _fits(file, start, stop, limit):
-            return stop
+        if places.fits(start, mark + cut, every):
+            return mark + cut
     return None
 
 
-def _fits(file: Any, start: int, stop: int, limit: int) -> bool:
-    return (
-        between_objects(file, stop) and between_records(file, start, stop, limit) and between_parts(file, stop, limit)
-    )
+class _Places:
+    """Places of a file, one behind the other, of which the next cut is chosen. Behind one over which lines go on, the
+    next one is asked for when there is an eighth more of these: each asks for all of them."""
+
+    def __init__(self, file: Any, mark: int, size: int, limit: int) -> None:
+        self.file = file
+        self.size = size
+        self.limit = limit
+        self._parts = Parts(file, mark, limit)
+        self._least = 0
+
+    def fits(self, start: int, stop: int, every: int) -> bool:
+        """Whether a block may go from ``start`` to ``stop``."""
+        if not max(start + every, self._least) <= stop < self.size or not between_objects(self.file, stop):
+            return False
+        if not between_records(self.file, start, stop, self.limit):
+            self._least = stop + (stop - start) // 8
+            return False
+        if not self._parts.between(stop):
+            self._least = stop + (stop - self._parts.since) // 8
+            return False
+        return True
