@@ -6,11 +6,12 @@ import random
 
 import pytest
 
+from tests.counting import called
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
 from turnwire import scan
 from turnwire.finding import assembly
-from turnwire.log.engine import nested
+from turnwire.log.engine import block_pass, nested
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -24,7 +25,8 @@ MESSAGES = (
     HEAD + "RESULT T1\nSTATUS OK\nDATA\n>>>\n",
     *(HEAD, HEAD + "RESULT\n", GOOD.replace("CTX C0\n", ""), GOOD.replace("\n\n", "\n"), "CSP/1\nFROM A\n", "CSP/1\n"),
     HEAD + 'RESULT T1\nSTATUS OK\nDATA {"a": "@a3|f0|c1|S0|d1|T1#"}\n',
-    "CSP/1;A\nSTATUS ok\n",
+    *("CSP/1;A\nSTATUS ok\n", "CSP/1;A>B;C0;T1\n", "CSP/1 MODE;!prose\nREQ x\n", "CSP/1\nFROM A\nTO\n"),
+    HEAD + 'RESULT T1\n{"header": {"kind": "query"},\n',
 )
 PREFIXES = ("", "", "INFO x: ", "INFO x: ", "2026-05-04T10:00:0%d.5Z [a%d] ", "  ", "> ", "- ")
 PREFIXES += ("2026-05-04T10:00:00.5Z stdout F ", "2026-05-04T10:00:00Z stderr F ")
@@ -64,6 +66,15 @@ def test_what_is_found_is_what_a_search_of_each_one_finds(wire: str | None, monk
     monkeypatch.setattr(nested, "_read_together", lambda *_: {})
     for (data, size), before in zip(logs, found, strict=True):
         assert everything(scan(data, wire=wire, batch_bytes=size))[:2] == before[:2], (data, size)
+
+
+@pytest.mark.parametrize("one", [" CSP/1;A>B;C0;T%d\n", "x CSP/1\nx FROM A%d\n", "{CSP/1\nFROM A\nTO B%d\n"])
+def test_one_search_is_made_of_many_texts(one: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of templates and of what is damaged."""
+    searches = called(monkeypatch, block_pass.Pass, "nested")
+    found = scan("".join(one % number for number in range(60)).encode())
+    assert sum(map(len, found)) + len(found.rejects) == 60
+    assert len(searches) == 1
 
 
 class _Every:

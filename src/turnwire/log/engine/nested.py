@@ -4,7 +4,8 @@ What such lines say is searched like an input of its own. Its records get rows a
 they are written there; their texts are in the arena, behind what JSON strings said.
 
 A search costs far more than a short text. So texts that begin like CSP/1 are read together first, one behind the other:
-the next one ends a message as the end of the input does. What is one whole record then needs no search of its own.
+the next one ends a message as the end of the input does. What opens no heredoc then needs no search of its own, nor
+does what is one whole record.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 _DOCKER = "docker"
-_CSP = re.compile(rb"CSP/1\r?\n(?s:.*)\n")
+_CSP = re.compile(rb"CSP/1(?:(?: MODE)?;[^\n]*)?\r?\n(?:(?s:.*)\n)?")
+_HEREDOC = b"\n<<<"
 _BLANKS = b" \t\r\n"
 _RUN = 2
 """The place in the state of CSP/1 of the heredoc that is never closed."""
@@ -183,15 +185,16 @@ class Result:
 
     def rejects(self) -> list[Arrays]:
         """The damage in the assembly, in places of the block."""
+        size = len(self.assembly.text)
         found = []
         for table, count in self.tables:
             moved = {name: array[:count].copy() for name, array in table.items()}
             for row in range(count):
-                offset, length = int(moved["offset"][row]), int(moved["length"][row])
+                offset, length = int(moved["offset"][row]) - self.at, int(moved["length"][row])
                 first = self.written(offset)
-                fault = min(max(int(moved["fault"][row]), 0), len(self.assembly.text))
+                fault = min(max(int(moved["fault"][row]) - self.at, 0), size)
                 moved["offset"][row] = self.search.base + first
-                moved["length"][row] = self.assembly.written_end(min(offset + length, len(self.assembly.text))) - first
+                moved["length"][row] = self.assembly.written_end(min(offset + length, size)) - first
                 moved["fault"][row] = self.search.base + self.written(fault)
                 moved["line"][row] = self.search.line_of(first)
                 if self.assembly.kind == _DOCKER and moved["inner"][row] < 0:
@@ -251,34 +254,80 @@ def alone(search: Pass, assembly: Assembly) -> Result:
 
 
 def _read_together(search: Pass, found: list[Assembly]) -> dict[int, Result]:
-    """The assemblies, by their numbers, that are one whole message of CSP/1 each."""
-    numbers = [number for number, one in enumerate(found) if _CSP.fullmatch(one.text)]
-    if len(numbers) < 2:
-        return {}
-    texts = [found[number].text for number in numbers]
-    text = b"".join(texts)
-    inner = search.nested(Block(text, len(text), 0, True, True))
-    count, tables, _, _ = inner.run()
-    starts = [0, *accumulate(map(len, texts))]
-    offsets = inner.space.arrays["offset"][:count]
-    stops = (offsets + inner.space.arrays["length"][:count]).tolist()
-    firsts = np.searchsorted(offsets, starts).tolist()
-    damaged = {
-        place
-        for table, bad in tables
-        for offset, length in zip(table["offset"][:bad].tolist(), table["length"][:bad].tolist(), strict=True)
-        for place in range(bisect_right(starts, offset) - 1, bisect_right(starts, offset + max(length, 1) - 1))
-    }
-    # Behind a heredoc that nothing closes each text would be read as one that is in it.
-    most = min(damaged, default=0) if inner.state.csp[_RUN] else len(numbers)
-    whole = {}
-    for place, number in enumerate(numbers[:most]):
-        row = firsts[place]
-        if firsts[place + 1] - row != 1 or offsets[row] != starts[place] or place in damaged:
-            continue
-        if stops[row] <= starts[place + 1] and not text[stops[row] : starts[place + 1]].strip(_BLANKS):
-            whole[number] = Result(search, found[number], inner, range(row, row + 1), [], starts[place])
-    return whole
+    """What need not be searched by itself, by the numbers of the assemblies."""
+    begun = [number for number, one in enumerate(found) if _CSP.fullmatch(one.text)]
+    # A record of a further wire of lines might go on in the next text.
+    plain = [number for number in begun if _HEREDOC not in found[number].text] if not search.finder.lines else []
+    others = sorted({*begun}.difference(plain))
+    return {**_Together(search, found, plain).plain(), **_Together(search, found, others).whole()}
+
+
+class _Together:
+    """Texts that are searched one behind the other: those of the assemblies with these ``numbers``."""
+
+    def __init__(self, search: Pass, found: list[Assembly], numbers: list[int]) -> None:
+        self.search = search
+        self.found = found
+        self.numbers = numbers if len(numbers) > 1 else []
+        texts = [found[number].text for number in self.numbers]
+        self.starts = [0, *accumulate(map(len, texts))]
+        self.text = b"".join(texts)
+        if not texts:
+            return
+        self.inner = search.nested(Block(self.text, len(self.text), 0, True, True))
+        count, tables, _, _ = self.inner.run()
+        arrays = self.inner.space.arrays
+        self.offsets, self.lengths = arrays["offset"][:count], arrays["length"][:count]
+        names = tables[0][0] if tables else {}
+        damaged = {name: np.concatenate([table[name][:bad] for table, bad in tables]) for name in names}
+        order = np.argsort(damaged["offset"], kind="stable") if damaged else []
+        self.damaged = {name: array[order] for name, array in damaged.items()}
+
+    def plain(self) -> dict[int, Result]:
+        """What the texts hold of which none opens a heredoc: so nothing goes from one to the next."""
+        if not self.numbers:
+            return {}
+        rows = np.searchsorted(self.offsets, self.starts).tolist()
+        bad = np.searchsorted(self.damaged["offset"], self.starts).tolist() if self.damaged else [0] * len(self.starts)
+        results = {}
+        for place, number in enumerate(self.numbers):
+            first, last = bad[place : place + 2]
+            tables = [({name: one[first:last] for name, one in self.damaged.items()}, last - first)]
+            held, at = range(rows[place], rows[place + 1]), self.starts[place]
+            results[number] = Result(self.search, self.found[number], self.inner, held, tables * (last > first), at)
+        return results
+
+    def whole(self) -> dict[int, Result]:
+        """What is one whole message of CSP/1."""
+        if not self.numbers:
+            return {}
+        starts, stops = self.starts, (self.offsets + self.lengths).tolist()
+        firsts = np.searchsorted(self.offsets, starts).tolist()
+        damaged = self._damaged()
+        # Behind a heredoc that nothing closes each text would be read as one that is in it.
+        most = min(damaged, default=0) if self.inner.state.csp[_RUN] else len(self.numbers)
+        results = {}
+        for place, number in enumerate(self.numbers[:most]):
+            row, behind = firsts[place], starts[place + 1]
+            if firsts[place + 1] - row != 1 or self.offsets[row] != starts[place] or place in damaged:
+                continue
+            if stops[row] <= behind and not self.text[stops[row] : behind].strip(_BLANKS):
+                held = range(row, row + 1)
+                results[number] = Result(self.search, self.found[number], self.inner, held, [], starts[place])
+        return results
+
+    def _damaged(self) -> set[int]:
+        """The places of the texts into which damage goes."""
+        if not self.damaged:
+            return set()
+        spans = zip(self.damaged["offset"].tolist(), self.damaged["length"].tolist(), strict=True)
+        return {
+            place
+            for offset, length in spans
+            for place in range(
+                bisect_right(self.starts, offset) - 1, bisect_right(self.starts, offset + max(length, 1) - 1)
+            )
+        }
 
 
 def merged(tables: list[tuple[Arrays, int]], more: list[Arrays], offsets: Any) -> list[tuple[Arrays, int]]:
