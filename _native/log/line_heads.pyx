@@ -3,6 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcmp
 
+cdef enum:
+    MOST_SHORT = 512  # bytes of a short line
+
 cdef extern from "_native/log/line_signs.h" nogil:
     int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
     int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
@@ -142,6 +145,43 @@ cdef bint is_again(const uint8_t *s, Py_ssize_t line, Py_ssize_t magic, Py_ssize
     return s[place + 5] == c"\n" or (s[place + 5] == c"\r" and place + 6 < stop and s[place + 6] == c"\n")
 
 
+cdef inline bint begins(const uint8_t *s, Py_ssize_t left, const char *word, Py_ssize_t size) noexcept nogil:
+    return left >= size and memcmp(s, word, size) == 0
+
+
+cdef inline bint is_key(const uint8_t *s, Py_ssize_t left) noexcept nogil:
+    """Whether a line begins as one of the header does, or betrays the Compact Symbol Protocol."""
+    if begins(s, left, "FROM ", 5) or begins(s, left, "TO ", 3):
+        return True
+    if begins(s, left, "CTX ", 4) or begins(s, left, "INTENT ", 7):
+        return True
+    if begins(s, left, "STATUS", 6) or begins(s, left, "SCOPE", 5) or begins(s, left, "READ_RECS", 9):
+        return True
+    return begins(s, left, "POSITION", 8) or begins(s, left, "RESOLUTION", 10) or begins(s, left, "DEBATE", 6)
+
+
+cdef bint is_refused(const uint8_t *s, Py_ssize_t line, Py_ssize_t magic, Py_ssize_t stop) noexcept nogil:
+    """Whether the "CSP/1" at ``magic`` ends a line that begins no message, since the next line, a short one, can be none
+    of it: it begins neither as that one does, nor as any line of a message may that has no prefix. Where it might be
+    one of CRI, that is not said."""
+    cdef Py_ssize_t place = magic + 5
+    cdef Py_ssize_t end
+    place += s[place] == c"\r"
+    if s[place] != c"\n" or (magic - line > 10 and s[line + 10] == c"T"):
+        return False
+    place += 1
+    if place == stop or s[place] == c" " or s[place] == c"\t" or s[place] == c"\r" or s[place] == c"\n":
+        return False
+    if s[place] == s[line] or (is_digit(s[place]) and is_digit(s[line])) or is_key(s + place, stop - place):
+        return False
+    end = place
+    while end < stop and end - place < MOST_SHORT and s[end] != c"\n":
+        if s[end] == c"C" and begins(s + end, stop - end, "Compact Symbol Protocol", 23):
+            return False
+        end += 1
+    return end < stop and s[end] == c"\n"
+
+
 def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
     CRI, "CSP/1" or a template of it behind a prefix), or -1; a line begins at ``start``."""
@@ -171,7 +211,9 @@ def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
                 hint = (s[place] == c" " or s[place] == c":") and is_part(s, place - 1, start)
             if hint:
                 found = line_of(s, place - 1, start)
-                if s[place] != c"/" or not is_again(s, found, place - 3, stop):
+                if s[place] != c"/":
+                    break
+                if not (is_again(s, found, place - 3, stop) or is_refused(s, found, place - 3, stop)):
                     break
                 found = -1
     return found

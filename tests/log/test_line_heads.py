@@ -226,8 +226,24 @@ def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
         (b"at 7 CSP/1\r\n", b"at 8 CSP/1\r\n", True),
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of 12 CSP/1\n", True),
         (b"at 7 in 5 of 1 CSP/1\n", b"at 70 in 51 of x CSP/1\n", False),
-        (b"at 7 CSP/1\n", b"in 7 CSP/1\n", False),
-        (b"xCSP/1\n", b"1CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"in 7 CSP/1\n", True),  # that line is none of a message
+        (b"xCSP/1\n", b"1CSP/1\n", True),
+        (b"2 CSP/1\n", b"1 x CSP/1\n", False),
+        (b"2026-05-04T10 CSP/1\n", b"x CSP/1\n", False),
+        (b"at 7 CSP/1\r\n", b"x" * 507 + b"CSP/1\n", True),
+        (b"at 7 CSP/1\n", b"x" * 508 + b"CSP/1\n", False),
+        (b"at 7 CSP/1\n", b" CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"\tCSP/1\n", False),
+        (b"at 7 CSP/1\n", b"FROM CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"FROMCSP/1\n", True),
+        *((b"at 7 CSP/1\n", b"%s CSP/1\n" % one, False) for one in (b"TO", b"CTX", b"INTENT", b"STATUS", b"SCOPE")),
+        *(
+            (b"at 7 CSP/1\n", b"%s CSP/1\n" % one, False)
+            for one in (b"READ_RECS", b"POSITION", b"RESOLUTION", b"DEBATE")
+        ),
+        *((b"at 7 CSP/1\n", b"%s CSP/1\n" % one, True) for one in (b"TASK", b"CTY", b"Status", b"DEF", b"REQ", b"<<<")),
+        (b"at 7 CSP/1\n", b"x Compact Symbol Protocol CSP/1\n", False),
+        (b"at 7 CSP/1\n", b"Compact Symbol Protoco CSP/1\n", True),
         (b"at 7 CSP/1\n", b"at 7 FROM A\n", False),
         (b"at 7 CSP/1\n", b"at 7 CSP/1 \n", False),
         (b"at 7 CSP/1;\n", b"at 7 CSP/1;\n", False),  # a template is one by itself
@@ -240,10 +256,11 @@ def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
         (b"~ DEF A = CSP/1\n", b"~ DEF A = CSP/1\n", False),
     ],
 )
-def test_a_line_like_the_one_before_it_begins_no_message(
+def test_a_line_behind_which_none_of_a_message_comes_begins_none(
     core: Callable[[str], ModuleType], line: bytes, following: bytes, again: bool
 ) -> None:
-    """Of two lines that are alike but for their digits the first is no hint; the second is, as nothing follows it."""
+    """Of two lines that are alike but for their digits, or of which the second can be none of a message, the first is
+    no hint; the second is, as nothing follows it."""
     first_hint = core("log.line_heads").first_hint
     data = b"x\n" + line + following
     assert first_hint(data, 2, len(data)) == (2 + len(line) if again else 2)

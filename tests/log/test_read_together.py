@@ -99,8 +99,34 @@ assembly_heads = assembly._heads
 
 def test_lines_that_are_no_hint_begin_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(23)
+    behind = (
+        b"{\n",
+        b"x y\n",
+        b"FROM A\n",
+        b"CTX\n",
+        b"TO B C\n",
+        b"  REQ x\n",
+        b"STATUS\n",
+        b"SCOPE x\n",
+        b"STATUSES\n",
+    )
+    behind += (
+        b"a Compact Symbol Protocol\n",
+        b"\n",
+        b"7\n",
+        b"TASK T1\n",
+        b"+ DEF A = b\n",
+        b"> FROM A\n",
+        b"<<<\n",
+        b"TO",
+    )
     logs = [
-        log(chance) + b"".join(chance.choices((b"x CSP/1\n", b"x1 CSP/1\n", b"x22 CSP/1\r\n"), k=3))
+        log(chance)
+        + b"".join(
+            chance.choice((b"x CSP/1\n", b"x1 CSP/1\n", b"x22 CSP/1\r\n", b"7: CSP/1\n", b">CSP/1\n"))
+            + chance.choice(behind)
+            for _ in range(4)
+        )
         for _ in range(rounds(100))
     ]
 

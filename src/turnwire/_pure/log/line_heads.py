@@ -37,9 +37,15 @@ _SIGNS = (
 its pattern."""
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
 _MORE = (b"+", b"~", b"-")
+_DIGIT = b"0123456789"
 _RUN = re.compile(rb"[0-9]+|[^0-9]+")
 _DIGITS = re.compile(rb"[0-9]+")
 _MAGIC_END = re.compile(rb"CSP/1\r?\n")
+_NONE_OF_IT = re.compile(
+    rb"(?!(?:FROM|TO|CTX|INTENT) |STATUS|SCOPE|READ_RECS|POSITION|RESOLUTION|DEBATE)(?![^\n]*Compact Symbol Protocol)"
+    rb"[^ \t\r\n][^\n]{0,511}\n"
+)
+"""A short line that is none of a message, nor of a look-alike, whose first line has a prefix and this one none."""
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
 _FENCE = re.compile(rb"(?<!.)" + BEGINNING.encode())
 _FENCE_LINE = re.compile(rb"(?<!.)" + FENCE_PATTERN.pattern)
@@ -155,7 +161,9 @@ def first_hint(data: Any, start: int, stop: int) -> int:
     while found is not None:
         line = _line_of(view, found.start(), start)
         # What is in front of the first line is not looked at.
-        if not found[0].startswith(b"C") or (found.start() > start and not _again(view, line, found, stop)):
+        if not found[0].startswith(b"C"):
+            return line
+        if found.start() > start and not (_again(view, line, found, stop) or _refused(view, line, found, stop)):
             return line
         found = _HINT.search(view, found.start() + 1, stop)
     return -1
@@ -181,6 +189,18 @@ def _again(view: memoryview, line: int, found: re.Match[bytes], stop: int) -> bo
         else:
             return False
     return _MAGIC_END.match(view, place, stop) is not None
+
+
+def _refused(view: memoryview, line: int, found: re.Match[bytes], stop: int) -> bool:
+    """Whether "CSP/1" ends a line that begins no message, since the next line, a short one, can be none of it: it
+    begins neither as that one does, nor as any line of a message may that has no prefix. Where it might be one of CRI,
+    that is not said."""
+    if not found[0].endswith(b"\n") or (found.start() - line > 10 and view[line + 10] == ord("T")):
+        return False
+    if _NONE_OF_IT.match(view, found.end(), stop) is None:
+        return False
+    one, other = bytes(view[line : line + 1]), bytes(view[found.end() : found.end() + 1])
+    return one != other and not (one in _DIGIT and other in _DIGIT)
 
 
 def first_long(data: Any, start: int, stop: int, least: int) -> int:
