@@ -187,6 +187,13 @@ def test_cost_of_commands(name: str) -> None:
     assert _judge(TABLE[name], _units(False), SOONER, noise=NOISE, short=_short(name)) == []
 
 
+@_PURE
+def test_cost_of_marks_between_tokens() -> None:
+    """Of marks that no backslash follows there are many in front of the next place where an object may open."""
+    units: list[tuple[str, Make]] = [("@a3|CSP/1", lambda size: text(b"@a3|CSP/1", size))]
+    assert _judge(TABLE["scan None"], iter(units), SOONER, noise=NOISE) == []
+
+
 @pytest.mark.parametrize("name", TOLD)
 def test_cost_of_histories(name: str) -> None:
     """What is kept shows when there is much of it: so these are longer."""

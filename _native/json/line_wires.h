@@ -137,9 +137,9 @@ static int tw_has_mark(tw_lines *k, int level, size_t from, size_t to)
     return 0;
 }
 
-/* The first place in the text of a string, from `from` on, of mark `i` with a backslash behind it, or r->end. All of the text
+/* The first place in the text of a region, from `from` on, of mark `i` with a backslash behind it, or r->end. All of the text
  * is gone through once, however often and from how many places it is asked for. */
-static size_t tw_escaped_below(tw_lines *k, tw_region *r, int i, size_t from)
+static size_t tw_escaped_from(tw_lines *k, tw_region *r, int i, size_t from)
 {
     const uint8_t *s = tw_text(k, r);
     const tw_token *mark = &k->plan->marks[i];
@@ -154,22 +154,13 @@ static size_t tw_escaped_below(tw_lines *k, tw_region *r, int i, size_t from)
 /* The first mark in [from, to) of a region that a backslash follows: what it begins is written in a string. Or `to`. */
 static size_t tw_escaped_mark(tw_lines *k, tw_region *r, size_t from, size_t to)
 {
-    const uint8_t *s = tw_text(k, r);
     size_t first = to;
     if (r->level >= TW_DEEPEST_STRING || (!r->level && tw_first_mark(k, from, to) == to)) return to;
     for (int i = 0; i < k->plan->mark_count; i++) {
-        size_t size = k->plan->marks[i].size, p = from;
-        if (r->level) {
-            p = tw_escaped_below(k, r, i, from);
-            if (p < first && first - p >= size) first = p;
-            continue;
-        }
-        for (; p < first; p++) {
-            p = tw_next_mark(k, i, p, first);
-            if (p < first && p + size < r->end && s[p + size] == '\\') first = p;
-        }
+        size_t p = tw_escaped_from(k, r, i, from);
+        if (p < first && first - p >= k->plan->marks[i].size) first = p;
     }
-    if (r->level) r->mark_end = r->end;
+    r->mark_end = r->end;
     return first;
 }
 

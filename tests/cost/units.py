@@ -93,6 +93,7 @@ UNITS: tuple[bytes, ...] = (
         b"|",
         b'@a3|t"\\',
         b"@f0|f0",
+        b"@a3|CSP/1",
     ),
     *(
         b"{",
