@@ -280,7 +280,7 @@ class _Together:
         self.offsets, self.lengths = arrays["offset"][:count], arrays["length"][:count]
         names = tables[0][0] if tables else {}
         damaged = {name: np.concatenate([table[name][:bad] for table, bad in tables]) for name in names}
-        order = np.argsort(damaged["offset"], kind="stable") if damaged else []
+        order: Any = np.argsort(damaged["offset"], kind="stable") if damaged else []
         self.damaged = {name: array[order] for name, array in damaged.items()}
 
     def plain(self) -> dict[int, Result]:
