@@ -44,14 +44,16 @@ static int tw_store_piece(tw_lines *k, const tw_parts *parts, size_t n, size_t a
 static int tw_whole_line(tw_lines *k, size_t at, size_t end, size_t behind, int *whole)
 {
     size_t row = k->rows.count, arena = k->arena_size;
-    int signs = k->signs;                    /* these were looked for in all of the claim */
+    int signs = k->signs, final = k->final;  /* signs were looked for in all of the claim */
     k->position = at;
     k->stop = behind;
     k->carried = k->signs = 0;
-    k->mute = 1;
+    k->mute = k->final = 1;                  /* an object that goes on behind the line does not fill it */
     int result = tw_json_lines(k);
     k->mute = k->carried = 0;
     k->signs = signs;
+    k->final = final;
+    k->open_at = SIZE_MAX;
     *whole = 0;
     if (result != TW_FINE) return result;
     if (k->position >= behind && k->rows.count == row + 1) {

@@ -100,6 +100,19 @@ def test_records_inside_damaged_messages_and_their_pieces() -> None:
 
 
 @usesbackend
+def test_an_object_that_a_damaged_message_cuts_is_open_in_no_block() -> None:
+    """It begins in the last line of the message, which ends the block but for lines of another prefix."""
+    head = b"x: CSP/1\nx: FROM A\nCSP/1\nFROM A\nTO B\nCTX C0\nINTENT ULT\n"
+    for line in (b'{"header": {"kind": "query"},', b"{", b'{"a":'):
+        for behind in (b"  CSP/1\n  " + GOOD + b"\n  ```\n", b"y: CSP/1\ny: z\n", GOOD_JSON[0] + b"\n", b"}\n"):
+            data = head + line + b"\n" + behind
+            once = everything(scan(data))
+            add_up(data, once)
+            for size in range(20, len(data) + 1, 5):
+                assert everything(scan(data, batch_bytes=size)) == once, (data, size)
+
+
+@usesbackend
 def test_a_dense_mixture_keeps_its_order() -> None:
     """Rows of CSP/1 are put between the others where they stand."""
     chance = random.Random(23)

@@ -76,8 +76,9 @@ def _whole_line(lines: Any, start: int, end: int, behind: int) -> bool:
     """Whether a record fills the line from ``start`` to ``end``, its line end excluded; its row stays then."""
     row, size, texts = lines.rows, lines.arena_size, len(lines.arena)
     lines.carried, lines.mute = False, True
-    place = lines.read(start, behind, True)
+    place = lines.read(start, behind, True)  # an object that goes on behind the line does not fill it
     lines.carried = lines.mute = False
+    lines.open_at = -1
     if place >= behind and lines.rows == row + 1:
         found = lines.columns["place"][row], lines.columns["size"][row]
         if (int(found[0]), int(found[1])) == (start, end - start):
