@@ -9,7 +9,7 @@ SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1B9F0AFd-90fa-4A0F-bF0a-AF90af096b9A"
 _CSP = "CSP/1\nFROM AZ_09\nTO Z9\nCTX C90\nINTENT "
 _SSTP = (
-    '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":90},"payload":{%s}}'
+    '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":909},"payload":{%s}}'
 )
 _SAP = f'{{"protocolVersion":"2.0","taskId":"{ID}","correlationId":"{LATER}","%s":"2024-02-29T23:59:59Z",'
 _LETTER = (
@@ -35,7 +35,7 @@ MESSAGES: dict[str, tuple[str, ...]] = {
         % (
             "query",
             "query",
-            '"question":"q\\u0AF9\\u90fa","required_fields":["a","b"],"uncertainty":0.5,"directed_to":"b"',
+            '"question":"q\\u0AF9\\u90fa","required_fields":["a","b"],"uncertainty":0.509,"directed_to":"b"',
         ),
         _SSTP
         % (
@@ -46,10 +46,10 @@ MESSAGES: dict[str, tuple[str, ...]] = {
     ),
     "sap": (
         _SAP % "issuedAt" + '"issuer":{"agentId":"A","agentKind":"agent"},"target":{"agentId":"B","capability":"c.d"},'
-        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":90}},"payload":{"t":-9.05e90,"\\u0AF9":"\\u90fa"},"parentTaskId":null}',
+        '"constitutionalContext":{"pressureLevel":"instant","pressure":{"a":99}},"payload":{"t":-9.09e09,"u":909,"v":[true,"\\u90fa"]},"parentTaskId":null}',
         _SAP
         % "reportedAt"
-        + '"producer":{"agentId":"B","agentKind":"agent"},"status":"FAILED","output":{"x":"\u00e9"},'
+        + '"producer":{"agentId":"B","agentKind":"agent"},"status":"FAILED","output":{"x":"\u00e9","\\u0AF9":0},'
         '"constitutionalEvidence":{"alignment":"VALID"},"error":{"code":"TIMEOUT","message":"m"}}',
     ),
     "kick": (

@@ -69,7 +69,11 @@ def _message(message: Any, wire: str, package: ModuleType) -> Any:
 
 def _decode(wire: str) -> Target:
     def run(package: ModuleType, data: bytes) -> Any:
-        return _message(package.decode(data, wire=wire), wire, package)
+        message = package.decode(data, wire=wire)
+        try:
+            return _message(message, wire, package)
+        except package.WireError as error:
+            raise AssertionError(f"what was read as a message cannot be looked at: {error}") from error
 
     return run
 
