@@ -14,7 +14,7 @@
  * which one it is, or TW_NO_FIELD; seen: a bit for each kind; escaped: not 0 where there is a backslash. */
 enum { TW_NO_FIELD = TW_KINDS, TW_AT_ONCE = 12 };
 typedef struct {
-    uint64_t number[TW_KINDS + 2];
+    uint64_t number[TW_KINDS + 1];
     uint32_t place[1 + TW_KINDS + 64 + TW_AT_ONCE];
     uint8_t field[TW_KINDS + 1];
     uint32_t fields, seen, length;
