@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwire.ledger import merkle
+from turnwire.ledger import Ledger, merkle, nodes
 
 LEAVES = tuple(merkle.leaf_hash(bytes([number])) for number in range(70))
 
@@ -85,3 +88,35 @@ def test_what_is_no_proof() -> None:
         merkle.inclusion(3, 3, node)
     with pytest.raises(IndexError):
         merkle.consistency(4, 3, node)
+
+
+@pytest.mark.once
+def test_heads_hash_each_entry_of_the_open_tile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ever larger entries, a head after each would else cost 128 times what is written."""
+    core, hashed = nodes._core, []
+
+    def leaf_of(*row: Any) -> bytes:
+        hashed.append(row[0])
+        leaf: bytes = core.leaf_of(*row)
+        return leaf
+
+    path = tmp_path / "a.ledger"
+    frontier = merkle.Frontier()
+    with Ledger(path, synchronous="NORMAL") as ledger:
+        monkeypatch.setattr(nodes, "_core", SimpleNamespace(leaf_of=leaf_of, fold=core.fold))
+        for number in (1, 1, 3, 250, 1, 1, 40, 0, 220, 5):  # up to each side of a whole tile, and over one
+            ledger.append_many(("x", b"y" * 9) for _ in range(number))
+            size = len(ledger)
+            while frontier.size < size:
+                frontier.push(ledger[frontier.size + 1].leaf)
+            assert (ledger.head().size, ledger.head().root) == (size, frontier.root().hex())
+        assert hashed == [*range(1, 256), *range(257, 298), *range(513, 523)]
+        del hashed[:]
+        raw = ledger._writer.connection  # type: ignore[union-attr]
+        raw.execute("DROP TRIGGER entries_no_update")
+        raw.execute("UPDATE entries SET body = X'00', chain = zeroblob(32) WHERE rowid = ?", (size,))
+        changed = merkle.Frontier()
+        for entry in ledger:
+            changed.push(entry.leaf)
+        assert ledger.head().root == changed.root().hex()
+        assert hashed == [*range(513, size + 1)]

@@ -221,6 +221,45 @@ def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:
     played(main)
 
 
+def test_what_is_published_is_forgotten_and_a_denial_ends_all_that_wait_for_it() -> None:
+    """A worker publishes to a subject of its own for each task: errors of the connection would be compared with all."""
+
+    async def main() -> None:
+        told: list[Exception] = []
+        never = asyncio.get_running_loop().create_future()
+
+        class Stream:
+            async def publish(self, subject: str, _text: bytes, headers: dict[str, str]) -> None:
+                if subject.startswith("P.denied"):
+                    await never
+
+        async def tell(error: Exception) -> None:
+            told.append(error)
+
+        link = nats_link.Link("nats://nowhere", "P", {"error_cb": tell})
+        link.stream = Stream()
+        for number in range(50):
+            await link._published(f"P.results.{number}", b"", {})
+        assert link._publishing == {}
+        waiting = [asyncio.ensure_future(link._published(f"P.denied.{number // 2}", b"", {})) for number in range(4)]
+        await asyncio.sleep(0)
+        errors = [
+            Exception(f'Permissions Violation for {what} to "p.denied.0"') for what in ("Subscription", "Publish")
+        ]
+        for error in errors:
+            await link._noticed(error)
+        for one in waiting[:2]:
+            with pytest.raises(PermissionError, match=r"publish to P\.denied\.0"):
+                await one
+        await link._noticed(errors[1])
+        assert told == [errors[0], errors[1]]  # the second time nobody waits for it
+        assert [len(some) for some in link._publishing.values()] == [2]
+        await cancel_and_wait(waiting)
+        assert link._publishing == {}
+
+    played(main)
+
+
 @pytest.mark.parametrize(("user", "apart"), [("one", False), ("both", True)])
 def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path: Path) -> None:
     """Whoever may not publish by priority sends tasks of any priority all the same, at once."""

@@ -48,3 +48,31 @@ class Nodes:
             self.tiles[tile] = [_core.leaf_of(*row) for row in rows]
         hashes = self.tiles[tile][inside : inside + (1 << level)]
         return _core.fold(hashes)
+
+
+class OpenTile:
+    """The leaves of the tile that is not whole yet, each hashed once: a head goes on where the one before it ended."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._chain = b""
+        self._leaves: list[bytes] = []
+
+    def give(self, nodes: Nodes, size: int, chain: bytes) -> None:
+        """Gives ``nodes`` the leaves of the open tile of a ledger of ``size`` entries; ``chain``: the link of the last.
+
+        All are hashed anew where the last one that was hashed is not there with its link of the chain.
+        """
+        tile = size // _TILE_SIZE
+        if not self._goes_on(nodes.connection, tile * _TILE_SIZE, size):
+            self._size, self._leaves = tile * _TILE_SIZE, []
+        query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
+        self._leaves += [_core.leaf_of(*row) for row in nodes.connection.execute(query, (self._size, size))]
+        self._size, self._chain = size, chain
+        nodes.tiles[tile] = self._leaves
+
+    def _goes_on(self, connection: sqlite3.Connection, begin: int, size: int) -> bool:
+        if not begin < self._size <= size:
+            return False
+        query = "SELECT chain FROM entries WHERE rowid = ?"
+        return bool(connection.execute(query, (self._size,)).fetchone() == (self._chain,))

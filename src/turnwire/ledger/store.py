@@ -23,7 +23,7 @@ from turnwire.ledger.connection import (
     require_continued,
     require_schema,
 )
-from turnwire.ledger.nodes import Nodes
+from turnwire.ledger.nodes import Nodes, OpenTile
 from turnwire.ledger.rows import Broken, Hashed
 from turnwire.ledger.schema import Entry, last_entry
 from turnwire.ledger.writing import Batch, Item, Writer, item
@@ -98,6 +98,7 @@ class Ledger:
             self._read_lock = Reading(threading.RLock() if self.in_memory else threading.Lock())
             self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
         self._hashed = Hashed(self.id)  # the rows that are proved
+        self._open = OpenTile()
         if after is not None:
             try:
                 with self._snapshot() as nodes:
@@ -227,6 +228,7 @@ class Ledger:
                 last, top, link = self._hashed.size, self._hashed.root(), self._hashed.chain
             else:
                 last, link = last_entry(nodes.connection, self.id)
+                self._open.give(nodes, last, link)
                 top = merkle.root(last, nodes).hex()
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         checkpoint = Checkpoint(self.id, last, top, link.hex(), now)

@@ -40,6 +40,7 @@ SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
 CONNECT_SECONDS = 5.0
 """How long a server is looked for at the beginning; one that is lost later is looked for as long as it takes."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_DENIED = re.compile('publish to "([^"]*)"')
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
 T = TypeVar("T")
@@ -128,7 +129,8 @@ class Link:
         self._options = dict(options or {})
         self.reconnected: Callable[[], None] | None = None
         self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
-        self._denials: dict[str, asyncio.Future[None]] = {}  # by the subject, in lower case, as nats-py tells it
+        self._publishing: dict[str, set[asyncio.Future[None]]] = {}
+        """Done where that is denied: by the subject, in lower case, as nats-py tells it."""
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
@@ -169,10 +171,12 @@ class Link:
 
     async def _noticed(self, error: Exception) -> None:
         """What nats-py tells of the connection: that the server lets nobody publish somewhere, among other things."""
-        for subject, denial in self._denials.items():
-            if f'publish to "{subject}"' in str(error).lower() and not denial.done():
-                denial.set_result(None)
-                return
+        denied = _DENIED.search(str(error).lower())
+        waiting = self._publishing.pop(denied[1], ()) if denied is not None else ()
+        for denial in waiting:
+            denial.set_result(None)
+        if waiting:
+            return
         if (told := self._options.get("error_cb")) is not None:
             await told(error)
         elif self.connection is not None:  # else whoever opens the link is told
@@ -215,16 +219,19 @@ class Link:
 
     async def _published(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
         publishing = asyncio.ensure_future(self.stream.publish(subject, text, headers=dict(headers)))
-        denial = self._denials.setdefault(subject.lower(), asyncio.get_running_loop().create_future())
+        name, denial = subject.lower(), asyncio.get_running_loop().create_future()
+        self._publishing.setdefault(name, set()).add(denial)
         try:
             await until(publishing, denial)
             if not publishing.done():
-                if self._denials.get(subject.lower()) is denial:  # whoever else waits for it has it, too
-                    del self._denials[subject.lower()]
                 raise PermissionError(f"the server does not let this client publish to {subject}")
             await publishing
         finally:
             publishing.cancel()
+            others = self._publishing.get(name, set())  # none where it was denied
+            others.discard(denial)
+            if not others:
+                self._publishing.pop(name, None)
 
     def sources(self, queue: str) -> list[tuple[str, str, str]]:
         """Each kind of subject that a queue has: the name of its consumer, the subject, the priority of its tasks."""
