@@ -120,6 +120,25 @@ def test_what_preambles_define_is_put_together_once(monkeypatch: pytest.MonkeyPa
     assert [len(each) for each in changes] == [0, 0, 2] and not read
 
 
+def test_what_a_patch_changes_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each name and each value is looked for once for all rules, once for the store; not a path of nodes for each."""
+    single = [called(monkeypatch, PersistentMap, name) for name in ("set", "remove")]
+    several = called(monkeypatch, PersistentMap, "changed_by", lambda _, changes: len(changes))
+    looked = called(monkeypatch, PersistentMap, "_find")
+    signs = ("+ DEF A{} = v{}\n", "~ DEF A{} := w{}\n", "- DEF A{}\n")
+    patches = []
+    for number, sign in enumerate(signs):
+        lines = "".join(sign.format(name, name) for name in range(300))
+        body = f"PATCH P{number + 1}\nBASE C{number}\n{lines}APPLY -> C{number + 1}"
+        patches.append(csp("PATCH", body, f"C{number}"))
+    found = conform("csp", b"".join(patches))
+    assert found.records == 3 and not found.line("state").faults
+    assert len(found.line("rewrite").doubts) == 2
+    assert single == [[], []]
+    assert several == [300, 300, 300, 300, 600, 300, 300, 300, 300]  # values, names of old and new ones; the store's
+    assert len(looked) <= 16 * 300  # not ten times for each operation
+
+
 def test_of_laws_with_one_text_some_are_named() -> None:
     texts = LawTexts(3)
     texts.update({f"L{number}": "abc" for number in range(100)})

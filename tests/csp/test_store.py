@@ -285,12 +285,31 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
         several = {key: value for key, value in steps[:9] if value is not None}
         model |= several
         current = current.update(several)
+        changes = dict(steps[9:])
+        model = {key: value for key, value in (model | changes).items() if value is not None}
+        current = current.changed_by(changes)
     for version, state in [*kept, (current, model)]:
-        assert dict(version) == state == version
+        assert dict(version) == state == version == version.plain()
         assert len(version) == len(state)
         assert list(version) == sorted(state)
         expected = sorted(key for key in state.keys() | model.keys() if state.get(key) != model.get(key))
         assert version.changed(current) == current.changed(version) == expected
+
+
+def test_many_changes_at_once_make_the_map_that_is_made_of_what_is_left():
+    """Node for node: what is emptied is gone, and one leaf that is left alone is no node."""
+    chance = random.Random(4)
+    model: dict[str, str] = {}
+    current = PersistentMap()
+    for most in (900, 5, 300, 1, 900, 40, 900, 9, 1200):
+        names = [f"N{chance.randrange(1200)}" for _ in range(most)]
+        changes = {name: None if chance.random() < 0.6 else str(chance.randrange(9)) for name in names}
+        model = {name: value for name, value in (model | changes).items() if value is not None}
+        current = current.changed_by(changes)
+        anew = PersistentMap(model)
+        assert current._root == anew._root and len(current) == len(anew) == len(model)
+    assert current.changed_by({}) is current.changed_by({"none": None}) is current
+    assert current.changed_by(dict.fromkeys(model))._root == PersistentMap()._root
 
 
 def test_persistent_map_survives_equal_hashes(monkeypatch):
@@ -301,6 +320,9 @@ def test_persistent_map_survives_equal_hashes(monkeypatch):
     assert (dict(more), len(more)) == (dict(current) | {"a": "1", "n": "2", "o": "3", "b": "4"}, 8)
     assert dict(PersistentMap({"a": "1"}).update({"z": "1", "b": "2"})) == {"a": "1", "z": "1", "b": "2"}
     assert dict(current.set("a", "1").remove("b").remove("x")) == {"a": "1", "c": "c", "y": "y", "z": "z"}
+    gone = {**dict.fromkeys("abcxyq"), "n": "5"}
+    assert current.changed_by(gone).plain() == {"z": "z", "n": "5"} and len(current.changed_by(gone)) == 2
+    assert current.changed_by(dict.fromkeys("abcxyz"))._root == PersistentMap()._root
     with pytest.raises(KeyError):
         current.remove("q")
     for key in "abcxyz":

@@ -175,7 +175,7 @@ class Judge(checklists.Judge):
         if not self.stateful:
             return not context.state.defs
         store = self._replaying.store
-        return context.head == store.head and dict(context.state.defs) == dict(store.defs)
+        return context.head == store.head and context.state.defs.plain() == store.defs.plain()
 
     def applies(self, intent: str, laws: bool) -> None:
         """Notes which clauses have something to say of a message. laws: whether there are any for a task."""

@@ -18,9 +18,12 @@ _FORMAT = 1
 
 def applied(defs: PersistentMap, ops: Iterable[Op]) -> PersistentMap:
     """The map after the operations. Raises KeyError for the removal of a name that is not there."""
+    changes: dict[str, str | None] = {}
     for sign, name, value in ops:
-        defs = defs.remove(name) if sign == "-" else defs.set(name, value or "")
-    return defs
+        if sign == "-" and (changes[name] is None if name in changes else name not in defs):
+            raise KeyError(name)
+        changes[name] = None if sign == "-" else value or ""
+    return defs.changed_by(changes)
 
 
 def chained(digest: str, text: str) -> str:
@@ -30,7 +33,8 @@ def chained(digest: str, text: str) -> str:
 
 def whole_digest(defs: Mapping[str, str]) -> str:
     """The digest (hex) of a whole state: its JSON with sorted names."""
-    return sha256(json_line(dict(defs))).hexdigest()
+    plain = defs.plain() if isinstance(defs, PersistentMap) else dict(defs)
+    return sha256(json_line(plain)).hexdigest()
 
 
 def json_line(value: Any) -> bytes:

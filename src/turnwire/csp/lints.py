@@ -16,7 +16,7 @@ from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.prose import Fillers
-from turnwire.csp.states import EMPTY, Later, State, size_of, state_of
+from turnwire.csp.states import EMPTY, Asked, Later, State, size_of, state_of
 from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Context:
         self.spoken = False
         self.values: list[tuple[str, str]] = []  # of the record that is judged: (key, value)
         self._tokens: list[tuple[str, list[str]]] | None = None
+        self._asked = Asked(EMPTY)
         if store is not None:
             self.passed = {name for name in store.checkpoints if name != self.head}
             for entry in store.log:
@@ -98,6 +99,13 @@ class Context:
         if found is None and ctx and self.store is not None and ctx in self.store:
             found = self._kept(self.store, ctx)
         return head if found is None else found
+
+    def before(self, block: Patch) -> Asked:
+        """The names at the base of a patch, of which all rules about it ask the same."""
+        state = self.at(block.base)
+        if self._asked.state is not state:
+            self._asked = Asked(state)
+        return self._asked
 
     def _kept(self, store: Store, ctx: str) -> State:
         """The names at a checkpoint of the store: those of the nearest one in front of it that is known, and what was
@@ -179,9 +187,15 @@ class Context:
 
     def patch(self, block: Patch) -> None:
         """Takes in what a patch changes."""
-        state = self.at(block.base)
+        before = self.before(block)
+        later = Later(before)
         for sign, name, value in block.ops:
-            state = state.remove(name) if sign == "-" else state.set(name, value or "")
+            if sign == "-":
+                later.remove(name)
+            else:
+                later.set(name, value or "")
+        state = later.added_to(before.state)
+        self._asked = Asked(state)
         if block.apply is not None and not (self.store is not None and block.apply in self.store):
             self.passed.add(self.head)
             self.head, self._state = block.apply, state
@@ -265,9 +279,9 @@ def _restate(record: Record, context: Context) -> Found:
     if not isinstance(record, CspMessage) or record.block is None:
         return
     if isinstance(record.block, Patch):
-        before = context.at(record.block.base).defs
+        before = context.before(record.block)
         for sign, name, value in record.block.ops:
-            if sign == "~" and before.get(name) == value:
+            if sign == "~" and before.value_of(name) == value:
                 yield Reason.RESTATE, _INFO, f"{name} already has this value"
         return
     for key, value in record.block.fields:
@@ -351,17 +365,15 @@ def _filler(record: Record, context: Context) -> Found:
 def _full_rewrite(record: Record, context: Context) -> Found:
     block = record.block if isinstance(record, CspMessage) else None
     if isinstance(block, Patch):
-        before = context.at(block.base)
-        if len(before.defs) >= REWRITE_LEAST:
+        before = context.before(block)
+        size = before.state.size
+        if len(before.state.defs) >= REWRITE_LEAST:
             names = {op.name for op in block.ops}
-            old = ((name, before.defs.get(name)) for name in names)
+            old = ((name, before.value_of(name)) for name in names)
             touched = sum(size_of(name, value) for name, value in old if value is not None)
-            if touched >= REWRITE_SHARE * before.size:
-                yield (
-                    Reason.FULL_REWRITE,
-                    _INFO,
-                    f"the patch writes over {touched} of {before.size} bytes of {block.base}",
-                )
+            if touched >= REWRITE_SHARE * size:
+                text = f"the patch writes over {touched} of {size} bytes of {block.base}"
+                yield Reason.FULL_REWRITE, _INFO, text
     if isinstance(block, FileOp) and block.op == "CREATE" and block.get("PATH") in context.files:
         yield Reason.FULL_REWRITE, _INFO, f"{block.get('PATH')} is there already: send a PATCH"
 
@@ -371,7 +383,7 @@ def _synonym(record: Record, context: Context) -> Found:
         later = Later(context.known)
         new = list(record.defs.items())
     elif isinstance(record, CspMessage) and isinstance(record.block, Patch):
-        later = Later(context.at(record.block.base))
+        later = Later(context.before(record.block))
         for op in record.block.ops:
             later.remove(op.name)
         new = [(op.name, op.value or "") for op in record.block.ops if op.sign != "-"]

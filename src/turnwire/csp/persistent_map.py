@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 _BITS = 5
 _MASK = 31
+_FEW = 4  # changes of a node that are made one after the other: that is sooner done than all at once
 _HASH_MASK = (1 << 60) - 1
 _MISSING: Any = object()
 _Default = TypeVar("_Default")
@@ -55,27 +56,26 @@ def _with(node: Node, shift: int, leaf: Leaf) -> tuple[Node, bool]:
 
 def _with_all(node: Node, shift: int, leaves: list[Leaf]) -> tuple[Node, int]:
     """The node with many leaves of different keys, and how many of the keys are new: each node is made once."""
-    if len(leaves) == 1:
-        return _with(node, shift, leaves[0])
+    added = 0
+    if len(leaves) <= _FEW:
+        for leaf in leaves:
+            node, one = _with(node, shift, leaf)
+            added += one
+        return node, added
     groups: dict[int, list[Leaf]] = {}
     for leaf in leaves:
         groups.setdefault(1 << ((leaf[2] >> shift) & _MASK), []).append(leaf)
-    there: dict[int, Any] = {}
-    if node[0]:
-        bits = (1 << place for place in range(_MASK + 1) if node[0] >> place & 1)
-        there.update(zip(bits, node[1:], strict=True))
-    added = 0
+    bitmap, *entries = node
     for bit, several in groups.items():
-        entry = there.get(bit)
-        if entry is None:
-            entry = several.pop()
+        place = _place(bitmap, bit) - 1
+        if not bitmap & bit:
+            bitmap |= bit
+            entries.insert(place, several.pop())
             added += 1
         if several:
-            entry, more = _entry_with_all(entry, shift + _BITS, several)
+            entries[place], more = _entry_with_all(entries[place], shift + _BITS, several)
             added += more
-        there[bit] = entry
-    order = sorted(there)
-    return (sum(order), *map(there.__getitem__, order)), added
+    return (bitmap, *entries), added
 
 
 def _entry_with_all(entry: Any, shift: int, leaves: list[Leaf]) -> tuple[Any, int]:
@@ -129,18 +129,54 @@ def _without(node: Node, shift: int, hash_: int, key: str) -> Node:
     return (*node[:place], entry, *node[place + 1 :])
 
 
+def _without_all(node: Node, shift: int, gone: list[tuple[int, str]]) -> Node:
+    """The node without many keys (hash, key) that are there: each node is made once."""
+    if len(gone) <= _FEW:
+        for one in gone:
+            node = _without(node, shift, *one)
+        return node
+    groups: dict[int, list[tuple[int, str]]] = {}
+    for one in gone:
+        groups.setdefault(1 << ((one[0] >> shift) & _MASK), []).append(one)
+    bitmap, *entries = node
+    for bit, several in groups.items():
+        place = _place(bitmap, bit) - 1
+        entry = _entry_without_all(entries[place], shift + _BITS, several)
+        if entry is None:
+            bitmap ^= bit
+            del entries[place]
+        else:
+            entries[place] = entry
+    return (bitmap, *entries)
+
+
+def _entry_without_all(entry: Any, shift: int, gone: list[tuple[int, str]]) -> Any:
+    """An entry of a node without keys that are there; None where nothing is left."""
+    if _is_node(entry):
+        node = _without_all(entry, shift, gone)
+        if len(node) == 2 and not _is_node(node[1]):
+            return node[1]
+        return node if len(node) > 1 else None
+    keys = {key for _, key in gone}
+    left: Any = None
+    for one in _chain(entry):
+        if one[0] not in keys:
+            left = (*one[:3], left)
+    return left
+
+
 def _leaves_of(items: Mapping[str, str]) -> list[Leaf]:
     return [(key, value, _hash(key), None) for key, value in items.items()]
 
 
 def _leaves(entry: Any) -> Iterator[Leaf]:
-    if entry is None:
-        return
-    if not _is_node(entry):
-        yield from _chain(entry)
-        return
-    for child in entry[1:]:
-        yield from _leaves(child)
+    waiting = [] if entry is None else [entry]
+    while waiting:
+        one = waiting.pop()
+        if type(one[0]) is int:
+            waiting += one[1:]
+        else:
+            yield from _chain(one) if one[3] else (one,)
 
 
 def _changed(left: Any, right: Any) -> Iterator[str]:
@@ -188,6 +224,19 @@ class PersistentMap(Mapping[str, str]):
             return self
         root, added = _with_all(self._root, 0, _leaves_of(items))
         return self._made(root, self._size + added)
+
+    def changed_by(self, changes: Mapping[str, str | None]) -> PersistentMap:
+        """A map with several changes: a value sets its key, None removes it where it is there."""
+        gone = [
+            (_hash(key), key) for key, value in changes.items() if value is None and self._find(key) is not _MISSING
+        ]
+        new = {key: value for key, value in changes.items() if value is not None}
+        kept = self._made(_without_all(self._root, 0, gone), self._size - len(gone)) if gone else self
+        return kept.update(new)
+
+    def plain(self) -> dict[str, str]:
+        """The same as a dict, in no order: all of it costs less than asking for each key."""
+        return {leaf[0]: leaf[1] for leaf in _leaves(self._root)}
 
     def remove(self, key: str) -> PersistentMap:
         """A map without ``key``. Raises KeyError where it is not there."""

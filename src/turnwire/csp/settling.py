@@ -116,7 +116,7 @@ class Settling:
                 self._refused = now
                 return False
             self._known = now
-            self._names = dict(context.state.defs)
+            self._names = context.state.defs.plain()
             self._values = dict(Counter(self._names.values()))
             self._size = context.state.size
         self._head = context.head

@@ -41,10 +41,31 @@ class State(NamedTuple):
         return State(self.defs.remove(name), names, self.size - size_of(name, value))
 
 
+class Asked:
+    """A state that several rules ask for the same names and values: each is looked for once."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._values: dict[str, str | None] = {}
+        self._names: dict[str, str | None] = {}
+
+    def value_of(self, name: str) -> str | None:
+        """The value of a name."""
+        if name not in self._values:
+            self._values[name] = self.state.value_of(name)
+        return self._values[name]
+
+    def name_of(self, value: str) -> str | None:
+        """The first name of a value."""
+        if value not in self._names:
+            self._names[value] = self.state.name_of(value)
+        return self._names[value]
+
+
 class Later:
     """What a state becomes, in two plain maps of what is new: a path of nodes for each change costs more."""
 
-    def __init__(self, before: State | Later) -> None:
+    def __init__(self, before: State | Asked | Later) -> None:
         self._before = before
         self._values: dict[str, str | None] = {}
         self._names: dict[str, str | None] = {}
@@ -78,16 +99,10 @@ class Later:
             return state
         defs, names, size = state
         for name in self._values:
-            before = defs.get(name)
+            before = self._before.value_of(name)
             size -= 0 if before is None else size_of(name, before)
-        for old in [value for value, name in self._names.items() if name is None]:
-            names = names.remove(old) if old in names else names
-        for old in [name for name, value in self._values.items() if value is None]:
-            defs = defs.remove(old) if old in defs else defs
-        new = {name: value for name, value in self._values.items() if value is not None}
-        size += sum(size_of(name, value) for name, value in new.items())
-        found = {value: name for value, name in self._names.items() if name is not None}
-        return State(defs.update(new), names.update(found), size)
+        size += sum(size_of(name, value) for name, value in self._values.items() if value is not None)
+        return State(defs.changed_by(self._values), names.changed_by(self._names), size)
 
 
 def size_of(name: str, value: str) -> int:
