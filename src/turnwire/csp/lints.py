@@ -76,9 +76,9 @@ class Context:
             self.local["C0"] = self._state
 
     @property
-    def known(self) -> State | Later:
+    def known(self) -> Asked | Later:
         """What tells a name or a value of the same."""
-        return self._state if self._later is None else self._later
+        return self._asked_of(self._state) if self._later is None else self._later
 
     def take(self, record: Record) -> None:
         """What is judged now."""
@@ -102,7 +102,9 @@ class Context:
 
     def before(self, block: Patch) -> Asked:
         """The names at the base of a patch, of which all rules about it ask the same."""
-        state = self.at(block.base)
+        return self._asked_of(self.at(block.base))
+
+    def _asked_of(self, state: State) -> Asked:
         if self._asked.state is not state:
             self._asked = Asked(state)
         return self._asked
@@ -136,7 +138,7 @@ class Context:
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
         if isinstance(record, Preamble):
-            later = self._later or Later(self._state)
+            later = self._later or Later(self._asked_of(self._state))
             for name, value in record.defs.items():
                 later.set(name, value)
             if record.defs or not self.spoken:

@@ -23,7 +23,8 @@ POLITE: dict[str, str] = {
     "nl": r"alsjeblieft|alstublieft|dank je|dank u|bedankt",
 }
 """Language -> what is said out of politeness, or to fill."""
-_POLITE = re.compile(rf"(?<![\w./-])(?:{'|'.join(POLITE.values())})(?![\w/-]|\.\w)", re.IGNORECASE)
+# All of it begins with a letter: where there is none, not each of the words need be tried.
+_POLITE = re.compile(rf"(?<![\w./-])(?=[^\W\d_])(?:{'|'.join(POLITE.values())})(?![\w/-]|\.\w)", re.IGNORECASE)
 _POLITE_SIGNS = re.compile("请|謝謝|谢谢|麻烦|お願い|ください|ありがとう|부탁|감사")
 _SIGN = r"/\\_(){}\[\]=<>"
 _CODE = re.compile(

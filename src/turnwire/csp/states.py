@@ -107,6 +107,8 @@ class Later:
 
 def size_of(name: str, value: str) -> int:
     """How many bytes a name and its value have."""
+    if name.isascii() and value.isascii():
+        return len(name) + len(value)
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
 
 
