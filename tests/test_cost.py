@@ -51,10 +51,10 @@ DEARER = {
     "quoted csp deep": 3,  # strings in strings are each such a call
 }
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
-OF_STATE = {"conform csp": 5}
-"""Entries to which what changes the state costs so many times more than the contract says. Each DEF is put into two
-trees of which every checkpoint keeps its own (values and their names), an operation of a patch into a third, of the
-store: a copied path of nodes each time, and some six searches, in Python. A good task is settled by its text."""
+OF_STATE = {"conform csp": 3}
+"""Entries to which what changes the state costs so many times more than the contract says. What a preamble or a patch
+changes is put into two trees of which every checkpoint keeps its own (values and their names), that of a patch into a
+third, of the store, and looked for some five times, in Python. A good task is settled by its text."""
 TELLING = ("scan rejects", "explain", "session.encode", "session.salvage damaged", "session.salvage goes on", "ledger")
 TELLING += ("command session pack", "command session check")
 SHORT = 16

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.cost.histories import csp
+from tests.counting import called
 from tests.log.rotating import BANNER, Log, record
 from tests.log.test_follow import ENDLESS, append
 from tests.log.test_left_to_right import HEAD
 from tests.log.test_scan import scan_nslip
 from turnwire import scan
+from turnwire.log.engine.block_scanner import Engine
 from turnwire.log.input import following, resuming, rotation
 from turnwire.log.input.tailing import Tail
 
@@ -427,3 +430,34 @@ def test_a_file_that_was_read_as_what_had_a_name_before_is_read_on_from_there(tm
     path.write_bytes(record(2))
     seen, gaps = stepped(tmp_path, lambda: append(old, record(3)), resume=first.position)
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[1, 2], [3]], [])
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_what_is_open_is_not_searched_again_at_every_piece(
+    prefixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that CRI cut, and a heredoc behind a prefix: what ends them is told after some looks without news."""
+    monkeypatch.setitem(globals(), "ENDED", 1)
+    searched = called(monkeypatch, Engine, "scan", lambda _, block, *__: block.size)
+    log = tmp_path / "a.log"
+    if prefixed:
+        lines = csp("TASK", "TASK T1\nREQ\n<<<\n").rstrip().split(b"\n")
+        log.write_bytes(b"".join(b"app | " + line + b"\n" for line in lines))
+        piece, end = b"app | " + b"x" * 200 + b"\n", b"app | >>>\n" + record(7)
+    else:
+        log.write_bytes(b"")
+        head = b"2024-01-01T00:00:00Z stdout "
+        piece, end = head + b"P " + b"x" * 200 + b"\n", head + b"F " + record(7)
+    looks = 300 * len(piece) // 4096 + 2
+    seen, _ = stepped(
+        str(log),
+        *[lambda: append(log, piece)] * 300,
+        lambda: append(log, end),
+        *[lambda: None] * looks,
+        lambda: append(log, record(8)),
+    )
+    assert not any(seen[: -looks - 2]) and seen[-1] == [8]
+    assert [number for numbers in seen[:-1] for number in numbers] == [7]
+    assert sum(searched) < (300 + looks) * (4096 + 2 * len(piece)) + 4 * log.stat().st_size
+    batches = list(scan(str(log), wire="nslip"))
+    assert [number for batch in batches for number in batch["conv_id"].tolist()] == [7, 8]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_READINGS = 64
 """So many files are kept with all by which they were read."""
+_A_LOOK = 1 << 12
+"""Bytes of something open that are searched again for each look at a file that is followed: up to so many at every
+piece that comes, more of them after as many looks without news, or when as much has come."""
 
 
 class _Stream(NamedTuple):
@@ -54,6 +57,8 @@ class Collector:
         self._bookmarks = bookmarks
         self._pool = pool
         self._eager = eager
+        self._looks = 0  # without news
+        self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
         self._readings: list[Reading] = []
         self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
         self.rejects = quarantine.Rejects()
@@ -79,6 +84,18 @@ class Collector:
             return
         if whole is not block or reading.head or found is None or not self._engine.follows(reading.state, found):
             found = None
+        yield from self._given(reading, whole, found)
+
+    def again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
+        """The same of what was not searched yet, after a look at files that had nothing new."""
+        self._looks += 1
+        for reading in list(self._postponed.values()):
+            if self._is_enough(reading):
+                yield from self._given(reading, self._together(reading), None)
+
+    def _given(
+        self, reading: Reading, whole: Block | None, found: Found | None
+    ) -> Iterator[tuple[Batch | None, WireError | None]]:
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
             found = None
@@ -164,16 +181,31 @@ class Collector:
         marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind, recorded)
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
-        """The block behind what the one before left over; None until enough of it has come: each look
-        takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
-        left = reading.left
-        if left is None:
+        """The block behind what the one before left over; None until enough of it has come."""
+        if reading.left is None:
             return block
         reading.pending.append(block)
         reading.pending_bytes += block.size
+        if block.last or self._is_enough(reading):
+            return self._together(reading)
+        if self._eager:
+            self._postponed[id(reading)] = reading
+        return None
+
+    def _is_enough(self, reading: Reading) -> bool:
+        """Each search takes at least twice as many bytes as the one before, so a record of any length costs linear
+        time. Of a file that is followed, what ends is told soon: there the looks count, too, which cost what a search
+        of some bytes does."""
+        assert reading.left is not None
+        size = reading.left.size
+        return reading.pending_bytes >= size or (self._eager and size <= _A_LOOK * (1 + self._looks - reading.looked))
+
+    def _together(self, reading: Reading) -> Block:
+        left, block = reading.left, reading.pending[-1]
+        assert left is not None
+        self._postponed.pop(id(reading), None)
+        reading.looked = self._looks
         size = left.size + reading.pending_bytes
-        if size < 2 * left.size and not block.last and not self._eager:
-            return None
         data: Any
         if reading.memory is not None:
             data = reading.memory[left.base : left.base + size + block.ahead]

@@ -91,13 +91,8 @@ class Run:
         tell, clear = self._teller()
         try:
             for piece, found in self._scanned():
-                if isinstance(piece, Quiet):
-                    yield None
-                    continue
-                reading, block = piece
-                del piece
-                taken = self.collector.take(reading, block, found)
-                del block, found
+                taken = self.collector.again() if isinstance(piece, Quiet) else self.collector.take(*piece, found)
+                del piece, found
                 for batch, error in taken:
                     tell()
                     if batch is not None:

@@ -68,8 +68,9 @@ class Reading:
     "zstd" or None;
     fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
-    from block to block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as
-    stored; head: the head of the line that the last block ended in;
+    from block to block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look
+    these were searched last, where it is followed; taken: bytes read, as stored; head: the head of the line that the
+    last block ended in;
     carried: what a bookmark says that the wire carries; behind: an offset and the last bytes in front of it (1024 at
     most), by which a file that was written anew behind the same beginning is told.
     """
@@ -97,6 +98,7 @@ class Reading:
         self.pending: list[Block] = []
         self.pending_bytes = 0
         self.left: Block | None = None
+        self.looked = 0
         self.taken = 0
 
     def begin_at(self, place: Place) -> None:
