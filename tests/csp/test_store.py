@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
+from turnwire.csp.digests import applied
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.ledger import Ledger, verify_file
@@ -296,6 +297,21 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
         assert version.changed(current) == current.changed(version) == expected
 
 
+def test_operations_go_one_behind_the_other():
+    before = PersistentMap({"A": "1"})
+    ops = [csp.Op("+", "B", "2"), csp.Op("-", "B", None), csp.Op("~", "A", "3"), csp.Op("-", "A", None)]
+    assert [applied(before, ops[:number]).plain() for number in range(5)] == [
+        {"A": "1"},
+        {"A": "1", "B": "2"},
+        {"A": "1"},
+        {"A": "3"},
+        {},
+    ]
+    for gone in ("A", "B", "C"):
+        with pytest.raises(KeyError, match=gone):
+            applied(before, [*ops, csp.Op("-", gone, None)])
+
+
 def test_many_changes_at_once_make_the_map_that_is_made_of_what_is_left():
     """Node for node: what is emptied is gone, and one leaf that is left alone is no node."""
     chance = random.Random(4)
@@ -323,6 +339,8 @@ def test_persistent_map_survives_equal_hashes(monkeypatch):
     gone = {**dict.fromkeys("abcxyq"), "n": "5"}
     assert current.changed_by(gone).plain() == {"z": "z", "n": "5"} and len(current.changed_by(gone)) == 2
     assert current.changed_by(dict.fromkeys("abcxyz"))._root == PersistentMap()._root
+    several = PersistentMap({key: key for key in "abcdefxyz"}).changed_by(dict.fromkeys("abcdx"))
+    assert (dict(several), len(several)) == ({key: key for key in "efyz"}, 4)
     with pytest.raises(KeyError):
         current.remove("q")
     for key in "abcxyz":
