@@ -29,6 +29,8 @@ _MOST_READINGS = 64
 _A_LOOK = 1 << 12
 """Bytes of something open that are searched again for each look at a file that is followed: up to so many at every
 piece that comes, more of them after as many looks without news, or when as much has come."""
+_LOOKS = 10
+"""After so many looks without news anything is searched again, however large it is: 2 s, of which that is a part."""
 
 
 class _Stream(NamedTuple):
@@ -197,8 +199,8 @@ class Collector:
         time. Of a file that is followed, what ends is told soon: there the looks count, too, which cost what a search
         of some bytes does."""
         assert reading.left is not None
-        size = reading.left.size
-        return reading.pending_bytes >= size or (self._eager and size <= _A_LOOK * (1 + self._looks - reading.looked))
+        size, looks = reading.left.size, self._looks - reading.looked
+        return reading.pending_bytes >= size or (self._eager and (size <= _A_LOOK * (1 + looks) or looks >= _LOOKS))
 
     def _together(self, reading: Reading) -> Block:
         left, block = reading.left, reading.pending[-1]
