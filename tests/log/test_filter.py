@@ -142,7 +142,7 @@ def test_own_columns_of_records_in_strings() -> None:
 )
 def test_records_of_others_keep_documents_away(first: str) -> None:
     """A header behind a record of any wire begins no document: also where the blocks in front hold none of the wire."""
-    message = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n"
+    message = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n@a3|f0|c3|S0|d1|T1#\n"
     prose = "prose\n" * 9
     data = f"{first}{prose}\u2afbhead\ntext\n{message}".encode()
     every = [(one.wire, one.offset) for one in turnwire.scan(data).messages()]

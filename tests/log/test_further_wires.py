@@ -99,6 +99,18 @@ def test_the_fault_of_their_damage_is_the_byte_that_their_reading_names() -> Non
 
 
 @pytest.mark.usefixtures("scan_core", "toys")
+def test_lines_that_may_go_on_behind_a_block_are_read_with_the_next_one() -> None:
+    """What is in front of them is found once; what CSP/1 carries is what it was in front of the block."""
+    damaged = f"MEMO da\n{NOTE}\nMEMO eve\n{NOTE}\nMEMO b".encode()
+    lost = b"FROM X\n@a3|f0|c1|S0|d1|T1#\n>>>\n MEMO ada\nx\nEND\nMEMO ada\nx\nCSP/1\nFROM A\nTO B\n"
+    lost = b"CTX C0\nINTENT RESULT\nRESULT T1\nSTATUS OK\n<<<\nCSP/1\n" + lost + b"CTX C0\nINTENT RESULT\n\nRESULT T1\n"
+    for data, met, bad in (damaged, ["note", "note"], ["memo"] * 3), (lost, ["nslip"], ["csp", "memo", "csp"]):
+        for size in len(data), len(data) - 1:
+            records, rejects = facts(turnwire.scan(data, batch_bytes=size))
+            assert ([one[0] for one in records], [one["wire"] for one in rejects]) == (met, bad), size
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
 def test_a_limit_counts_from_where_a_record_begins() -> None:
     """The records are whole, and each is behind more than the limit holds, in its line or in its block."""
     limits = LIMITS._replace(message=40)

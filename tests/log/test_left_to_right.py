@@ -3,8 +3,9 @@ cores, in linear time."""
 
 from __future__ import annotations
 
+import re
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.cost.measuring import is_bounded
+from turnwire.contract import LINES, Column, TextPlan, Wire, record_bytes
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -101,6 +103,60 @@ def test_a_heredoc_without_its_end_marks_what_is_behind_it(
     for one in scan:
         met += zip(one["offset"].tolist(), one["inside_unclosed_heredoc"].tolist(), strict=True)
     assert (met, [str(row["reason"]) for row in scan.rejects.rows()]) == (records, reasons)
+
+
+def test_what_lines_behind_a_prefix_reach_over_is_claimed_anew() -> None:
+    """Two windows of claims are taken back, the last one with where it began; and lines that are read once more with
+    the next block give nothing twice."""
+    data = b" CSP/1\nFROM A\n  CSP/1\n  FROM A\nCSP/1\nFROM"
+    assert found(data) == [
+        (1, 13, 1, "csp", "missing_to"),
+        (16, 15, 3, "csp", "missing_to"),
+        (31, 10, 5, "csp", "bad_header_value"),
+    ]
+    data = f"INFO x: {MESSAGE}INFO x: {OPEN}>>>\nCSP/1\n  CSP/1\nFROM A\n```".replace("\n\n", "\n").encode()
+    whole = [
+        (8, 81, 1, "csp", "bad_header_line"),
+        (89, 19, 12, "nslip", None),
+        (109, 4, 13, "csp", "bad_header_line"),
+        (121, 85, 14, "csp", "bad_header_line"),
+        (214, 13, 27, "csp", "missing_to"),
+    ]
+    assert found(data) == found(data, batch_bytes=len(data) - 1) == whole
+
+
+class Stamp(NamedTuple):
+    text: str
+
+
+STAMPS = Wire(
+    "stamp",
+    title="Stamps",
+    package=__name__,
+    style=LINES,
+    detect=lambda data: data.startswith(b"2026-05-04T11"),
+    decode=lambda data: Stamp(record_bytes(data).decode()),
+    encode=lambda message, strict=True: message.text,
+    message=Stamp,
+    check=lambda message: [],
+    prompt=lambda: "",
+    plain=Stamp._asdict,
+    damaged=lambda line: True,
+    plan=TextPlan(
+        opening=(b"2026-05-04T11",),
+        whole=re.compile(rb"2026-05-04T11[^\n]*(?=\n|\Z)"),
+        columns=(Column("text", "text"),),
+    ),
+)
+
+
+def test_what_was_claimed_between_parts_of_a_line_is_no_longer_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A further wire whose records look like lines of a container engine: parts of another stream reach over two."""
+    monkeypatch.setattr(turnwire.registry, "_known", turnwire.wires())
+    turnwire.register(STAMPS)
+    parts = [b"T10:00:00Z stdout P {", b"T11:00:00Z stderr P @a3|f0|c1|S0", b"T11:00:01Z stderr F |d1|T1#"]
+    data = b"".join(b"2026-05-04%b\n" % line for line in [*parts, b"T10:00:00Z stdout F }", b"T11:00:02Z"])
+    assert [(one[2], one[3]) for one in found(data)] == [(2, "nslip"), (5, "stamp")]
 
 
 PIECES = [

@@ -55,6 +55,16 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
 
 
 @both_cores
+def test_a_record_in_any_block_keeps_documents_out_of_those_behind_it() -> None:
+    """Each block alone may be all there is in front of a document; only the one between has a record."""
+    for middle, wires in (b"@a3|f0|c1|S0|d1|T1#", ["nslip"]), (b"some text here", ["kick"]):
+        data = b"some text\nmore text\n%b\nmore text\n\xe2\xab\xbba/b:c/0\n" % middle
+        for threads in (1, 2):
+            found = turnwire.scan(data, batch_bytes=24, threads=threads)
+            assert [one.wire for one in found.messages()] == wires, threads
+
+
+@both_cores
 def test_lines_longer_than_a_block() -> None:
     long = GOOD.replace(b"hello", b"x" * 5000)
     data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b'@a3|t"' + b"z" * 4000, GOOD])

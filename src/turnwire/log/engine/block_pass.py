@@ -367,11 +367,11 @@ class Pass:
         """What wires of lines claim: CSP/1 first, then those that have a plan."""
         before = self.state.csp[:]
         found = self._claimed_by_csp(start, size, final, direct)
-        wires = self.finder.lines
-        while self.openings and (held := claim(self, wires, found, start, final)) is not None:
+        held = claim(self, self.finder.lines, found, start, final) if self.openings else None
+        if held is not None:
             self.state.csp = before[:]  # these lines are read with the next block
             found = self._claimed_by_csp(start, held, False)
-            final = True
+            claim(self, self.finder.lines, found, start, True)
         if found.position < self.size:
             found.position = self._with_mark(found.position)
         return found

@@ -96,17 +96,16 @@ class LeftToRight:
         """The same: what was claimed from the first of its lines on is taken back."""
         if self._windows[-1].start >= found.stop:
             return
-        before = self._place
         while len(self._windows) > 1 and self._windows[-1].start >= found.start:
             self._drop_window()
         window = self._windows[-1]
         kept = bisect_left(window.starts, found.start)
         overlaps = kept < len(window.starts) and window.starts[kept] < found.stop
-        if not overlaps and self._place == before and found.stop <= self._place:
+        if not overlaps and found.stop <= self._place:  # no window was dropped
             return
         self._end_open(window, kept, found.start)
         window.claims.cut(kept)
-        del window.starts[kept:], window.stops[kept:]
+        del window.starts[kept:]
         self._place = self._read = found.stop
         self._size = _WINDOW
 
