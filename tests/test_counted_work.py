@@ -27,6 +27,9 @@ from turnwire.finding.judging import conform
 from turnwire.finding.prefixes import Repeated
 from turnwire.finding.wrapping import Text
 from turnwire.log.analysis import pairing
+from turnwire.log.engine import claimed_rows
+from turnwire.log.engine.block_pass import Pass
+from turnwire.log.engine.shortcut import Shortcut
 from turnwire.pairs import Message, Work
 from turnwire.sap import cache as cache_of_sap
 from turnwire.sap import derivation, secrets
@@ -365,3 +368,30 @@ def test_many_values_are_asked_for_as_few_are() -> None:
     line = data[: data.index(b"\n")]
     for text, count in ((line, 1), (line + b"\n@a3", 0), (data, 0), (b"n3", 22)):
         assert sum(len(batch) for batch in turnwire.scan(data, where={"text": text})) == count
+
+
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
+
+
+@pytest.mark.usefixtures("registering")
+def test_behind_one_block_of_json_the_scan_of_a_wire_alone_is_tried_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = called(monkeypatch, Shortcut, "holds")
+    data = b'{"a":1}{"b":2}\n' * 8 + b"@a3|f0|c1|S0|d1|T1#\n" * 60
+    assert sum(map(len, turnwire.scan(data, wire="nslip", batch_bytes=120, threads=1))) == 60
+    assert len(tried) == 10
+
+
+def test_few_lines_are_claimed_again_behind_those_that_reach_over_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed = called(monkeypatch, Pass, "claims", lambda _search, start, stop, _final, **_options: stop - start)
+    heredoc = CSP.replace("DATA x", f"DATA\n<<<\n{CSP * 3}>>>")
+    data = f"INFO x: {heredoc}".encode() * 40
+    assert sum(map(len, turnwire.scan(data, threads=1))) == 40
+    assert sum(claimed) < 5 * len(data)
+
+
+def test_only_messages_in_strings_are_read_again_for_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = called(monkeypatch, claimed_rows, "read_again", lambda _scanner, _view, _arena, places, *_rest: len(places))
+    data = f"{CSP * 20}```\n{json.dumps({'log': CSP})}\n".encode()
+    [batch] = turnwire.scan(data)
+    assert list(batch["subject"]) == ["T1"] * 21
+    assert again == [1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import turnwire
 from tests.cli.running import turnwire as run
 from tests.leaf_wire import DESCRIPTOR, Leaf, Sheet
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
+from turnwire.contract import TOKEN, Column, DocumentPlan, TextPlan, Wire
 from turnwire.finding.located import located
 from turnwire.kick import Space
 from turnwire.log import plan, read_block
@@ -39,8 +41,8 @@ def found(text: str, **options: object) -> list[tuple[str, int, int]]:
             place for place in places if place[0] == wire
         ], wire
         assert one.rejects.rows() == [row for row in every.rejects.rows() if row["wire"] == wire]
-    for size in (1, 40):
-        small = turnwire.scan(data, batch_bytes=size, **options)  # type: ignore[arg-type]
+    for size, threads in ((1, 1), (40, 1), (40, 2)):
+        small = turnwire.scan(data, batch_bytes=size, threads=threads, **options)  # type: ignore[arg-type]
         assert [(each.wire, each.offset, each.length) for each in small.messages()] == places
     return places
 
@@ -49,6 +51,7 @@ def found(text: str, **options: object) -> list[tuple[str, int, int]]:
 def test_where_they_stand() -> None:
     assert found(SHEET) == [("leaf", 0, len(SHEET))]
     assert found(f"prose\n{SHEET}") == [("leaf", 6, len(SHEET))]
+    assert found("prose\n" * 9 + f"%% oak\n{NSLIP}") == [("leaf", 54, 27)]
     assert [wire for wire, *_ in found(f"{NSLIP}{SHEET}")] == ["nslip", "leaf", "nslip"]
     fenced = f"```\n{SHEET}```\n{LEAF}~~~\n{SHEET}~~~\n"
     assert [length for _, _, length in found(fenced)] == [len(SHEET), len(LEAF) - 1, len(SHEET)]
@@ -58,6 +61,30 @@ def test_where_they_stand() -> None:
     both = f"~~~\n{SPACE}~~~\n```\n{SHEET}```\n"
     assert [wire for wire, *_ in found(both)] == ["kick", "leaf"]
     assert [wire for wire, *_ in found(f"%% 7\n{LEAF}")] == ["leaf"]
+
+
+BOUGH = Wire(
+    "bough",
+    title="Boughs",
+    package=__name__,
+    style=TOKEN,
+    detect=lambda data: False,
+    decode=lambda data: Sheet("", ()),
+    encode=lambda message, strict=True: "",
+    message=Leaf,
+    check=lambda message: [],
+    prompt=lambda: "",
+    plain=lambda message: {"text": message.title},
+    plan=TextPlan(opening=(b"&",), whole=re.compile(rb"&[a-z]+&"), columns=(Column("text", "text"),)),
+    documents=DocumentPlan("sheet", Sheet, b"==", re.compile(rb"== [a-z]+")),
+)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_one_that_begins_as_no_message_of_its_wire_does() -> None:
+    """Nothing but its header says that there is more than a scan of another wire alone looks for."""
+    turnwire.register(BOUGH)
+    assert found(f"== oak\n{NSLIP}") == [("bough", 0, 27)]
 
 
 @pytest.mark.usefixtures("scan_core")

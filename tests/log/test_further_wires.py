@@ -111,6 +111,14 @@ def test_lines_that_may_go_on_behind_a_block_are_read_with_the_next_one() -> Non
 
 
 @pytest.mark.usefixtures("scan_core", "toys")
+def test_a_token_in_front_of_messages_of_lines_is_found() -> None:
+    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
+    data = b"text ~ada>bob:hello~\n%b%b```\n" % (message, message)
+    for size in len(data), 95:
+        assert [one.wire for one in turnwire.scan(data, batch_bytes=size).messages()] == ["beep", "csp", "csp"]
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
 def test_a_limit_counts_from_where_a_record_begins() -> None:
     """The records are whole, and each is behind more than the limit holds, in its line or in its block."""
     limits = LIMITS._replace(message=40)

@@ -150,9 +150,9 @@ STAMPS = Wire(
 )
 
 
-def test_what_was_claimed_between_parts_of_a_line_is_no_longer_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("registering")
+def test_what_was_claimed_between_parts_of_a_line_is_no_longer_claimed() -> None:
     """A further wire whose records look like lines of a container engine: parts of another stream reach over two."""
-    monkeypatch.setattr(turnwire.registry, "_known", turnwire.wires())
     turnwire.register(STAMPS)
     parts = [b"T10:00:00Z stdout P {", b"T11:00:00Z stderr P @a3|f0|c1|S0", b"T11:00:01Z stderr F |d1|T1#"]
     data = b"".join(b"2026-05-04%b\n" % line for line in [*parts, b"T10:00:00Z stdout F }", b"T11:00:02Z"])

@@ -213,7 +213,7 @@ class Pass:
         self.state.met, self.state.unsure = bool(self.rows or self.rejects), False
         if self.inside:
             return
-        if start >= 0 and (self.signs & (_SIGIL | _FENCE) or self.headed or documents.fence):
+        if start >= 0 and (self.signs & (_SIGIL | _FENCE) or documents.fence):
             documents.settle(self.view, start, max(position, start), self._spans())
             return
         documents.begun = documents.begun or position > 0

@@ -49,7 +49,7 @@ def fill_records(search: Pass, values: Arrays, rows: NDArray[np.int64] | slice, 
     if direct:
         return
     for name, there in wire.claimed(arrays)[1].items():
-        if name in values and name != wire.kind and there in arrays:
+        if name != wire.kind:
             arrays[there][into] = values[name]
 
 
@@ -63,8 +63,6 @@ def fill_directly(search: Pass, found: Claims) -> bool:
         return False
     fill_records(search, records, slice(count), direct=True)
     search.rows = count
-    lines = search.state.lines
-    lines.at = lines.held = -1  # what was open in the block before is closed, or is text
     return True
 
 

@@ -125,8 +125,7 @@ class Claims:
             rejects.append({name: array[:bad] for name, array in table.items()})
             if position == size or (position == before and not rows and not bad):
                 break
-            if direct:
-                direct, records = False, [copied(records[0])]
+            direct = False  # what is there already is copied when it is put together with more
             if bad == reject_room:  # each round may cost a look at the whole block, for the end of a heredoc
                 reject_room = min(reject_room * 4, quarantine.MOST_ROOM)
         self.position, self.line = position, line
