@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.counting import called
+from turnwire.atomic import PREFIX, SUFFIX
 from turnwire.log import guarded, unguarded, write
 from turnwire.log.output import parts
 from turnwire.log.output.json_lines import times
@@ -103,6 +105,42 @@ def test_a_part_is_due_when_it_is_long_or_old(
         assert output.due is (long or old)
         output.commit({"record": 1})
         assert not output.due
+
+
+def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the dead left goes, nothing of ours stays open behind a refusal, and the folder is there after a crash."""
+    synced = called(monkeypatch, parts, "sync_directory", lambda place: place)
+    out, opened = tmp_path / "out.ndjson", Path("/proc/self/fd")
+    with Parts(out):
+        pass
+    with Parts(out):
+        assert synced == [tmp_path]
+        before = len(list(opened.iterdir())) if opened.exists() else 0
+        with pytest.raises(BlockingIOError), Parts(out):
+            pass
+        assert before in (0, len(list(opened.iterdir())))
+    (out / "other").touch()
+    with pytest.raises(FileExistsError), Parts(out):
+        pass
+    (out / "other").unlink()
+    for name in (f"{PREFIX}1{SUFFIX}", "part-00001.pending"):
+        (out / name).write_bytes(b"{}")
+    with Parts(out):
+        assert list(out.iterdir()) == []
+
+
+def test_a_part_is_as_old_as_its_first_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where it is ended, that says how far it is."""
+    monkeypatch.setattr(parts.time, "monotonic", lambda: 1e6)
+    found = turnwire.scan(b"@a3|f0|c1|S0|d1|T1#\n")
+    with Parts(tmp_path / "out.ndjson") as output:
+        output.begin(found.columns)
+        for batch in found:
+            output.take(batch)
+            assert (output.position, output.due) == (None, False)
+        output.commit({"record": 1})
+        assert output.position == {"record": 1}
+    assert [Path(path).name for path in output.paths] == ["part-00001.ndjson"]
 
 
 def test_times_around_1970() -> None:

@@ -113,8 +113,6 @@ class Parts:
 
     def take(self, batch: Batch) -> None:
         """Writes the records of a batch to the part that is open."""
-        if not len(batch):
-            return
         if self._output is None:
             path = self._part(self._number + 1)
             self._output = FileOutput(path, self._columns, self.format, self._formulas)
