@@ -125,7 +125,7 @@ class Tables:
             "binary": pyarrow.large_binary(),
         }
         self.schema = pyarrow.schema(
-            pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable or one.kind == "file")
+            pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable)
             for one in columns
         )
 
@@ -188,7 +188,6 @@ class _Grouped:
     def abandon(self) -> None:
         """Writes nothing more: pyarrow would, when it cleans up."""
         self.sink.dead = True
-        self._held = []
 
 
 class _Parquet(_Grouped):
@@ -247,7 +246,6 @@ class _Sink:
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._place = 0
         self.dead = False
 
     def write(self, data: Any) -> int:
@@ -258,12 +256,7 @@ class _Sink:
             except BaseException:
                 self.dead = True
                 raise
-        self._place += len(data)
         return len(data)
-
-    def tell(self) -> int:
-        """How many bytes were written."""
-        return self._place
 
     def flush(self) -> None:
         """The file is flushed when it is finished."""
