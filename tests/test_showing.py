@@ -132,6 +132,9 @@ def test_a_scan_reads_nothing_to_be_shown(tmp_path: Path) -> None:
     rows = dict(row for row in shown(scan) if len(row) == 2)
     assert (rows["records"], rows["rejects"], rows["selected"]) == ("nslip 1", "bad_digit 1", "1")
     assert rows["bytes"] == str(len(source.getvalue()))
+    for sources, text in ([], "nothing"), ([b"ab"] * 5, ", ".join(["2 bytes"] * 5)), ([b"ab"] * 6, "1 more"):
+        assert dict(row for row in shown(turnwire.scan(sources)) if len(row) == 2)["source"].endswith(text)
+        assert ("more" in text) == (len(sources) > 5)
     for missing in (str(tmp_path / HOSTILE.replace("/", "").replace("\0", "")), [HOSTILE.replace("\0", "")] * 9):
         rows = dict(row for row in shown(turnwire.scan(missing)) if len(row) == 2)
         assert "<script>" in rows["source"] and rows["wire"] == "all"

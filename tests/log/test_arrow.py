@@ -23,7 +23,7 @@ from tests.log.test_memory import numbered
 from tests.log.test_scan import scan_nslip, table
 from turnwire import backend as process_backend
 from turnwire import nslip
-from turnwire.log.output import arrow
+from turnwire.log.output import arrow, joining
 from turnwire.nslip.spec import Slot
 
 pl = pytest.importorskip("polars")
@@ -463,3 +463,17 @@ def test_small_batches_of_many_files_are_joined(tmp_path: Path) -> None:
         plain = [part.to_pylist() for part in parts]
         assert table.to_pylist() == [row for rows in plain for row in rows]
         assert table.column("file").num_chunks < len(parts) / 10
+
+
+def test_what_is_joined_is_small_and_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One alone, those of one file and those of bytes stay as they are; enough of the others are one."""
+    record = b"@a3|f0|c1|S0|d1|T1#\n"
+    paths = [tmp_path / f"{number}.log" for number in range(6)]
+    for path in paths:
+        path.write_bytes(record * 2)
+    one = list(turnwire.scan(paths[0], batch_bytes=20))
+    assert list(joining.joined(iter(one))) == one
+    sources = [record, paths[0], record, *paths[1:]]
+    assert [len(part) for part in joining.joined(iter(turnwire.scan(sources)))] == [1, 2, 1, 10]
+    monkeypatch.setattr(joining, "_ENOUGH", 70)
+    assert [len(part) for part in joining.joined(iter(turnwire.scan(paths)))] == [4, 4, 4]

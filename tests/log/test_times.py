@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import needs_both
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
+from turnwire.log.output.batch import line_start
 
 pytestmark = pytest.mark.once
 
@@ -185,3 +186,15 @@ def test_times_of_one_minute_after_the_other(wire: str, minute: str) -> None:
 @given(st.lists(TEXTS.map(lambda text: text.decode()), max_size=6))
 def test_any_times_in_messages(wire: str, times: list[str]) -> None:
     both(wire, timed(wire, ["2026-05-04T10:00:00Z", *times]))
+
+
+def test_the_head_of_a_line_is_kept_over_blocks() -> None:
+    for before, used, head in (
+        (b"2026-", b"11-27 x", b"2026-11-27 x"),
+        (b"a" * 200, b"b" * 200, b"a" * 200 + b"b" * 56),
+        (b"", b"c" * 400, b"c" * 256),
+        (b"a", b"b\nc", b"c"),
+        (b"a", b"b\n", b""),
+        (b"a", b"b\n" + b"c" * 400, b"c" * 256),
+    ):
+        assert line_start(before, memoryview(used)) == head
