@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, damaged_log
 from tests.log.test_scan import LINES, scan_nslip
 from turnwire import registry
+from turnwire.errors import Reason
 from turnwire.log.output import rejects as quarantine
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -133,3 +136,26 @@ def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
         counted.add(found, 1, memoryview(data), 10, None, scanner, False)
         assert (len(counted), counted.bytes, counted.rows()) == (1, length, [])
     assert quarantine.fault_line({"fault": 11, "offset": 14, "line": 5, "raw": b"x\ny\nzzzz"}) == 5
+
+
+def test_words_and_pointers_are_those_of_the_reason() -> None:
+    """Reading a range alone may find another fault than the scan did: then the reason has to say it all."""
+    slip = b"@a3|f0|c-|S0|d1|T1#"
+    header = {"kind": "intent", "actor_id": "a", "schema_id": "ioc.intent.v0", "session_id": "s", "logical_clock": "x"}
+    intent = json.dumps({"header": header, "payload": {}}).encode()
+    for wire, raw in ("nslip", slip), ("sstp", intent):
+        assert quarantine.explained(wire, "message_too_large", raw, None) == ("message too large", None)
+        [(reason, said, path)] = [
+            (Reason(one.reason), one.text, quarantine._pointer(raw, wire, Reason(one.reason)))
+            for one in turnwire.scan(raw).errors()
+        ]
+        assert quarantine.explained(wire, str(reason), raw, None) == (said, path)
+        assert said != "message too large"
+        assert quarantine._pointer(raw, wire, Reason.MESSAGE_TOO_LARGE) is None
+    assert path is not None
+
+
+def test_what_was_handed_out_is_in_no_later_range() -> None:
+    data = [b"@a3|f0|c-|S0|d1|T1#", b"@a3|f0|c1|S0|d?|T12345#", b"@a3|f0|c1|S0|dxx-|T1#"]
+    found = turnwire.scan(b"".join(line + b"\n" for line in data), batch_bytes=20)
+    assert [one.raw for one in found.errors()] == data
