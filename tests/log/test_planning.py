@@ -3,6 +3,7 @@ block says that it was cut at the wrong place; a file that changed is seen."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -27,6 +28,7 @@ from turnwire.log.input.resuming import TICK
 from turnwire.log.planning import between, cutting, line_numbers, states
 from turnwire.log.planning.line_numbers import LineNumbers
 from turnwire.log.planning.plain import plain, restored
+from turnwire.log.planning.proving import Proof
 
 
 @pytest.fixture
@@ -312,3 +314,42 @@ def test_lines_that_may_go_on_are_looked_at_a_few_times(
     blocks = plan(str(path), block_bytes=200)
     assert looked and sum(looked) < 12 * len(data)
     assert together(blocks) == one_scan(str(path), None)
+
+
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.ENXIO])
+def test_holes_are_asked_for_where_a_file_system_knows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """One that knows none says so in another way than one whose file has nothing more: then all is read, as far as
+    the file goes that may have become shorter."""
+
+    def asked(*_: int) -> int:
+        raise OSError(error, os.strerror(error))
+
+    (tmp_path / "x.log").write_bytes(b"one\ntwo\nthree")
+    monkeypatch.setattr(os, "lseek", asked)
+    with open(tmp_path / "x.log", "rb", buffering=0) as file:
+        places = [cutting._next_line(file, at, 99) for at in (0, 5, 9)]
+    assert places == ([4, 8, 99] if error == errno.EINVAL else [99] * 3)
+
+
+def test_a_proof_sees_what_is_behind_a_byte_order_mark_and_over_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, mark = tmp_path / "x.log", b"\xef\xbb\xbf"
+    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\nx\ny\n>>>\n\ntext\n"
+    document, prose = "prose\n⫻a/b:c/0\nmore\nmore\n".encode(), b"prose\nprose\nmore\nmore\n"
+    for data, start, stop, fault, lines in (
+        (mark + message, 0, message.index(b"y\n") + 3, "a record of several lines may be open where it ends", 11),
+        (document, 0, len(document) - 5, "a line begins like the header of a Space document", 3),
+        (document, 6, len(document) - 5, "a line begins like the header of a Space document", 2),
+        (document, 0, 6, None, 1),
+        (prose, 0, len(prose) - 5, None, 3),
+        (prose, 6, len(prose), None, 3),
+    ):
+        path.write_bytes(data)
+        with open(path, "rb", buffering=0) as file:
+            for size in (3, 4, 5, 6, 7, 8, 1 << 20):
+                monkeypatch.setattr(between, "READ", size)
+                proof = Proof(file, start, stop, len(data), 1 << 20)
+                assert (proof.fault, proof.lines) == (fault, lines), (data, size)

@@ -125,8 +125,7 @@ class Tables:
             "binary": pyarrow.large_binary(),
         }
         self.schema = pyarrow.schema(
-            pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable)
-            for one in columns
+            pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable) for one in columns
         )
 
     def table(self, batch: Any) -> Any:

@@ -34,8 +34,6 @@ class Proof:
             closed = True
         else:
             cut = next(scan_cuts(pieces, stop - mark, limit=limit), None)
-            for _ in pieces:  # there is no cut in front of ``stop``; line ends are counted in any case
-                pass
             closed = cut is not None and cut[0] == stop - mark
         if self._header:
             return "a line begins like the header of a Space document"
