@@ -57,7 +57,7 @@ def digest_of(file: Any, start: int, stop: int, sampled: bool) -> str:
     number = file.fileno()
     if sampled:
         for place in _places(start, stop):
-            digest.update(os.pread(number, min(HEAD, stop - place), place))
+            digest.update(os.pread(number, HEAD, place))
         return digest.hexdigest()
     for place in range(start, stop, READ):
         digest.update(os.pread(number, min(READ, stop - place), place))
