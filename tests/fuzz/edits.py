@@ -8,7 +8,10 @@ SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """What is written in each place, beside the neighbours of what stands there."""
 ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1B9F0AFd-90fa-4A0F-bF0a-AF90af096b9A"
 _CSP = "CSP/1\nFROM AZ_09\nTO Z9\nCTX C90\nINTENT "
-_SSTP = '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":909},"payload":{%s}}'
+_SSTP = (
+    '{"header":{"kind":"%s","actor_id":"a","schema_id":"ioc.%s.v0","session_id":"s","logical_clock":909},'
+    '"payload":{%s}}'
+)
 _SAP = f'{{"protocolVersion":"2.0","taskId":"{ID}","correlationId":"{LATER}","%s":"2024-02-29T23:59:59Z",'
 _LETTER = (
     f'{{"id":"{ID}","timestamp":"2026-12-31T23:59:59Z","sender":"Orchestrator","receiver":"WePlan","type":"Command",'
