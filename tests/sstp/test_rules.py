@@ -126,6 +126,15 @@ def test_a_schema_of_another_kind_in_any_order(sstp, kind):
         expected = (("ok",), "ok") if other is kind else (("issue", wrong), wrong)
         for one in (value, dict(reversed(value.items())), turned, dict(reversed(turned.items()))):
             assert verdict(sstp, one) == expected
+        # The payload is good for what the schema says, too; the message is judged while it is written.
+        value["payload"] = {**example(other)["payload"], **value["payload"]}
+        made = sstp.CLASSES[kind].of(value)
+        if other is kind:
+            assert json.loads(sstp.encode(made)) == value
+        else:
+            with pytest.raises(EncodeError) as caught:
+                sstp.encode(made)
+            assert (caught.value.reason, caught.value.path) == wrong
 
 
 def test_unknown_kind(sstp):
