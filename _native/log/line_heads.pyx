@@ -48,8 +48,8 @@ def signs_between(const uint8_t[::1] data, const int64_t[::1] starts, const int6
 
 def only_records(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,
                  int64_t base, Py_ssize_t stop):
-    """Whether ``data`` shows no signs outside of the records, and ``data[:stop]`` has no brace, quote or at sign there:
-    then it has no record of JSON or nSLIP, and nothing that was meant as one.
+    """Whether ``data`` shows no signs outside of the records, and ``data[:stop]`` has no brace, quote, at sign or backslash
+    there: then it has no record of JSON or nSLIP, nothing that was meant as one, and no string, whole or cut.
 
     offsets, lengths: of ``rows`` records in ``data`` in order, from ``base`` on. Lines begin with ``data`` and behind
     the records.

@@ -220,17 +220,19 @@ static inline int tw_signs_between(const uint8_t *s, const int64_t *starts, cons
     return start < stop ? signs | tw_line_signs(s, start, stop, NULL) : signs;
 }
 
-/* Whether s[p .. stop) has a brace, a quote or an at sign. */
+/* Whether s[p .. stop) has a brace, a quote, an at sign or a backslash. */
 static inline int tw_sign_of_opening(const uint8_t *s, size_t p, size_t stop)
 {
-    if (stop - p > 64) return memchr(s + p, '{', stop - p) || memchr(s + p, '"', stop - p) || memchr(s + p, '@', stop - p);
+    if (stop - p > 64)
+        return memchr(s + p, '{', stop - p) || memchr(s + p, '"', stop - p) || memchr(s + p, '@', stop - p) ||
+               memchr(s + p, '\\', stop - p);
     for (; p < stop; p++)
-        if (s[p] == '{' || s[p] == '"' || s[p] == '@') return 1;
+        if (s[p] == '{' || s[p] == '"' || s[p] == '@' || s[p] == '\\') return 1;
     return 0;
 }
 
 /* Whether s[0 .. size) shows no sign outside of `rows` records, which are in order, and s[0 .. stop) has nothing there that can
- * belong to a record of JSON or nSLIP. */
+ * belong to a record of JSON or nSLIP, nor a string of which only the inside is there. */
 static inline int tw_only_records(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                                   size_t stop, size_t size)
 {

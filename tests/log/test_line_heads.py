@@ -171,7 +171,7 @@ def test_records_are_alone_where_nothing_else_could_be_one(core: Callable[[str],
     assert not heads.only_records(data, offsets, lengths, 2, 100, len(data))
     assert not heads.only_records(data, offsets, lengths, 1, 100, last)
     assert heads.only_records(data, np.insert(offsets, 1, 101), np.insert(lengths, 1, 3), 3, 100, last)  # in another
-    for words in (b'wor"s', b"wor@s", b"wor{s", b"```xx", b"w;CSP/1;", b"\xe2\xab\xbbxx"):
+    for words in (b'wor"s', b"wor@s", b"wor{s", b"wor\\s", b"```xx", b"w;CSP/1;", b"\xe2\xab\xbbxx"):
         other = data.replace(b"words", words)
         moved = np.array([101, 117 + len(words) - len(b"words")], np.int64)
         assert not heads.only_records(other, moved, lengths, 2, 100, last), other

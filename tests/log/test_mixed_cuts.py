@@ -113,6 +113,19 @@ def test_an_object_that_a_damaged_message_cuts_is_open_in_no_block() -> None:
 
 
 @usesbackend
+@pytest.mark.parametrize("front", [b"", b'"\n', b"text\n", b"{\n"])
+def test_the_inside_of_a_string_is_looked_at_beside_lines_of_csp_too(front: bytes) -> None:
+    """A line that begins as a message does, but for an escape, says a damaged one; whatever is in front of it."""
+    for line in (rb"CSP/1\nFROM", rb"CSP/1\nFROM A\nTO B", rb"csp/1 x CSP/1\nFROM A"):
+        data = front + line + b"\n"
+        once = everything(scan(data))
+        add_up(data, once)
+        assert [one["offset"] for one in once[1]] == [data.index(b"CSP/1")]
+        for size in range(1, len(data) + 1):
+            assert everything(scan(data, batch_bytes=size)) == once, (data, size)
+
+
+@usesbackend
 def test_a_dense_mixture_keeps_its_order() -> None:
     """Rows of CSP/1 are put between the others where they stand."""
     chance = random.Random(23)

@@ -50,7 +50,7 @@ _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, 
 _FENCE = re.compile(rb"(?<!.)" + BEGINNING.encode())
 _FENCE_LINE = re.compile(rb"(?<!.)" + FENCE_PATTERN.pattern)
 _PIECE = 4096
-_RECORD = re.compile(rb'[{"@]')
+_RECORD = re.compile(rb'[{"@\\]')
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
 _SCALARS = b" \t[],+-.0123456789Eaeflnrstu"
 """What numbers, true, false and null are written with in an array, and what is between them."""
