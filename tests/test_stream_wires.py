@@ -18,6 +18,7 @@ from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
+CRI = b"2026-01-01T00:00:00Z stdout %b %b\n"
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
 _CORES = (
     ("turnwire.json.scanner", "json.lines"),
@@ -52,8 +53,8 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[place : place + size] for place in range(0, len(data), size)]
 
 
-def scanned(data: bytes, wire: str | None) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    found = scan(data, wire=wire)
+def scanned(data: bytes, wire: str | None, **options: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    found = scan(data, wire=wire, **options)
     messages = [batch.message(row) for batch in found for row in range(len(batch))]
     faults = zip(found.rejects["reason"], found.rejects["fault"].tolist(), strict=True)
     return messages, [(reason, fault, data[:fault].count(b"\n") + 1) for reason, fault in faults]
@@ -181,6 +182,32 @@ def test_whether_a_line_is_one_of_strings_and_arrays_is_known_at_its_end(front: 
     data = front + b"[" + record + tail
     for size in (1, 7, 50, len(data)):
         assert drained(Decoder(), cut(data, size)) == scanned(data, None), size
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CRI % (b"P", b"@a3|f0|c1|S0|d1|T1# @a3|f0|c1|") + CRI % (b"F", b"S0|d1|T1#"),
+        CRI % (b"P", b'{"a": "b"} @a3|f0|c1|') + CRI % (b"F", b"S0|d1|T1# {}"),
+        b"x: CSP/1;a{b} c\n",
+        b"x: CSP/1 MODE;@a3|f0|c1|S0|d1|T1# c\n",
+    ],
+)
+def test_what_ends_in_a_line_that_says_more_waits_for_its_end(data: bytes) -> None:
+    """A part of a line that CRI cut, and a template, whose flags may hold what looks like the end of a message."""
+    expected = scanned(data, None)
+    assert expected[0] and not expected[1]
+    for size in (1, 9, len(data)):
+        assert drained(Decoder(), cut(data, size)) == expected, size
+
+
+def test_the_limit_is_that_of_documents_too() -> None:
+    data = "⫻note\n".encode() + b"x" * 40
+    limits = LIMITS._replace(message=20)
+    expected = scanned(data, None, limits=limits)
+    assert [reason for reason, *_ in expected[1]] == ["message_too_large"]
+    for size in (1, 7, len(data)):
+        assert drained(Decoder(limits=limits), cut(data, size)) == expected, size
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])

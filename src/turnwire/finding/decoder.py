@@ -27,8 +27,9 @@ class Decoder:
     Args:
         wire: the wire whose messages are wanted; None for those of all. What may belong to a CSP/1 message, whose lines
             go on until one begins something else, waits for that line; in a line in which an object began that is no
-            message, and behind something damaged, messages come when their line ends. Where many lines of what waits
-            began as one that could end it (fences in a heredoc), the end is seen a sixteenth of its size later at most.
+            message, in one of strings and arrays, and behind something damaged, messages come when their line ends; in
+            a part of one that CRI cut, with its last part. Where many lines of what waits began as one that could end
+            it (fences in a heredoc), the end is seen a sixteenth of its size later at most.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 

@@ -12,6 +12,7 @@ from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
 from turnwire.finding.documents import BOM
+from turnwire.finding.parts import CRI
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
 from turnwire.log.engine.block_scanner import Engine, Found
@@ -46,6 +47,13 @@ def _taken(data: Buffer) -> bytes:
         return memoryview(data).tobytes()
     except TypeError:
         raise TypeError(f"a stream is fed bytes, not {type(data).__name__}") from None
+
+
+def _waits(begun: bytes) -> bool:
+    """Whether a line that begins so may be one of strings and arrays, which is known at its end, or is a part of one
+    that CRI cut, which goes on in another."""
+    part = CRI.match(begun)
+    return begun.lstrip(b" \t").startswith((b"[", b'"')) or (part is not None and part[2] == b"P")
 
 
 class _Braces:
@@ -127,6 +135,7 @@ class BlockStream:
         found = finder(None)
         self._scanner = found.scanner
         self._further = found.lines
+        self._lines_code = found.csp.code
         self._limits = limits
         self._engine = Engine(
             found,
@@ -153,7 +162,7 @@ class BlockStream:
         self._new_state()
 
     def _new_state(self) -> None:
-        self._state: dict[str, Any] = {} if self._scanner.state is None else {"state": self._scanner.state()}
+        self._state: dict[str, Any] = {"state": finder(None).state(self._limits.message)}
 
     def write(self, data: Buffer) -> None:
         """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit, and
@@ -275,8 +284,8 @@ class BlockStream:
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
         within = self._state["state"].within_line
-        if not within and self._object is None and begun.removeprefix(BOM).lstrip(b" \t").startswith((b"[", b'"')):
-            return  # it may be a line of strings and arrays, which is known at its end
+        if not within and self._object is None and _waits(begun.removeprefix(BOM)):
+            return
         text = is_text(begun) and not self._further.goes_on(begun)
         if self._object is None and not (within or text):
             return
@@ -296,7 +305,9 @@ class BlockStream:
 
     def _certain(self, found: Found) -> bool:
         """Whether nothing that follows can change what a part of a line was found to hold: there is no damage in it,
-        and no object may have begun outside of its messages."""
+        no object may have begun outside of its messages, and the last of them is no line that goes on."""
+        if found.arrays["wire"][found.rows - 1] == self._lines_code:
+            return False
         data, end = bytes(found.buffer), 0
         for offset, length in zip(
             *(found.arrays[name][: found.rows].tolist() for name in ("offset", "length")), strict=True
