@@ -311,6 +311,33 @@ def test_two_scans_of_a_damaged_log_are_one(wire: str | None, tmp_path: Path) ->
         assert (before[0] + after[0], before[1] + after[1]) == (rows, rejects), data
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"prose\n%b\n%b\nmore\n",
+        b"prose\n```\n%b\n%b\n```\n@a3|f0|c1|S0|d1|T1#\n",
+        b"@a3|f0|c1|S0|d1|T1#\n````\nx\n%b\n%b\n```\n````\nx\n",
+        b"```\n@a3|f0|c1|S0|d1|T1#\n%b\n```\n@a3|f0|c2|S0|d1|T1#\n%b\n",
+    ],
+)
+def test_a_position_knows_whether_a_document_may_begin(data: bytes, tmp_path: Path) -> None:
+    """Behind prose, in a fence and behind one, as one scan has it; what is in a document that waits stays in it."""
+    data %= ("⫻note/x:y/1".encode(), GOOD)
+    path = tmp_path / "a.log"
+
+    def found(scanned: Scan) -> list[tuple[int, bytes]]:
+        return [(int(at), bytes(batch.raw(row))) for batch in scanned for row, at in enumerate(batch["offset"])]
+
+    path.write_bytes(data)
+    whole = found(scan(path, resume={}))
+    for cut in [at for at in range(len(data) + 1) if data[at - 1 : at] in (b"", b"\n", b"`", b"n")]:
+        path.write_bytes(data[:cut])
+        first = scan(path, resume={})
+        before = found(first)
+        path.write_bytes(data)
+        assert before + found(scan(path, resume=json.dumps(first.position))) == whole, cut
+
+
 def test_a_mixed_scan_says_so() -> None:
     assert repr(turnwire.scan(b"")) == "<Scan of ...>"
     with pytest.raises(ValueError, match="no column 'tag'"):

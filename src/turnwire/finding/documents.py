@@ -30,6 +30,8 @@ _heads = _backend.load("log.line_heads")
 
 SIGIL = b"\xe2\xab\xbb"
 BOM = b"\xef\xbb\xbf"
+_LONGEST_RUN = 4096
+"""Bytes of the longest run of a fence that a bookmark keeps."""
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
 
 Spans = Sequence[tuple[int, int]]
@@ -135,6 +137,20 @@ class Documents:
         self.fence_touched = bool(fence) and (touched or _Around(found).between(since, stop))
         self.fence = fence
         self.touched = self.touched or bool(found)
+
+    def kept(self) -> list[int]:
+        """The state as numbers; none where something was found in what was read and no fence is open."""
+        if not self.begun or (self.touched and not self.fence):
+            return []
+        size = min(len(self.fence), _LONGEST_RUN)
+        return [int(self.touched), *self.fence[:1].ljust(1, b"\0"), size, int(self.fence_touched)]
+
+    def restore(self, numbers: Sequence[int]) -> None:
+        """Takes what was kept of the state behind a part of the input."""
+        if len(numbers) >= 4:
+            touched, mark, size, fence_touched = numbers[:4]
+            self.touched, self.fence_touched = touched > 0, fence_touched > 0
+            self.fence = (mark & 0xFF).to_bytes() * min(size, _LONGEST_RUN)
 
 
 class _Around:

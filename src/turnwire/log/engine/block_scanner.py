@@ -124,8 +124,11 @@ class Engine:
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
-        carried = [] if state is None or state["state"].csp_at >= 0 else state["state"].csp[1:3]
-        return [0, *carried, 0] if any(carried) else None
+        if state is None:
+            return None
+        csp = [0, 0] if state["state"].csp_at >= 0 else state["state"].csp[1:3]
+        documents = state["state"].documents.kept()
+        return [0, *csp, 0, *documents] if any(csp) or documents else None
 
     def restored(self, carried: list[int]) -> dict[str, Any]:
         """The state from what a bookmark kept of it."""
@@ -133,6 +136,7 @@ class Engine:
         state.within()
         for place, number in enumerate(carried[:3]):
             state.csp[place] = number
+        state.documents.restore(carried[4:])
         return {"state": state}
 
     @property
