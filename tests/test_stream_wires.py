@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from importlib import import_module
@@ -19,6 +20,7 @@ from turnwire.registry import WIRES, wire_of
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
 CRI = b"2026-01-01T00:00:00Z stdout %b %b\n"
+OVER_LINES = json.dumps(json.loads(RECORDS["sstp"][0]), indent=1).encode()
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
 _CORES = (
     ("turnwire.json.scanner", "json.lines"),
@@ -191,10 +193,13 @@ def test_whether_a_line_is_one_of_strings_and_arrays_is_known_at_its_end(front: 
         CRI % (b"P", b'{"a": "b"} @a3|f0|c1|') + CRI % (b"F", b"S0|d1|T1# {}"),
         b"x: CSP/1;a{b} c\n",
         b"x: CSP/1 MODE;@a3|f0|c1|S0|d1|T1# c\n",
+        OVER_LINES + b" CSP/1\nTO B\n",
+        OVER_LINES + b" CSP/1;x\n",
     ],
 )
-def test_what_ends_in_a_line_that_says_more_waits_for_its_end(data: bytes) -> None:
-    """A part of a line that CRI cut, and a template, whose flags may hold what looks like the end of a message."""
+def test_what_ends_in_a_line_that_says_more_is_what_a_scan_finds(data: bytes) -> None:
+    """A part of a line that CRI cut, a template, whose flags may hold what looks like the end of a message, and the end
+    of an object, which is no prefix of CSP/1."""
     expected = scanned(data, None)
     assert expected[0] and not expected[1]
     for size in (1, 9, len(data)):

@@ -34,8 +34,8 @@ _FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
 # Which lines can be a message's own, as in the bulk scan of CSP/1 (_native/csp/bulk.pxi):
 _OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
 _BODY = re.compile(rb"(?:PLAN|TASK|RESULT|ERROR|QUERY|PATCH|FILEOP|MEM)(?: |\Z)")
-_RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]')
-"""What a prefix has not: something that may be a record of its own."""
+_RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]|\A[^{}]*\}')
+"""What a prefix has not: something that may be a record of its own, or end one that began in a line before."""
 _OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
 _OPENING = re.compile(rb"(<{3,})-?")
 _ENDING = re.compile(rb"CSP[ \t]*/[ \t]*[0-9]")
