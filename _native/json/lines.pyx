@@ -408,6 +408,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         if state is not None and state.at == base + start:
             k.carried, k.head_known, k.head_time = 1, state.known, state.time
             k.values = state.values
+        k.grows = state is not None and state.grows
         if before:
             k.arena = <uint8_t *>malloc(len(before))
             if k.arena is NULL:

@@ -180,6 +180,7 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t signs_from
         int values "values"
         int head_known
+        int grows
         int64_t head_time
         size_t open_at
         void *context

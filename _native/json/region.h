@@ -82,6 +82,7 @@ typedef struct tw_lines {
     int held;                                /* reading stopped where an object goes on behind what is there */
     size_t open_at;                          /* where one begins that the end of the input cuts off, or SIZE_MAX */
     int rows_full;                           /* it was the rows that were full */
+    int grows;                               /* the caller makes room for what does not fit: nothing is given in parts */
     size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
     size_t string_rejects;                   /* stored since the outermost string began */
     struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */

@@ -62,10 +62,11 @@ static void tw_mark(const tw_lines *k, tw_way *w)
     w->arena = k->arena_size;
 }
 
-/* Goes back to where the unit that did not fit began; a long object is given in parts only where all of it never fits. */
+/* Goes back to where the unit that did not fit began; a long object is given in parts only where all of it never fits: what is
+ * behind a part is read as if nothing were around it. */
 static void tw_take_back(tw_lines *k, const tw_way *w)
 {
-    if (k->partial && !(k->rows_full ? w->rows : w->rejects)) return;
+    if (k->partial && !k->grows && !(k->rows_full ? w->rows : w->rejects)) return;
     k->partial = 0;
     k->rows.count = w->rows;
     k->rejects.count = w->rejects;
@@ -121,7 +122,7 @@ static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t e
     if (result == TW_FINE) result = tw_look_at(k, r, q, from, to, tried);
     if (result == TW_FULL && waiting) {
         k->partial = 0;
-        if (k->rows.count == rows && !w->rejects && !k->rows_full) result = TW_FINE; /* it never fits */
+        if (k->rows.count == rows && !w->rejects && !k->rows_full && !k->grows) result = TW_FINE; /* it never fits */
     }
     if (result != TW_FINE) return result;
     if (waiting && k->rows.count == rows) {

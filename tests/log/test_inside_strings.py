@@ -139,6 +139,19 @@ def test_any_number_of_records_in_one_string(wire: str | None) -> None:
             assert sum(map(len, found)) == count and not len(found.rejects)
 
 
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("front", ["", "x {}", '{"a": "@a3|f0|c1|S0|d1|T1#"} '])
+def test_records_for_which_the_first_guess_has_no_room_are_in_their_string_too(front: str) -> None:
+    """They have its place and the time of the object, wherever the input is cut."""
+    count = 98
+    data = f'{front}{{"log": "{"@a3|f0|c1|S0|d1|T1#" * count}", "time": "2026-05-04T10:00:00Z"}}\n'.encode()
+    for size in (1 << 20, 31):
+        (found,) = (batch for batch in scan(data, batch_bytes=size, columns=["offset", "inner", "time"]))
+        assert found["inner"].tolist()[-count:] == [19 * number for number in range(count)]
+        assert found["offset"].tolist()[-count:] == [len(front) + 8] * count
+        assert found.valid("inner").tolist()[-count:] == found.valid("time").tolist()[-count:] == [True] * count
+
+
 @pytest.mark.parametrize("wire", ["nslip", None])
 def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
     (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)

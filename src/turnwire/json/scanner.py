@@ -25,13 +25,15 @@ class LineState:
 
     at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none);
     values: whether the line is one of strings and arrays; held: where an object begins that is open at the end of what
-    was there, or -1.
+    was there, or -1. grows: whether the caller makes room for what does not fit, as of a string with more records than
+    there is room for: then nothing of it is given before.
     """
 
-    __slots__ = ("at", "held", "known", "time", "values")
+    __slots__ = ("at", "grows", "held", "known", "time", "values")
 
     def __init__(self) -> None:
         self.at, self.known, self.time, self.values, self.held = -1, 0, 0, False, -1
+        self.grows = False
 
 
 def follows(state: LineState, left: LineState, block: memoryview) -> bool:

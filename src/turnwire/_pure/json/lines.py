@@ -64,7 +64,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
-        self.rows_full = self.mute = False
+        self.rows_full = self.mute = self.grows = False
         self.stop, self.final = len(data), True
         self.several, self.counted, self.counted_line = False, 0, 1
         self.held, self.open_at = False, -1
@@ -241,7 +241,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         except Full:
             if waiting:
                 self.partial = -1
-            if not waiting or self.rows != rows or way.rejects or self.rows_full:
+            if not waiting or self.rows != rows or way.rejects or self.rows_full or self.grows:
                 raise  # else it never fits
         if waiting and self.rows == rows:
             self.bad = before
@@ -291,7 +291,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
                 region, way, place = going
                 going = self._walk(region, way, place)
         except Full:
-            if self.partial < 0 or (way.rows if self.rows_full else way.rejects):
+            if self.partial < 0 or self.grows or (way.rows if self.rows_full else way.rejects):
                 self.partial = -1
                 self.take_back(way)
             elif not region.level:
@@ -461,6 +461,7 @@ def scan_block(
     if state is not None and state.at == base + start:
         lines.carried, lines.head_known, lines.head_time = True, state.known, state.time
         lines.values = state.values
+    lines.grows = state is not None and state.grows
     if parts is None:
         place = position = lines.read(start, size, final)
     else:

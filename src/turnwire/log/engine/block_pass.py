@@ -121,17 +121,9 @@ class Pass:
         """Finds everything where no line shows a sign: (position, line). The core looks for signs as it reads, so that
         the block need not be gone through for them; None where there is one, or was in the block before."""
         state = self.state
-        if (
-            start
-            or self.inside
-            or self.openings
-            or self.headed
-            or state.signs
-            or not state.idle()
-            or state.lines.at == self.base
-        ):
+        if start or self.inside or self.openings or self.headed or state.signs:
             return None
-        if self._decided(0) < self.size:
+        if not state.idle() or state.lines.at == self.base or self._decided(0) < self.size:
             return None
         before = state.copy()
         position, line = self._lines(self.line, signs=0)
@@ -267,10 +259,16 @@ class Pass:
         look for signs, too: the position is -1 where a line shows one."""
         while start < self.size:
             position, line, on = self._read(start, self.final, line, None, signs)
-            if position < 0 or self._held() or (not on and (not self.ends or not self._more_room())):
+            if position < 0 or self._held() or (not on and (self._waits(start) or not self._more_room())):
                 return position, line
             start = position
         return start, line
+
+    def _waits(self, start: int) -> bool:
+        """Whether the line from ``start`` on is not read since it may go on behind what is there."""
+        return (
+            not self.ends and self.size - start <= self.limit + 1 and self._newlines(self.size) == self._newlines(start)
+        )
 
     def _whole_lines(self, stop: int) -> tuple[int, int]:
         """The same up to ``stop``, where a line begins."""
@@ -312,6 +310,7 @@ class Pass:
     ) -> tuple[int, int, bool]:
         """One call of the core: (position, line, whether it made progress)."""
         first, room = self.rows, len(self.table["offset"])
+        self.state.lines.grows = room < quarantine.MOST_ROOM
         self.rows, bad, position, line = self.core.scan_block(
             self.finder.plan(self.core),
             self.data,
