@@ -190,6 +190,7 @@ class Engine:
             return None
         if own.spans_lines:
             state.csp = carried["state"]
+        state.lines.held = -1  # what the search held in the block before is closed, or is text
         state.met, state.unsure = met, unsure
         state.documents.begun = state.documents.begun or position > 0
         state.documents.touched = state.documents.touched or state.met

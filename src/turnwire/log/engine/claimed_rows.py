@@ -63,6 +63,8 @@ def fill_directly(search: Pass, found: Claims) -> bool:
         return False
     fill_records(search, records, slice(count), direct=True)
     search.rows = count
+    lines = search.state.lines
+    lines.at = lines.held = -1  # what was open in the block before is closed, or is text
     return True
 
 
