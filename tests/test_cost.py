@@ -43,12 +43,7 @@ NOISE = 1.5
 DEARER = {
     # Four bytes are a damaged record: it has a row, and words of its own where these are asked for, as conform does.
     "openings in a string": 5,
-    # A string that may hold CSP/1 is a call from C to Python, 5 µs: 16 bytes pay it here.
-    'b\'{"a":"CSP/1\\\\n"}\\n\'': 4,
-    # The same, and what is damaged or good there is put together in Python: 9 µs for some 70 bytes.
-    **dict.fromkeys(("quoted csp", "quoted csp cut", *(f"refused csp {number} quoted" for number in range(3))), 2),
     repr("⫻a/b:c/1\n```\n".encode()): 2,  # a fence is open to the end, and a block with documents is searched twice
-    "quoted csp deep": 3,  # strings in strings are each such a call
 }
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
 OF_STATE = {"conform csp": 3}

@@ -57,6 +57,7 @@ NATIVE = {
     **dict.fromkeys([f"session.repeats.{name}" for name in ("Index", "_Level", "_Pieces", "_Runs")], OF_ONE),
     "session.judging.Judge": OF_ONE,
     "csp.texts.Texts": "of a checker of conversations, which is of one thread",
+    "csp.codec.ShortTexts": "of the search of one block, which is of one thread",
 }
 """How threads may meet on an object of each compiled class."""
 

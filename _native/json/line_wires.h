@@ -164,13 +164,27 @@ static size_t tw_escaped_mark(tw_lines *k, tw_region *r, size_t from, size_t to)
     return first;
 }
 
+/* What line wires claim of a text: `claims` is freed by the caller. Returns 0 where that raised. */
+static int tw_claims_of(tw_lines *k, const uint8_t *text, size_t size, tw_claim **claims, size_t *count)
+{
+    tw_short_texts *asked = k->short_texts;
+    int found = asked && size <= asked->longest ? asked->ask(asked, text, size) : -1;
+    if (found < 0) return k->claims(k->context, text, size, claims, count);
+    *count = (size_t)found;
+    if (!found) return 1;
+    *claims = (tw_claim *)malloc(*count * sizeof(tw_claim)); /* strings in this one ask, too */
+    if (!*claims) return 0;
+    memcpy(*claims, asked->claims, *count * sizeof(tw_claim));
+    return 1;
+}
+
 /* Goes through what a string says: what line wires claim of it, and what lies between. */
 static int tw_walk_string(tw_lines *k, tw_region *r)
 {
     size_t stopped, from = r->start, end = r->end, count = 0;
     tw_claim *claims = NULL;
     if (!k->claims || !tw_has_mark(k, 1, r->start, r->end)) return tw_walk(k, r, from, &stopped);
-    if (!k->claims(k->context, k->arena + r->start, r->end - r->start, &claims, &count)) {
+    if (!tw_claims_of(k, k->arena + r->start, r->end - r->start, &claims, &count)) {
         free(claims);
         return TW_STOPPED;
     }

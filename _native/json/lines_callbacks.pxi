@@ -1,6 +1,7 @@
 # What lines.pyx lets the core ask of Python: the wires' own reading, and what line wires claim. A callback that raises returns 0
 # and leaves its error set, which scan_block raises: without memory there may be none, and `except` must not look for it.
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
+from cpython.pycapsule cimport PyCapsule_GetPointer
 
 
 cdef class Call:
@@ -28,6 +29,14 @@ cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict
 cdef int torn(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) except 0 with gil:
     cdef Call call = <Call>context
     return call.give(call.judgement.torn(PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
+
+
+cdef tw_short_texts *short_texts(object claims) except? NULL:
+    """What a wire offers for short texts, or NULL. The caller's object keeps it alive."""
+    cdef object found = getattr(claims, "short_texts", None)
+    if found is None:
+        return NULL
+    return <tw_short_texts *>PyCapsule_GetPointer(found.pointer, TW_SHORT_TEXTS)
 
 
 cdef int claims_of(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count) except 0 with gil:

@@ -159,6 +159,9 @@ cdef extern from "_native/json/scan.h" nogil:
         int what
         int wire
         int reason
+    ctypedef struct tw_short_texts:
+        pass
+    const char *TW_SHORT_TEXTS
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size
@@ -195,6 +198,7 @@ cdef extern from "_native/json/scan.h" nogil:
         void *others
         void *verdicts
         int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) except 0 nogil
+        tw_short_texts *short_texts
     uint64_t tw_names_key[2]
     int tw_json_level
     int tw_best_level(int allowed)

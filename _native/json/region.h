@@ -3,6 +3,7 @@
 #ifndef TURNWIRE_JSON_REGION_H
 #define TURNWIRE_JSON_REGION_H
 
+#include "_native/common/claims.h"
 #include "rows.h"
 #include "wrapper.h"
 
@@ -45,10 +46,6 @@ typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 
 enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
 typedef struct { int what; size_t at, end; } tw_other;
-
-/* What a line wire claims of a text: [start, stop) is a record or damaged; of the latter, fault and reason. */
-enum { TW_CLAIM_RECORD = 1, TW_CLAIM_DAMAGED = 2 };
-typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
 
 /* The bytes that begin an object, and a message of nSLIP. */
 enum { TW_SIGN_OBJECT, TW_SIGN_TOKEN, TW_SIGNS, TW_SEEK_SIGN = 4096 };
@@ -100,6 +97,7 @@ typedef struct tw_lines {
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
     void *others;                            /* what the hooks need */
     int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */
+    tw_short_texts *short_texts;             /* the same of short texts, sooner; or NULL */
     size_t mark_since[TW_MOST_LINE_MARKS], mark_next[TW_MOST_LINE_MARKS];
     size_t markless_since, markless_until;   /* no mark at all starts in [since, until) */
     size_t sign_since[TW_SIGNS], sign_next[TW_SIGNS]; /* the same of the bytes of tw_next_sign */

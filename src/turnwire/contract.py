@@ -414,6 +414,8 @@ class BulkScanner(NamedTuple):
       column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
     - smallest: bytes of the shortest record. reasons: the reason of each reject code.
     - scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
+    - short_texts: of a wire that spans lines, (its number, codes of its reasons, bytes of the longest) -> what the
+      core's search of JSON asks about short strings in place of ``scan``, or None.
     - state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None if a block
       needs nothing of the one before.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
@@ -442,6 +444,7 @@ class BulkScanner(NamedTuple):
     reasons: tuple[Reason | None, ...]
     scan: Callable[..., tuple[int, int, int, int]]
     decode: Callable[..., Any]
+    short_texts: Callable[[int, bytes, int], Any] | None = None
     state: Callable[[], Any] | None = None
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False

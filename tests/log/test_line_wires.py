@@ -18,7 +18,7 @@ from tests.log.mixed_logs import csp_message
 from turnwire import WIRES
 from turnwire.json.scanner import LineState
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.claims import ShortTexts
+from turnwire.log.engine.claims import ShortTexts, StringClaims
 
 pytestmark = pytest.mark.once
 
@@ -54,6 +54,7 @@ def scan(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit:
 def all_cores(data: bytes) -> Read:
     found = {name: scan(name, data, read) for name in ENGINES}
     first = found[ENGINES[0]]
+    found["asked"] = scan(ENGINES[0], data, StringClaims(finder()))
     for name, other in found.items():
         assert other == first, (name, data)
     return first
@@ -143,6 +144,43 @@ def test_what_the_callback_raises() -> None:
         with pytest.raises(ValueError, match="claims must be in order"):
             scan(name, b'{"log": "CSP/1"}', lambda text: [(3, 9, 1, CSP, 0, 0)])
         assert scan(name, b'{"log": "CSP/1"}', None).rows == 0
+
+
+class Counted(StringClaims):
+    """Keeps the sizes of the strings about which it is called."""
+
+    def __init__(self) -> None:
+        super().__init__(finder())
+        self.sizes: list[int] = []
+
+    def __call__(self, text: bytes) -> Any:
+        self.sizes.append(len(text))
+        return super().__call__(text)
+
+
+@pytest.mark.skipif(ENGINES[0] == "pure", reason="what is plain Python is called")
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        (MESSAGE + b"\n", False),
+        ((MESSAGE + b"\n") * 64, False),
+        ((MESSAGE + b"\n") * 65, True),
+        (TORN * 64, False),
+        (TORN * 65, True),
+        ((MESSAGE + b"\n" + TORN) * 32, False),
+        ((TORN + MESSAGE + b"\n") * 32 + MESSAGE, True),
+        ((b"x" * (1 << 16) + b"\n" + MESSAGE)[-(1 << 16) :], False),
+        ((b"x" * (1 << 16) + b"\n" + MESSAGE)[-(1 << 16) - 1 :], True),
+        (b"CSP/1\n", False),
+        (b"CSP/1", False),
+    ],
+)
+def test_short_strings_are_asked_about_without_a_call(text: bytes, called: bool) -> None:
+    data, claims = b'{"log": %b}\n' % quoted(text), Counted()
+    found = scan(ENGINES[0], data, claims)
+    assert found == scan(ENGINES[0], data, read)
+    assert claims.sizes == [len(text)] * called
+    assert claims.found == (found.rows + found.bad > 0) == (len(text) > 6)
 
 
 @given(seed=st.integers(0, 1 << 40))

@@ -145,6 +145,7 @@ SCANNER = BulkScanner(
     smallest=len("CSP/1\nFROM A\nTO B\nCTX C\nINTENT MEM\n\nMEM M"),
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
+    short_texts=lambda *args: _core.short_texts(*args),
     decode=decode,
     refusal=refusal,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire._pure.csp.bulk import scan_block, text_spans
+from turnwire._pure.csp.bulk import scan_block, short_texts, text_spans
 from turnwire._pure.csp.message import Cursor
 from turnwire._pure.csp.objects import check, decode, encode, is_clean, usual_message, usual_text
 from turnwire._pure.csp.stream import Stream
@@ -24,6 +24,7 @@ __all__ = [
     "scan_block",
     "scan_into",
     "tables",
+    "short_texts",
     "text_spans",
     "usual_message",
     "usual_text",

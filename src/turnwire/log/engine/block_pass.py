@@ -13,7 +13,7 @@ from turnwire.fences import BEGINNING
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_directly, fill_records, fill_strings
-from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, ShortTexts, nothing
+from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, StringClaims, nothing
 from turnwire.log.engine.document_rows import DocumentWire, fill_documents, read_document
 from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
@@ -82,8 +82,7 @@ class Pass:
         self.texts: list[
             tuple[DocumentWire, dict[str, Any] | DecodeError]
         ] = []  # what documents say, or why they are none
-        self.strings = False  # whether CSP/1 claimed anything in a string of JSON
-        self._short: ShortTexts | None = None
+        self.strings = StringClaims(finder)
         self.inside = False  # whether this is the text of an assembly: no other is looked for in it
         self.core = finder.core(_core, block.data, block.size, limit)
         self.magic = -1  # where the first line begins that looks like the first of a CSP/1 message
@@ -111,7 +110,7 @@ class Pass:
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         self.headed = bool(self.finder.marks) and not self.inside and self.finder.headed(self.view)
         position, line = self._without_signs(start) or self._with_signs(begin, start)
-        if self.strings:
+        if self.strings.found:
             fill_strings(self)
         fill_common(self, self.finder.text_codes)
         self._settle(begin, position)
@@ -329,7 +328,7 @@ class Pass:
             limit=self.limit,
             state=self.state.lines,
             parts=parts,
-            claims=self._claims_in,
+            claims=self.strings,
             signs=signs,
         )
         if bad:
@@ -353,14 +352,6 @@ class Pass:
         return room < quarantine.MOST_ROOM or self.space.room > rows
 
     # --- lines that are claimed ---
-
-    def _claims_in(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
-        """What CSP/1 claims of the text of a JSON string: a callback of the core."""
-        if self._short is None:
-            self._short = ShortTexts(self.finder.csp)
-        found = self.finder.claims(text, self._short) or None
-        self.strings = self.strings or found is not None
-        return found
 
     def claims(self, start: int, size: int, final: bool, *, direct: bool = False) -> Claims:
         """What wires of lines claim: CSP/1 first, then those that have a plan."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.contract import BulkScanner, Column
+    from turnwire.log.engine.all_wires import Finder
     from turnwire.log.engine.text_wires import Found
 
     Arrays = dict[str, Any]
@@ -280,6 +281,35 @@ class ShortTexts:
             if position == size or (position == before and not rows and not bad):
                 break
         return sorted(found, key=itemgetter(0)) if damaged else found
+
+
+class StringClaims:
+    """What wires of lines claim of strings of JSON: a callback of the core. Of one thread at a time.
+
+    short_texts: what the core asks about strings of up to 64 KiB in place of it, with no call of Python for each, or
+    None. Of one with more than 64 claims it asks here.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        wire = finder.csp
+        make = None if finder.lines else wire.scanner.short_texts
+        self.short_texts = make(wire.code, wire.reasons.tobytes(), 1 << 16) if make is not None else None
+        self._finder = finder
+        self._short: ShortTexts | None = None
+        self._found = False
+
+    def __call__(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
+        """(start, stop, what, wire, reason, fault) of each range, or None where there is none."""
+        if self._short is None:
+            self._short = ShortTexts(self._finder.csp)
+        found = self._finder.claims(text, self._short) or None
+        self._found = self._found or found is not None
+        return found
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was claimed until now."""
+        return self._found or (self.short_texts is not None and self.short_texts.found > 0)
 
 
 def nothing(stop: int, line: int, wire: int) -> Arrays:
