@@ -8,9 +8,10 @@ limits, checks that are left out, what is not given back. Each changes what can 
 
 from __future__ import annotations
 
-import random
 import re
+from collections import Counter
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,7 +125,20 @@ def modules() -> list[Path]:
 
 def drawn(number: int, seed: int, files: list[Path] | None = None) -> list[Fault]:
     """So many faults, spread over the headers (or other files) by how much there is to change in each; in no order, so
-    that the first of them are a draw, too."""
-    chance = random.Random(seed)
-    every = [fault for file in (headers() if files is None else files) for fault in possible(file)]
-    return chance.sample(every, min(number, len(every)))
+    that the first of them are a draw, too. What they are hangs on their own rows: a change of the code draws no others
+    than those in the lines that it changed."""
+    every = [one for file in (headers() if files is None else files) for one in _named(file)]
+    every.sort(key=lambda one: blake2b(f"{seed} {one[0]}".encode()).digest())
+    return [fault for _, fault in every[:number]]
+
+
+@cache
+def _named(file: Path) -> list[tuple[str, Fault]]:
+    """The faults of a file, each with what tells it from all others, wherever its row stands."""
+    seen: Counter[str] = Counter()
+    found = []
+    for fault in possible(file):
+        row = f"{fault.header}: {fault.row}"
+        seen[row] += 1
+        found.append((f"{row} {seen[row]}", fault))
+    return found

@@ -14,7 +14,7 @@ from tests.planting import __main__ as planting
 from tests.planting import hunting
 from tests.planting.__main__ import FIRST, LAST, TESTS, WHOLE, nearest, touched
 from tests.planting.by_hand import asked_first
-from tests.planting.faults import NATIVE, ROOT, Fault, by_hand, drawn, modules, possible
+from tests.planting.faults import NATIVE, ROOT, Fault, _named, by_hand, drawn, modules, possible
 from tests.planting.judged import SAME
 from tests.planting.switches import NOTES, TOLD, VARIABLE, WATCHED, located, numbered, written
 
@@ -26,6 +26,24 @@ def test_faults_are_the_same_for_a_seed_and_spread() -> None:
     assert faults == drawn(60, 1) != drawn(60, 2)
     assert len(set(faults)) == 60
     assert {fault.header.split("/")[1] for fault in drawn(6_000, 1)} == set(TESTS)
+
+
+def test_what_is_drawn_hangs_on_no_other_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each change would draw faults that nobody has judged."""
+    for name, lines in {
+        "a.h": ["if (a < b) return 1;"] * 3,
+        "b.h": [f"if (b{i} < c) continue;" for i in range(40)],
+    }.items():
+        (tmp_path / name).write_text("\n".join(lines))
+    monkeypatch.setattr("tests.planting.faults.ROOT", tmp_path)
+    files = [tmp_path / "b.h", tmp_path / "a.h"]
+    before = [str(fault) for fault in drawn(12, 1, files)]
+    assert len(drawn(1000, 1, files)) == 83 and len(set(before)) == 12
+    (tmp_path / "b.h").write_text((tmp_path / "b.h").read_text() + "\nif (new < newer) return 1;\n")
+    possible.cache_clear()
+    _named.cache_clear()
+    after = [str(fault) for fault in drawn(13, 1, files)]
+    assert [fault for fault in after if "new" not in fault][:12] == before
 
 
 def test_a_fault_changes_one_place_of_the_code() -> None:
