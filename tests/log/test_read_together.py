@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
+import turnwire
 from tests.counting import called
+from tests.log import over_lines
+from tests.log.mixed_logs import damaged_log, good_log
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
 from turnwire import scan
-from turnwire.finding import assembly
+from turnwire.finding import assembly, parts
 from turnwire.log.engine import block_pass, nested
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -55,17 +61,56 @@ def log(chance: random.Random) -> bytes:
     return "".join(lines).encode()
 
 
+def cut(chance: random.Random) -> bytes:
+    """Lines of a log, cut into parts as container engines do; some are missing, other lines stand between them."""
+    whole = chance.choice(
+        (good_log(chance)[0], damaged_log(chance), over_lines.log(chance, over_lines.ALL), log(chance))
+    )
+    lines = []
+    for line in whole.split(b"\n"):
+        kind, stream = chance.choice("CCCDX"), chance.choice(("stdout", "stdout", "stderr"))
+        places = sorted(chance.randrange(len(line) + 1) for _ in range(chance.randrange(3)))
+        parts = [line[start:stop] for start, stop in pairwise((0, *places, len(line)))]
+        for number, part in enumerate(parts):
+            last = number + 1 == len(parts)
+            if chance.random() < 0.05:
+                continue
+            if kind == "C":
+                head = b"2026-05-04T10:00:%02dZ %s %s " % (number, stream.encode(), b"F" if last else b"P")
+                lines.append(head + part)
+            elif kind == "D":
+                said = part.decode("latin-1") + "\n" * last
+                time = f"2026-05-04T10:00:{number:02}Z"
+                lines.append(json.dumps({"log": said, "stream": stream, "time": time}).encode())
+            else:
+                lines.append(part)
+    return b"\n".join(lines) + chance.choice((b"", b"\n"))
+
+
+@pytest.mark.parametrize("made", [log, cut])
 @pytest.mark.parametrize("wire", [None, "csp", "nslip"])
-def test_what_is_found_is_what_a_search_of_each_one_finds(wire: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_is_what_a_search_of_each_one_finds(
+    wire: str | None, made: Callable[[random.Random], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance, together = random.Random(17), []
-    logs = [(log(chance), chance.choice((1 << 20, 600))) for _ in range(rounds(60))]
-    read = nested._read_together
-    monkeypatch.setattr(nested, "_read_together", lambda *most: together.append(read(*most)) or together[-1])
-    found = [everything(scan(data, wire=wire, batch_bytes=size)) for data, size in logs]
-    assert sum(map(len, together)) > len(logs) // 4
-    monkeypatch.setattr(nested, "_read_together", lambda *_: {})
-    for (data, size), before in zip(logs, found, strict=True):
-        assert everything(scan(data, wire=wire, batch_bytes=size))[:2] == before[:2], (data, size)
+    for module in (parts, assembly):
+        monkeypatch.setattr(module, "LEAST_DOCKER", 2)
+    logs = [(made(chance), chance.choice((1 << 20, 600))) for _ in range(rounds(60 if made is log else 24))]
+    for name in ("read_together", "read_apart"):
+        read = getattr(nested, name)
+        monkeypatch.setattr(
+            nested, name, lambda *most, read=read: [together.append(len(one.numbers)) or one for one in read(*most)]
+        )
+    limits = [turnwire.LIMITS._replace(message=chance.choice((1 << 24, 1 << 24, 100, 60))) for _ in logs]
+    found = [
+        everything(scan(data, wire=wire, batch_bytes=size, limits=most))
+        for (data, size), most in zip(logs, limits, strict=True)
+    ]
+    assert sum(together) > len(logs) // 4
+    monkeypatch.setattr(nested, "read_together", lambda *_: [])
+    monkeypatch.setattr(nested, "read_apart", lambda *_: [])
+    for (data, size), most, before in zip(logs, limits, found, strict=True):
+        assert everything(scan(data, wire=wire, batch_bytes=size, limits=most))[:2] == before[:2], (data, size)
 
 
 @pytest.mark.parametrize("one", [" CSP/1;A>B;C0;T%d\n", "x CSP/1\nx FROM A%d\n", "{CSP/1\nFROM A\nTO B%d\n"])

@@ -141,6 +141,11 @@ class Assembly:
         number = bisect_right(self._said, at - 1) - 1
         return self.pieces[number].place + self._inside(number, at - 1 - self._said[number])[1]
 
+    def piece(self, at: int) -> tuple[Piece, int]:
+        """The piece that says byte ``at`` of the text, and where in the text it begins."""
+        number = bisect_right(self._said, at) - 1
+        return self.pieces[number], self._said[number]
+
     def _inside(self, number: int, at: int) -> tuple[int, int]:
         """Where byte ``at`` of what a piece says starts and ends in its span."""
         span = self.pieces[number].span

@@ -116,6 +116,14 @@ class Pass:
         self._settle(begin, position)
         return self.rows, self.rejects, position, line
 
+    def run_apart(self, parts: Arrays) -> tuple[int, list[tuple[Arrays, int]]]:
+        """(rows, tables of rejects) of the parts of a block, each of which is an input of its own without CSP/1."""
+        self._parts(parts)
+        if self.strings.found:
+            fill_strings(self)
+        fill_common(self, self.finder.text_codes)
+        return self.rows, self.rejects
+
     def _without_signs(self, start: int) -> tuple[int, int] | None:
         """Finds everything where no line shows a sign: (position, line). The core looks for signs as it reads, so that
         the block need not be gone through for them; None where there is one, or was in the block before."""
@@ -473,7 +481,6 @@ class Pass:
         """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
         together.scan()
         parts = together.parts(found)
-        together.lines(parts)
         held = self._parts(parts)
         claimed = parts["what"] == CLAIMED
         kinds = found.what[together.numbers] if len(found.what) else np.zeros(len(claimed), np.uint8)
