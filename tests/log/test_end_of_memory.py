@@ -1,0 +1,118 @@
+"""The compiled core reads no byte behind a buffer, such as one that ends where memory ends, as a mapped file may."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.cost.units import GOOD, MESSAGES, UNITS
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(PURE_ONLY, reason="plain Python reads behind nothing"),
+    pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by Linux's mprotect here"),
+]
+ENDINGS = (
+    b" ",
+    b"\t \t",
+    b"\xef\xbb\xbf ",
+    b"x\n  ",
+    b"CSP",
+    b"CSP/",
+    b"x\ncsp /",
+    b"x CSP/1",
+    b"CSP/1\n\r",
+    b"CSP/1\n<<<\n>>>",
+)
+ENDINGS += (b'{"a": "\\u00', b'{"a": 1.5e', b'{"a": -', b"@a3|f0|c", b'@a3|f0|c1|S0|d1|T1|t"\xe2\x82', b"\xe2\xab")
+
+
+def texts() -> Iterator[bytes]:
+    """Messages that are cut, units that repeat cut within the last one, and what else may end too soon."""
+    for text in (*GOOD.values(), *MESSAGES.values()):
+        yield from (text[:stop] for stop in range(1, len(text) + 1, 1 + len(text) // 60))
+    for unit, times in product(UNITS, (1, 7)):
+        yield from ((unit * times)[:stop] for stop in range((times - 1) * len(unit) + 1, times * len(unit) + 1))
+    before = (b"", b"\n", b"x" * 61 + b"\n", GOOD["csp"][:-1], GOOD["csp"][:17], b"CSP/1\nFROM A\n<<<\n")
+    yield from (start + end for start, end in product(before, ENDINGS))
+
+
+def at_the_end() -> Callable[[bytes], memoryview]:
+    """Puts a text in front of a page that nobody may read."""
+    import ctypes
+    import mmap
+
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 17 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    assert protect(start + 16 * page, page, 0) == 0
+
+    def put(text: bytes) -> memoryview:
+        first = 16 * page - len(text)
+        memory[first : 16 * page] = text
+        return memoryview(memory)[first : 16 * page]
+
+    return put
+
+
+def moved(
+    function: Callable[..., Any], place: int, stop: int, put: Callable[[bytes], memoryview]
+) -> Callable[..., Any]:
+    """A function of the core that reads a copy of its buffer, up to where that is asked for, in front of that page.
+    A scan reads a copy of what it is given, too. place, stop: which arguments are the buffer and its end."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        data = put(bytes(memoryview(args[place]).cast("B")[: args[stop]]))
+        return function(*args[:place], data, *args[place + 1 :], **kwargs)
+
+    return called
+
+
+def read_all() -> None:
+    import turnwire
+    from turnwire._native.csp import codec
+    from turnwire._native.json import lines
+    from turnwire._native.log import line_heads
+    from turnwire._native.nslip import scan
+
+    put = at_the_end()
+    for module, name, place in (
+        (lines, "scan_block", 1),
+        (codec, "scan_block", 0),
+        (scan, "scan_block", 0),
+        (line_heads, "signs", 0),
+        (line_heads, "first_hint", 0),
+        (line_heads, "header_lines", 0),
+        (line_heads, "fence_lines", 0),
+    ):
+        setattr(module, name, moved(getattr(module, name), place, place + 2, put))
+    for text in dict.fromkeys(texts()):
+        print(text, file=sys.stderr)
+        for wire in (None, "csp", "nslip") if len(text) < 80 else (None,):
+            for _ in turnwire.scan(text, wire=wire):
+                pass
+
+
+@pytest.mark.parametrize("level", ["", "0"])
+def test_nothing_behind_a_buffer_is_read(level: str) -> None:
+    command = [sys.executable, "-m", __name__]
+    environment = {**os.environ, **({"TURNWIRE_SIMD": level} if level else {})}
+    folder = Path(__file__).parents[2]
+    made = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    lines = made.stderr.splitlines()
+    assert made.returncode == 0, lines[-1:]
+    assert len(lines) > 2000
+
+
+if __name__ == "__main__":
+    read_all()
