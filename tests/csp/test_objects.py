@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from importlib import import_module
 from itertools import islice
 
 import pytest
 
+from tests.conftest import needs_both
 from tests.csp.generate import document as generated
 from turnwire import csp
 from turnwire.contract import LIMITS
@@ -18,6 +20,11 @@ from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+LONG = [
+    HEAD.format("RESULT") + f"RESULT T0123\nSTATUS OK\nPRODUCED {'a' * size}\nDATA b:1-2;c:3\n"
+    for size in range(1, 65, 21)
+]
+"""Of more or fewer of the parts of a window that are read at once."""
 TEXTS = [
     HEAD.format("TASK") + "TASK T1\nREQ x\n",
     HEAD.format("TASK") + "TASK T1\nOWNER ö\nREQ レ\n",
@@ -45,6 +52,9 @@ TEXTS = [
     "",
     "CSP/1",
     "DEF A = b\n",
+    *(text.replace("\n", "\r\n") for text in LONG),
+    *("\r\n".join(text.rsplit("\n", lines)) for text in LONG for lines in (1, 2, 3)),
+    *("\r\n".join(text.split("\n", lines)) for text in LONG for lines in (1, 2)),
 ]
 VALUES = [
     "",
@@ -109,6 +119,18 @@ def test_what_reads_in_one_go_is_what_parse_reads(csp_core, text):
         found = csp_core.usual_message(data)
         assert (None if found is None else shown(found)) == (None if expected is None else shown(expected))
     assert csp_core.usual_message(text.encode() + b"\xff") is None
+
+
+@needs_both
+@pytest.mark.parametrize("text", TEXTS)
+def test_both_cores_read_the_same(text):
+    found = []
+    for backend in ("native", "pure"):
+        try:
+            found.append(shown(import_module(f"turnwire._{backend}.csp.codec").decode(text)))
+        except DecodeError as error:
+            found.append((error.reason, error.offset, error.line))
+    assert found[0] == found[1]
 
 
 def test_what_is_no_text_is_left_alone(csp_core):
