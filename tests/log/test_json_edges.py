@@ -50,6 +50,16 @@ def test_an_escape_that_the_limit_cuts(escape: bytes) -> None:
         assert both("sstp", line, limit=len(start) + size).rows == good
 
 
+@pytest.mark.parametrize("value", [b"true", b"false", b"null", b"-12.5e+3", b"[]", b"{}", b'""'])
+def test_a_value_that_the_limit_cuts(value: bytes) -> None:
+    record = next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"'))
+    before, behind = record.split(b'"payload": {')
+    start = b"see " * 50 + before + b'"payload": {"a": '
+    line = start + value + b", " + behind + record * 3
+    for size in range(len(value) + 3):
+        assert both("sstp", line, limit=len(start) + size).rows == 4, size
+
+
 PRINCIPLES: tuple[list[str], ...] = ([], ["a"], ["a, b"], ["]"], [",", "a", "],"], ['"', "\\", "["], ["\u00e9,"] * 9)
 
 

@@ -184,7 +184,7 @@ def test_logs_whose_shapes_change(wire: str, seed: int) -> None:
 
 
 def test_a_log_cut_off_at_every_byte() -> None:
-    data = b"\n".join([GOOD.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null]')] * 2)
+    data = b"\n".join([GOOD.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null,true,false,-2e-3]')] * 2)
     for size in range(len(data)):
         both("sstp", data[:size])
 
