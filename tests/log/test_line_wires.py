@@ -146,6 +146,13 @@ def test_what_the_callback_raises() -> None:
         assert scan(name, b'{"log": "CSP/1"}', None).rows == 0
 
 
+def test_a_record_of_nslip_that_the_limit_cuts() -> None:
+    line = b'@a3|f0|c1|S0|d1|T1|t"so \\"it\\\\ is\\" x"# and {} @a3|f0|c1|S0|d1|T1#\n'
+    for limit in range(15, len(line) + 2):
+        found = [scan(name, line + GOOD, None, limit=limit) for name in ENGINES]
+        assert all(one == found[0] for one in found), limit
+
+
 class Counted(StringClaims):
     """Keeps the sizes of the strings about which it is called."""
 
