@@ -288,11 +288,13 @@ class Pass:
         return not self.final and self.state.lines.held >= 0
 
     def _newlines(self, stop: int) -> int:
-        """How many newlines are in front of a place; mostly one behind the place that was asked for last."""
+        """How many newlines are in front of a place; mostly one near the place that was asked for last."""
         last, count = self._counted
-        if stop < last:
+        if stop < last - stop:
             last, count = 0, 0
-        count += int(np.count_nonzero(np.frombuffer(self.view[last:stop], np.uint8) == ord("\n")))
+        between = self.view[min(last, stop) : max(last, stop)]
+        more = int(np.count_nonzero(np.frombuffer(between, np.uint8) == ord("\n")))
+        count += more if stop >= last else -more
         self._counted = stop, count
         return count
 
