@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import turnwire
 from tests.cost.measuring import is_bounded
 from turnwire.contract import LINES, Column, TextPlan, Wire, record_bytes
+from turnwire.log.input import reading
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -72,9 +73,9 @@ EMPTY = HEAD.replace("DATA\n", "")
         pytest.param(
             f"INFO x: {HEAD}<<<\n>>>\n>>>\nINFO x: {OPEN}>>>\n{LOST}INFO x: {MESSAGE}```\n{EMPTY}",
             1003,
-            [(8, False), (93, False), (649, False), (759, True)],
+            [(8, False), (93, False), (649, False), (759, False)],
             ["unknown_key"],
-            id="never closed in front of it",
+            id="closed by lines that reach over nothing",
         ),
         pytest.param(
             f"INFO x: {MESSAGE}{EMPTY}\nINFO x: {OPEN}```\n{indented(EMPTY, '  ')}INFO x: CSP/1\n{EMPTY}\n",
@@ -123,6 +124,31 @@ def test_what_lines_behind_a_prefix_reach_over_is_claimed_anew() -> None:
         (214, 13, 27, "csp", "missing_to"),
     ]
     assert found(data) == found(data, batch_bytes=len(data) - 1) == whole
+
+
+@pytest.mark.parametrize("width", [0, 70, 80, 89, 200])
+def test_what_lines_do_not_reach_over_stays_as_it_was_read(width: int) -> None:
+    """Where a window of claims begins or ends does not matter: a message is open in front of the lines behind the
+    prefix, so the heredoc behind them is its, and its content is not read."""
+    front = f"{indented(EMPTY, '  ')}\n"
+    data = f"{front}{EMPTY}\n{'text ' * width}\n{indented(EMPTY, 'app: ')}<<<\n{EMPTY}>>>\n".encode()
+    whole = found(data)
+    assert [one[4] for one in whole] == [None, None, None]
+    for size in (1, 100, len(front), len(front) + 1, len(data) - 50):
+        assert found(data, batch_bytes=size) == whole
+
+
+def test_a_block_read_by_itself_leaves_nothing_open_behind_lines_that_reach_over_claims(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where nothing else in it tells what was open in front: else the heredoc behind is one of the message."""
+    monkeypatch.setattr(reading, "_NEAR", 40)
+    held = "CSP/1\nFROM X\n\nCSP/1\nFROM Y\n"
+    lines = "text\n" * 12
+    data = f"{EMPTY}\n{lines * 2}CSP/1\n{lines}x {HEAD}<<<\n{held}>>>\n{lines}<<<\n{EMPTY}>>>\n{lines}".encode()
+    whole = found(data, threads=1)
+    for size in (180, 193, 200, 221):
+        assert found(data, batch_bytes=size, threads=3) == whole, size
 
 
 class Stamp(NamedTuple):

@@ -170,6 +170,19 @@ class Claims:
         for name in _ORDERED:
             setattr(self, name, getattr(self, name)[:count])
 
+    def leave_out(self, ranges: list[tuple[int, int]]) -> None:
+        """Forgets the claims with these numbers, each the first and the one behind the last: what they cover is
+        something else's."""
+        if not ranges:
+            return
+        kept = np.ones(len(self.what), bool)
+        for first, last in ranges:
+            kept[first:last] = False
+        records = kept[self.what == CLAIMED]
+        self.records = {name: array[records] for name, array in self.records.items()}
+        for name in _ORDERED:
+            setattr(self, name, getattr(self, name)[kept])
+
     def join(self, others: list[Claims]) -> None:
         """Adds what was claimed behind all there is."""
         if others:
