@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from turnwire import _backend
-from turnwire.finding.lines import MOST_PREFIX, Assembly, Block
+from turnwire.finding.lines import MOST_PREFIX, Assembly, Block, Unbroken
 from turnwire.finding.parts import CRI, LEAST_DOCKER, Read, assembled, cri_part, docker_part, joined
 from turnwire.finding.prefixes import Prefixed
 from turnwire.finding.templates import MOST_LINE, template_at
@@ -19,6 +19,7 @@ from turnwire.finding.templates import MOST_LINE, template_at
 __all__ = ["Assembly", "Claimed", "find", "undecided"]
 
 _heads = _backend.load("log.line_heads")
+_message = _backend.load("log.prefixed").message
 
 
 class Claimed(Protocol):
@@ -78,6 +79,7 @@ class _Search:
         self.block = block
         self.stop = stop
         self.others = others
+        self.limit = min(block.limit, block.stop)  # no more can be there
         self.claimed: set[int] = set()
         self.prefixed = Prefixed(block, self.claimed)
         self.found: list[Assembly] = []
@@ -110,9 +112,18 @@ class _Search:
 
     def look(self, line: int) -> int:
         """Looks at the line that begins there; where to go on."""
-        behind = self.block.line_end(line)
+        block = self.block
         if line in self.claimed:
-            return behind
+            return block.line_end(line)
+        quick = _message(block.view, line, block.stop, block.final, self.limit)
+        if quick is not None:
+            kind, place, time, text, table = quick
+            return self.take(Unbroken(kind, (line, place), time, text, table), place) if kind else place
+        return self.look_closely(line)
+
+    def look_closely(self, line: int) -> int:
+        """The same, without the core's quick way."""
+        behind = self.block.line_end(line)
         for kind, read in (("cri", cri_part), ("docker", docker_part)):
             part = self.part(line, behind, read)
             if part is not None and part.goes_on:
@@ -163,6 +174,8 @@ class _Search:
     def _settled(self) -> tuple[list[Assembly], int]:
         """What was found, and the position: in front of what is open, and of what reaches behind that."""
         position = self.open
+        if all(found.spans[-1][1] <= position for found in self.found):
+            return self.found, position
         kept: list[Assembly] = []
         for found in reversed(self.found):
             if found.start < position < found.stop:

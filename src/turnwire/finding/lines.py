@@ -92,17 +92,17 @@ class Assembly:
     first line shows, or None.
     """
 
-    __slots__ = ("_escapes", "_said", "kind", "pieces", "spans", "text", "time")
+    __slots__ = ("_escapes", "_pieces", "_said", "kind", "spans", "text", "time")
 
     def __init__(self, kind: str, pieces: Iterable[Piece], time: int | None) -> None:
         self.kind = kind
         self.time = time
-        self.pieces = list(pieces)
+        self._pieces = list(pieces)
         self._said: list[int] = []
         self._escapes: dict[int, list[tuple[int, int, int, int]]] = {}
         spans: list[tuple[int, int]] = []
         size = 0
-        for piece in self.pieces:
+        for piece in self._pieces:
             self._said.append(size)
             size += len(piece.text)
             if spans and spans[-1][1] == piece.line:
@@ -110,7 +110,12 @@ class Assembly:
             else:
                 spans.append((piece.line, piece.behind))
         self.spans = tuple(spans)
-        self.text = b"".join(piece.text for piece in self.pieces)
+        self.text = b"".join(piece.text for piece in self._pieces)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """What each line adds."""
+        return self._pieces
 
     @property
     def start(self) -> int:
@@ -164,3 +169,57 @@ class Assembly:
 
     def __repr__(self) -> str:
         return f"<Assembly {self.kind} {list(self.spans)} {len(self.text)} bytes>"
+
+
+class Unbroken(Assembly):
+    """An assembly of lines one directly behind the other, written as they are said, as the core found them. Few are
+    asked for their pieces, which are made when they are.
+
+    table: for each line where it begins in the text, then for each where that is in the block, as 64-bit numbers.
+    """
+
+    __slots__ = ("_lines", "_table")
+
+    def __init__(self, kind: str, span: tuple[int, int], time: int | None, text: bytes, table: bytes) -> None:
+        self.kind = kind
+        self.time = time
+        self.spans = (span,)
+        self.text = text
+        self._table = table
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """As :class:`Assembly` has them."""
+        said, places = self._numbers()
+        line = self.start
+        pieces = []
+        for start, behind, place in zip(said, [*said[1:], len(self.text)], places, strict=True):
+            end = place + behind - start
+            pieces.append(Piece(line, end, place, self.text[start:behind]))
+            line = end
+        return pieces
+
+    def written(self, at: int) -> int:
+        """As :meth:`Assembly.written` says."""
+        if at == len(self.text):
+            return self.written_end(at)
+        return self._place(at)
+
+    def written_end(self, at: int) -> int:
+        """As :meth:`Assembly.written_end` says."""
+        return self._place(at - 1) + 1 if at else self._place(at)
+
+    def _place(self, at: int) -> int:
+        if not 0 <= at < len(self.text):
+            raise IndexError("the place is outside the text")
+        said, places = self._numbers()
+        number = bisect_right(said, at) - 1
+        return places[number] + at - said[number]
+
+    def _numbers(self) -> tuple[list[int], list[int]]:
+        """The two halves of the table."""
+        if self._table:
+            numbers = memoryview(self._table).cast("q").tolist()
+            self._lines = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+            self._table = b""
+        return self._lines

@@ -1,0 +1,327 @@
+/* Messages of CSP/1 behind a prefix, each read in one go. The rules are those of turnwire/finding/prefixes.py, where they are
+ * told; whatever might be something else here is left to that. */
+#ifndef TURNWIRE_LOG_PREFIXED_H
+#define TURNWIRE_LOG_PREFIXED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "_native/common/log_time.h"
+
+enum { TW_BEHIND_ASK, TW_BEHIND_NOTHING, TW_BEHIND_PREFIX, TW_BEHIND_INDENT };
+enum { TW_MOST_PREFIX = 1024, TW_MOST_TIME = 128 };
+enum { TW_REPEATED, TW_HANGING, TW_BARE, TW_FORMS };
+enum { TW_BODY_HEADER, TW_BODY_GAP, TW_BODY_BLOCK, TW_BODY_TAIL };
+#define TW_IS_NOT SIZE_MAX
+
+/* The lines of s[.. stop), of which the last one may have no end where `final` is true: the one that is looked at goes from
+ * `at` to `end`, and `behind` is behind its line end. */
+typedef struct {
+    const uint8_t *s;
+    size_t stop, at, end, behind;
+    int final;
+} tw_line_walk;
+
+/* What begins with the line at `line`: the prefix goes up to `magic`, and without the blanks at its end to `bare`. lines, size: how
+ * many lines it has, and bytes of what they say; stop: behind the last one. */
+typedef struct {
+    size_t line, magic, bare, lines, size, stop;
+    int form;
+} tw_behind;
+
+static inline int tw_behind_digit(uint8_t c) { return (uint8_t)(c - '0') < 10; }
+static inline int tw_behind_upper(uint8_t c) { return (uint8_t)(c - 'A') < 26; }
+static inline int tw_behind_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static inline int tw_all_blank(const uint8_t *s, size_t p, size_t end)
+{
+    while (p < end && tw_behind_blank(s[p])) p++;
+    return p == end;
+}
+
+/* Goes on to the line behind the one that was looked at; 0 where there is none, or none with an end. */
+static int tw_next_line(tw_line_walk *walk)
+{
+    const uint8_t *s = walk->s, *newline;
+    size_t p = walk->at = walk->behind;
+    if (p == walk->stop) return 0;
+    newline = (const uint8_t *)memchr(s + p, '\n', walk->stop - p);
+    walk->end = walk->behind = walk->stop;
+    if (!newline) return walk->final;
+    walk->end = (size_t)(newline - s);
+    walk->behind = walk->end + 1;
+    if (walk->end > p && s[walk->end - 1] == '\r') walk->end--;
+    return 1;
+}
+
+/* How many bytes of s[p .. end) are s[q .. last) but for the digits, or TW_IS_NOT. */
+static size_t tw_alike(const uint8_t *s, size_t q, size_t last, size_t p, size_t end)
+{
+    size_t start = p;
+    while (q < last) {
+        if (p == end) return TW_IS_NOT;
+        if (!tw_behind_digit(s[q])) {
+            if (s[q++] != s[p++]) return TW_IS_NOT;
+            continue;
+        }
+        if (!tw_behind_digit(s[p])) return TW_IS_NOT;
+        while (q < last && tw_behind_digit(s[q])) q++;
+        while (p < end && tw_behind_digit(s[p])) p++;
+    }
+    return p - start;
+}
+
+/* How many bytes of the line are the prefix on each line, or what is left of it on a blank one. */
+static size_t tw_taken_repeated(const tw_behind *one, const tw_line_walk *walk)
+{
+    const uint8_t *s = walk->s;
+    size_t end = walk->end, size = one->magic - one->line;
+    if (end - walk->at >= size && !memcmp(s + walk->at, s + one->line, size)) return size;
+    size = tw_alike(s, one->line, one->magic, walk->at, end);
+    if (size != TW_IS_NOT) return size;
+    while (end > walk->at && tw_behind_blank(s[end - 1])) end--;
+    size = tw_alike(s, one->line, one->bare, walk->at, end);
+    return size == end - walk->at ? size : TW_IS_NOT;
+}
+
+/* The same of white space as wide as the prefix. */
+static size_t tw_taken_hanging(const tw_behind *one, const tw_line_walk *walk)
+{
+    size_t p = walk->at, width = one->magic - one->line;
+    while (p < walk->end && p - walk->at < width && walk->s[p] == ' ') p++;
+    if (p - walk->at == width) return width;
+    return tw_all_blank(walk->s, p, walk->end) ? walk->end - walk->at : TW_IS_NOT;
+}
+
+/* The same of nothing; a line that begins like the first one has too much. An operation of CSP/1 may do that. */
+static size_t tw_taken_bare(const tw_behind *one, const tw_line_walk *walk)
+{
+    const uint8_t *p = walk->s + walk->at;
+    if (walk->end - walk->at >= 7 && (*p == '+' || *p == '~' || *p == '-') && !memcmp(p + 1, " DEF ", 5) &&
+        (tw_behind_upper(p[6]) || p[6] == '_'))
+        return 0;
+    return tw_alike(walk->s, one->line, one->magic, walk->at, walk->end) == TW_IS_NOT ? 0 : TW_IS_NOT;
+}
+
+static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
+{
+    if (form == TW_REPEATED) return tw_taken_repeated(one, walk);
+    return form == TW_HANGING ? tw_taken_hanging(one, walk) : tw_taken_bare(one, walk);
+}
+
+/* Length of the word if s[p .. end) begins with it and it ends there, or a space is behind it; else 0. */
+static inline size_t tw_behind_word(const uint8_t *s, size_t p, size_t end, const char *word)
+{
+    size_t size = strlen(word);
+    if (end - p < size || memcmp(s + p, word, size)) return 0;
+    return end - p == size || s[p + size] == ' ' ? size : 0;
+}
+
+/* Whether s[p .. end) is a line of the header with its one word. */
+static int tw_first_header(const uint8_t *s, size_t p, size_t end)
+{
+    static const char *const keys[] = { "FROM", "TO", "CTX", "INTENT" };
+    size_t size = 0, word;
+    for (int i = 0; i < 4 && !size; i++) size = tw_behind_word(s, p, end, keys[i]);
+    if (!size) return 0;
+    for (p += size; p < end && s[p] == ' '; p++) {}
+    for (word = p; p < end && !tw_behind_blank(s[p]); p++) {}
+    return p > word && tw_all_blank(s, p, end);
+}
+
+/* Whether s[p .. end) begins a block of a message. */
+static int tw_begins_block(const uint8_t *s, size_t p, size_t end)
+{
+    static const char *const words[] = { "PLAN", "TASK", "RESULT", "ERROR", "QUERY", "PATCH", "FILEOP", "MEM" };
+    for (int i = 0; i < 8; i++)
+        if (tw_behind_word(s, p, end, words[i])) return 1;
+    return 0;
+}
+
+/* The run of "<" that s[p .. end), which is not empty, opens a heredoc with; 0 where it opens none. */
+static size_t tw_opens_heredoc(const uint8_t *s, size_t p, size_t end)
+{
+    size_t run = p;
+    while (run < end && s[run] == '<') run++;
+    return run - p >= 3 && (run == end || (run + 1 == end && s[run] == '-')) ? run - p : 0;
+}
+
+/* Whether s[p .. end), which is not blank, can be a line of a message that is in this state, outside of heredocs. "CSP/1",
+ * written with blanks, is none. */
+static int tw_own_line(const uint8_t *s, size_t p, size_t end, int state)
+{
+    size_t at = p;
+    if (state == TW_BODY_TAIL) return 0;
+    if (state == TW_BODY_GAP) return tw_begins_block(s, p, end);
+    if (s[p] == '<') return tw_opens_heredoc(s, p, end) > 0;
+    if (s[p] == '+' || s[p] == '~' || s[p] == '-') return end - p >= 6 && !memcmp(s + p + 1, " DEF ", 5);
+    if (!tw_behind_upper(s[p])) return 0;
+    while (at < end && (tw_behind_upper(s[at]) || tw_behind_digit(s[at]) || s[at] == '_')) at++;
+    if (at < end && s[at] != ' ') return 0;
+    if (at - p != 3 || memcmp(s + p, "CSP", 3)) return 1;
+    while (at < end && (s[at] == ' ' || s[at] == '\t')) at++;
+    if (at == end || s[at] != '/') return 1;
+    for (at++; at < end && (s[at] == ' ' || s[at] == '\t'); at++) {}
+    return at == end || !tw_behind_digit(s[at]);
+}
+
+/* Whether s[p .. end), a prefix, has something that may be a record of its own, or end one that began in a line before. */
+static int tw_prefix_has_record(const uint8_t *s, size_t p, size_t end)
+{
+    int braces = 0;
+    for (; p < end; p++) {
+        size_t q = p + 1;
+        if (s[p] == '}' && !braces) return 1;
+        if (s[p] == '{') {
+            braces = 1;
+            while (q < end && (s[q] == ' ' || s[q] == '\t')) q++;
+            if (q < end && (s[q] == '"' || s[q] == '}')) return 1;
+        } else if (s[p] == '@' && q < end && tw_behind_upper(s[q] & 0xDF)) {
+            while (q < end && (tw_behind_upper(s[q] & 0xDF) || tw_behind_digit(s[q]))) q++;
+            if (q < end && s[q] == '|') return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the prefix s[p .. end) might have the head of a line of CRI, whose stream is "stdout" or "stderr". */
+static int tw_prefix_of_cri(const uint8_t *s, size_t p, size_t end)
+{
+    if (end - p < 28 || s[p + 10] != 'T') return 0;
+    for (; end - p >= 4; p++)
+        if (s[p] == ' ' && !memcmp(s + p + 1, "std", 3)) return 1;
+    return 0;
+}
+
+/* Finds the magic at the end of the line that is looked at, and judges its prefix: the kind, or that nothing begins there. */
+static int tw_behind_begin(tw_behind *one, const tw_line_walk *walk)
+{
+    const uint8_t *s = walk->s;
+    size_t p = walk->at, magic = walk->end - 5, plain = p;
+    if (walk->end - p < 6 || memcmp(s + magic, "CSP/1", 5)) return TW_BEHIND_ASK;
+    if (magic - p > TW_MOST_PREFIX || s[magic - 1] >= 0x80 || tw_prefix_of_cri(s, p, magic)) return TW_BEHIND_ASK;
+    if (tw_behind_digit(s[magic - 1]) || tw_behind_upper(s[magic - 1] & 0xDF) || s[magic - 1] == '_') return TW_BEHIND_NOTHING;
+    if (tw_prefix_has_record(s, p, magic)) return TW_BEHIND_NOTHING;
+    one->line = p;
+    one->magic = one->bare = magic;
+    while (one->bare > p && tw_behind_blank(s[one->bare - 1])) one->bare--;
+    while (plain < magic && (s[plain] == ' ' || s[plain] == '\t' || s[plain] == '>')) plain++;
+    return plain == magic ? TW_BEHIND_INDENT : TW_BEHIND_PREFIX;
+}
+
+/* Whether the line, where it has that much of a prefix, might be one of a look-alike. */
+static int tw_may_be_look_alike(const tw_line_walk *walk, size_t taken)
+{
+    static const char title[] = "Compact";
+    const uint8_t *s = walk->s;
+    size_t p = walk->at + taken;
+    if (taken == TW_IS_NOT || p == walk->end) return 0;
+    if (tw_behind_upper(s[p]) || s[p] == '-') return 1;
+    for (; walk->end - p >= sizeof title - 1; p++) {
+        const uint8_t *found = (const uint8_t *)memchr(s + p, title[0], walk->end - p);
+        if (!found) return 0;
+        p = (size_t)(found - s);
+        if (walk->end - p >= sizeof title - 1 && !memcmp(found, title, sizeof title - 1)) return 1;
+    }
+    return 0;
+}
+
+/* The form of the lines behind the first one, told by the first with anything in it; TW_FORMS where that is none of a message
+ * nor of a look-alike; -1 where that is not sure. */
+static int tw_behind_form(const tw_behind *one, tw_line_walk walk, size_t limit)
+{
+    int doubt = 0;
+    while (tw_next_line(&walk) && walk.behind - one->line <= limit) {
+        size_t taken[TW_FORMS];
+        for (int form = 0; form < TW_FORMS; form++) {
+            taken[form] = tw_taken(one, &walk, form);
+            if (taken[form] != TW_IS_NOT && tw_first_header(walk.s, walk.at + taken[form], walk.end)) return form;
+        }
+        for (int form = 0; form < TW_FORMS; form++) doubt |= tw_may_be_look_alike(&walk, taken[form]);
+        if (!tw_all_blank(walk.s, walk.at + (taken[TW_REPEATED] == TW_IS_NOT ? 0 : taken[TW_REPEATED]), walk.end))
+            return doubt ? -1 : TW_FORMS;
+    }
+    return -1;
+}
+
+/* The lines of the message whose form is known; 0 where it is not sure which they are. */
+static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
+{
+    int state = TW_BODY_HEADER, any = 0;
+    size_t lines = 1, size = walk.behind - one->magic, run = 0;
+    one->lines = lines;
+    one->size = size;
+    one->stop = walk.behind;
+    while (tw_next_line(&walk)) {
+        size_t taken = tw_taken(one, &walk, one->form), p = walk.at + taken;
+        if (walk.behind - one->line > limit) return 0;
+        if (taken == TW_IS_NOT) return 1;
+        lines++;
+        size += walk.behind - p;
+        if (run) {
+            size_t at = p;
+            while (at < walk.end && walk.s[at] == '>') at++;
+            if (at == walk.end && at - p == run) run = 0;
+        } else if (tw_all_blank(walk.s, p, walk.end)) {
+            if (any && (state == TW_BODY_HEADER || state == TW_BODY_BLOCK)) state++;
+            continue;
+        } else {
+            if (!tw_own_line(walk.s, p, walk.end, state)) return 1;
+            any = 1;
+            if (state == TW_BODY_GAP) state = TW_BODY_BLOCK;
+            run = tw_opens_heredoc(walk.s, p, walk.end);
+            if (run && one->form == TW_BARE) return 0; /* where that ends is looked up, since it may never do so */
+        }
+        one->lines = lines;
+        one->size = size;
+        one->stop = walk.behind;
+    }
+    return walk.final || state == TW_BODY_TAIL; /* behind its tail a message has no line */
+}
+
+/* What begins with the line at `line`, up to the magic in which it ends behind a prefix: TW_BEHIND_ASK where that is not sure. */
+static int tw_read_behind(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
+{
+    tw_line_walk walk = { s, stop, line, line, line, 0 };
+    int kind;
+    /* a longer line can have no prefix that is short enough: it is not looked through */
+    walk.stop = stop - line > TW_MOST_PREFIX + 7 ? line + TW_MOST_PREFIX + 7 : stop;
+    if (!tw_next_line(&walk)) return TW_BEHIND_ASK;
+    kind = tw_behind_begin(one, &walk);
+    one->stop = walk.behind;
+    if (kind < TW_BEHIND_PREFIX) return kind;
+    walk.stop = stop;
+    walk.final = final;
+    one->form = tw_behind_form(one, walk, limit);
+    if (one->form < 0) return TW_BEHIND_ASK;
+    if (one->form == TW_FORMS) return TW_BEHIND_NOTHING;
+    if (!tw_behind_lines(one, walk, limit)) return TW_BEHIND_ASK;
+    return one->form == TW_HANGING ? TW_BEHIND_INDENT : kind;
+}
+
+/* Copies what the lines say, and for each of them where it begins in that and where that is written. */
+static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *said,
+                           int64_t *places)
+{
+    tw_line_walk walk = { s, stop, one->line, one->line, one->line, final };
+    size_t size = 0;
+    for (size_t i = 0; i < one->lines && tw_next_line(&walk); i++) {
+        size_t p = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
+        memcpy(text + size, s + p, walk.behind - p);
+        said[i] = (int64_t)size;
+        places[i] = (int64_t)p;
+        size += walk.behind - p;
+    }
+}
+
+/* The time at the head of the line, of which no more than TW_MOST_TIME bytes are read behind what may be in front of it. */
+static int tw_behind_time(const uint8_t *s, size_t line, size_t stop, int64_t *micros)
+{
+    size_t p = line;
+    while (p < stop && p - line < 64 && (s[p] == ' ' || s[p] == '\t')) p++;
+    if (p < stop && (s[p] == '[' || s[p] == '(' || s[p] == '<' || s[p] == '"' || s[p] == '\'')) p++;
+    return tw_time_prefix(s + p, stop - p < TW_MOST_TIME ? stop - p : TW_MOST_TIME, micros) > 0;
+}
+
+#endif

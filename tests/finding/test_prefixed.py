@@ -1,0 +1,211 @@
+"""Messages behind prefixes that the core reads in one go: what is found is what Python finds line by line."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.conftest import needs_both
+from tests.nslip.twins import rounds
+from turnwire.finding import assembly
+from turnwire.finding.assembly import Assembly, find
+from turnwire.finding.lines import MOST_PREFIX, Unbroken
+
+CRI = "2026-11-22T10:00:09.1Z stdout F "
+PREFIXES = (
+    *("app: ", "  ", "\t", "> ", ">> ", " > \t", "+ "),
+    *("- ", "[12] ", "2026-01-01T00:00:00Z INFO ", "12 ", "a1b22c333: ", "1."),
+    *("+ DEF A ", "~ ", '"x": ', "'", "x\r ", "é: ", "é", "\ufeff", "word"),
+    *("v1_", "v1", "{a} ", '{"a": ', "{ } ", "a} ", "{"),
+    *("me@host: ", "@a|b ", "@a1 ", "@1|", "@é|", "CSP/1 "),
+    *("<<< ", ">>>", "TO: ", "STATUS: ", "Compact Symbol Protocol "),
+    *(CRI, f"{CRI}app: ", CRI.replace("F", "P"), CRI.replace("F ", "F:x"), "2026-11-22T10:00:09Z  stdout G "),
+    *("2026-11-22 10:00:09,5 +0200 ", "[2026-11-22T10:00] ", "\xa0", "x" * 300 + " ", " " * 80),
+    *(f"{' ' * size}<2026-11-22T10:00> " for size in (63, 64, 65)),
+    *(f"2026-11-22T10:00:09.{'1' * 107}5Z ", "7" * 300 + "> "),
+    *("7" * size + "|" for size in (MOST_PREFIX - 2, MOST_PREFIX - 1, MOST_PREFIX)),
+)  # fmt: skip
+HEADER = ("FROM A", "TO B", "CTX C0", "INTENT TASK")
+BLANKS = ("", "", "", " ", "\t", "\r", " \r\t")
+LINES = (
+    *("TASK T1", "REQ x", "RESULT T1", "DATA done", "PATCH P1", "+ DEF X", "+ DEF _x", "+ DEF x"),
+    *("~ DEF Y z", "- DEF ", "+ DEF", "- x", "MEM", "PLAN"),
+    *("CSP/1", "CSP / 1", "CSP /x", "CSP\t/1", "CSP", "CSPX /1", "CSP  / 2", "csp/1"),
+    *("CSP/1;x", "from a", "A_1", "a", "A-b", "_A"),
+    *("<<<", "<<<-", "<<", "<<<<", "<<<x", "<", ">>>", ">>>>"),
+    *(">>", "CONTENT", "STATUS x", "SCOPE y", "TASKS", "MEM\tx", "PLAN "),
+    *("FROM a b", "FROM  a \t", "FROM", "FROM ", "FROM\ta", "FROMAGE"),
+    *("TO \t", "INTENT x\r", "X" * 90, "a Compact Symbol Protocol"),
+)  # fmt: skip
+INSIDE = (">>", ">>>", ">>>>", "CSP/1", "FROM A", "a", "", " ", "<<<", ">>> ", " >>>")
+OTHERS = (
+    "hello",
+    "x y",
+    "",
+    "FROM elsewhere",
+    "app: other",
+    "  deep",
+    "{}",
+    "- x",
+    "STATUS",
+    f"{CRI}x",
+    f"{CRI.replace('F', 'P')}x",
+)
+LIMITS = (1 << 20, 1 << 20, 1 << 20, 2000, 300, 100, 40)
+
+
+def grown(chance: random.Random, prefix: str) -> str:
+    """The prefix with other numbers, or with what is none."""
+    digits = "".join(chance.choice("0123456789") * chance.choice((1, 1, 2)) if one.isdigit() else one for one in prefix)
+    return chance.choice((prefix, digits, digits, prefix[1:], prefix + "x", prefix.rstrip(), prefix.replace("1", "x")))
+
+
+def block(chance: random.Random) -> list[str]:
+    """Lines of a block, or nearly; with a heredoc, which may be closed."""
+    lines = chance.choices(LINES[: chance.choice((6, 12, len(LINES), len(LINES)))], k=chance.randrange(4))
+    if chance.random() < 0.2:
+        run = chance.choice((3, 3, 4))
+        lines += ["<" * run + chance.choice(("", "", "-")), *chance.choices((*INSIDE, *LINES), k=chance.randrange(3))]
+        lines += [">" * (run + chance.choice((0, 0, 0, 1, -1)))] * (chance.random() < 0.8)
+    return lines + chance.choices(LINES, k=chance.choice((0, 0, 1)))
+
+
+def message(chance: random.Random) -> list[str]:
+    """Lines that begin as those of a message do, and go on as those of few."""
+    lines = [*HEADER[: chance.choice((4, 4, 4, 1, 2, 0))]]
+    for _ in range(chance.choice((0, 0, 0, 1, 3))):
+        lines.insert(chance.choice((0, len(lines), len(lines))), chance.choice(BLANKS))
+    for _ in range(chance.choice((0, 1, 1, 2))):
+        lines += [chance.choice(BLANKS)] * chance.choice((0, 1, 1, 2))
+        lines += [chance.choice(LINES[:12])] * chance.choice((0, 1, 1)) + block(chance)
+    return lines
+
+
+def log(chance: random.Random) -> bytes:
+    """Some messages behind prefixes, and what is around them."""
+    lines: list[str] = []
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        prefix = chance.choice(PREFIXES[: chance.choice((16, len(PREFIXES)))])
+        own = chance.choice((prefix, prefix, prefix, " " * len(prefix), "", "\t" * len(prefix)))
+        wild = chance.choice((0, 0, 0.1, 0.5))
+        lines += chance.choices(OTHERS, k=chance.choice((0, 0, 1)))
+        lines.append(prefix + "CSP/1" + " " * (chance.random() < wild / 4))
+        for line in message(chance):
+            front = own if chance.random() >= wild else chance.choice((grown(chance, own), prefix, "", " ", "x: "))
+            lines.append(front.rstrip() if not line and chance.random() < 0.3 else front + line)
+        lines += chance.choices(OTHERS, k=chance.choice((0, 0, 1)))
+    ends = chance.choice((("\n",), ("\n",), ("\r\n",), ("\n", "\r\n", "\r\r\n")))
+    text = "".join(line + chance.choice(ends) for line in lines).encode("utf-8", "surrogateescape")
+    return text if chance.random() < 0.8 else text.rstrip(b"\r\n")
+
+
+Found = tuple[list[tuple[Any, ...]], int]
+
+
+def told(found: tuple[list[Assembly], int]) -> Found:
+    """All that an answer says."""
+    return [(one.kind, one.spans, one.text, one.time, one.pieces, one.start, one.stop) for one in found[0]], found[1]
+
+
+class Pair:
+    """Searches in both ways. seen: how often the core has said what."""
+
+    def __init__(self, quick: Callable[..., Any], patch: pytest.MonkeyPatch) -> None:
+        self.quick = quick
+        self.patch = patch
+        self.seen: Counter[str] = Counter()
+
+    def asked(self, *given: Any) -> Any:
+        """The quick way, whose answers are counted."""
+        found = self.quick(*given)
+        self.seen["asks" if found is None else found[0] or "nothing"] += 1
+        return found
+
+    def agree(self, data: bytes, start: int, stop: int, final: bool, limit: int, reach: int | None) -> None:
+        """Both find the same; of what the core reads, each byte is where it says."""
+        asked = (data, start, stop, final, limit, reach)
+        self.patch.setattr(assembly, "_message", self.asked)
+        found = find(*asked)
+        self.patch.setattr(assembly, "_message", lambda *_: None)
+        expected = find(*asked)
+        assert told(found) == told(expected), asked
+        for one, other in zip(found[0], expected[0], strict=True):
+            if isinstance(one, Unbroken):
+                places = range(len(one.text) + 1)
+                assert [one.written(at) for at in places] == [other.written(at) for at in places]
+                assert [one.written_end(at) for at in places] == [other.written_end(at) for at in places]
+
+    def hunt(self, seed: int) -> None:
+        """A log, whole and cut somewhere, with the end known or not."""
+        chance = random.Random(seed)
+        data, limit = log(chance), chance.choice(LIMITS)
+        self.agree(data, 0, len(data), True, limit, None)
+        stop = chance.randrange(len(data) + 1)
+        final = chance.random() < 0.3
+        self.agree(data, 0, stop, final, limit, None if final else chance.choice((None, stop, len(data))))
+        start = data.rfind(b"\n", 0, stop) + 1
+        self.agree(data, start, len(data), False, limit, None)
+
+
+@needs_both
+@pytest.mark.once
+def test_it_finds_what_python_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    for seed in range(rounds(1000)):
+        pair.hunt(seed)
+    assert set(pair.seen) == {"asks", "nothing", "prefix", "indent"}
+    assert pair.seen["asks"] < 2 * (pair.seen["prefix"] + pair.seen["indent"]), "most messages are read in one go"
+
+
+LONGEST = "x" * (MOST_PREFIX - 1) + " "
+
+
+@needs_both
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("+ CSP/1\nFROM A\n+ DEF _x\n+ DEF X\n+ DEFY\n", ("prefix", "CSP/1\nFROM A\n+ DEF _x\n+ DEF X\n")),
+        ("+ CSP/1\nFROM A\n+ DEF x\n", ("prefix", "CSP/1\nFROM A\n")),
+        ("> CSP/1\n> TO A\n> <<<\n> >>>>\n> b\n> >>>\nc\n", ("indent", "CSP/1\nTO A\n<<<\n>>>>\nb\n>>>\n")),
+        ("> CSP/1\nFROM A\n<<<\na\n>>>\n", None),
+        ("a: CSP/1\na: - b\na: STATUS x\n", None),
+        ("a: CSP/1\na: A Compact Symbol Protocol\n", None),
+        ("a: CSP/1\na: the Compact Symbol Protocol\n", None),
+        ("a: CSP/1\n\na: b\n", ("", "")),
+        ("1. CSP/1\n\n   FROM A\n   + DEF\n", ("indent", "CSP/1\n\nFROM A\n")),
+        (f"{LONGEST}CSP/1\r\n{LONGEST}TO B\r\n", ("prefix", "CSP/1\r\nTO B\r\n")),
+        (f"x{LONGEST}CSP/1\r\nx{LONGEST}TO B\r\n", None),
+        ("a: CSP/1\n", None),
+        ("a: CSP/1;x\na: b\n", None),
+        (f"{CRI}CSP/1\n{CRI}TO B\n", None),
+    ],
+)
+def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = import_module("turnwire._native.log.prefixed").message
+    data = text.encode()
+    found = message(data, 0, len(data), True, len(data))
+    assert (found and (found[0], found[3].decode())) == said
+    Pair(message, monkeypatch).agree(data, 0, len(data), True, len(data), None)
+
+
+def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str], ModuleType]) -> None:
+    message = core("log.prefixed").message
+    data = b"x CSP/1\nx FROM A\nx a\n"
+    assert [message(data, 0, len(data), True, limit) for limit in range(len(data))] == [None] * len(data)
+    assert message(b"x CSP/1\nx a\n", 0, 12, True, 11) is None
+
+
+def test_what_it_is_asked_lies_in_the_data(core: Callable[[str], ModuleType]) -> None:
+    message = core("log.prefixed").message
+    data = b"x CSP/1\nx FROM A\n"
+    for line, stop, limit in ((-1, 5, 9), (5, 5, 9), (5, 4, 9), (0, len(data) + 1, 9), (0, 5, -1)):
+        with pytest.raises(ValueError, match=r"^line and stop must lie in the data, and limit is a number of bytes$"):
+            message(data, line, stop, True, limit)
+    assert message(data, 0, len(data), False, 99) is None, "it may go on"
