@@ -15,18 +15,22 @@ enum { TW_REPEATED, TW_HANGING, TW_BARE, TW_FORMS };
 enum { TW_BODY_HEADER, TW_BODY_GAP, TW_BODY_BLOCK, TW_BODY_TAIL };
 #define TW_IS_NOT SIZE_MAX
 
-/* The lines of s[.. stop), of which the last one may have no end where `final` is true: the one that is looked at goes from
- * `at` to `end`, and `behind` is behind its line end. */
+/* The lines of s[.. stop), of which the last one may have no end where `final` is true: what the one that is looked at says goes
+ * from `at` to `end`, and `behind` is behind its line end. stream: NULL, or that of the heads of CRI that the lines have in front
+ * of what they say. */
 typedef struct {
-    const uint8_t *s;
+    const uint8_t *s, *stream;
     size_t stop, at, end, behind;
     int final;
 } tw_line_walk;
 
-/* What begins with the line at `line`: the prefix goes up to `magic`, and without the blanks at its end to `bare`. lines, size: how
- * many lines it has, and bytes of what they say; stop: behind the last one. */
+enum { TW_LINE_OPEN, TW_LINE, TW_LINE_FOREIGN, TW_LINE_DOUBTED };
+
+/* What begins with the line at `line`: the prefix goes from `own`, behind what is CRI's, up to `magic`, and without the blanks at
+ * its end to `bare`. lines, size: how many lines it has, and bytes of what they say; stop: behind the last one. stream: as above. */
 typedef struct {
-    size_t line, magic, bare, lines, size, stop;
+    const uint8_t *stream;
+    size_t line, own, magic, bare, lines, size, stop;
     int form;
 } tw_behind;
 
@@ -40,19 +44,71 @@ static inline int tw_all_blank(const uint8_t *s, size_t p, size_t end)
     return p == end;
 }
 
-/* Goes on to the line behind the one that was looked at; 0 where there is none, or none with an end. */
+/* Whether a line ends at p, or s[.. end) does. */
+static inline int tw_ends_line(const uint8_t *s, size_t p, size_t end)
+{
+    if (p < end && s[p] == '\r') p++;
+    return p == end || s[p] == '\n';
+}
+
+/* Whether s[p .. end) begins as the form says, in which 0 is any digit. */
+static int tw_written_as(const uint8_t *s, size_t p, size_t end, const char *form)
+{
+    for (; *form; form++, p++)
+        if (p == end || (*form == '0' ? !tw_behind_digit(s[p]) : s[p] != (uint8_t)*form)) return 0;
+    return 1;
+}
+
+/* Bytes of the head of a line of CRI that s[p .. end) begins with, and its stream and mark; or 0, where these say nothing. */
+static size_t tw_cri_head(const uint8_t *s, size_t p, size_t end, const uint8_t **stream, uint8_t *mark)
+{
+    size_t start = p;
+    if (!tw_written_as(s, p, end, "0000-00-00T00:00:00")) return 0;
+    p += 19;
+    if (end - p > 1 && s[p] == '.' && tw_behind_digit(s[p + 1]))
+        for (p++; p < end && tw_behind_digit(s[p]); p++) {}
+    if (p < end && s[p] == 'Z') p++;
+    else if (p < end && (s[p] == '+' || s[p] == '-') && tw_written_as(s, p + 1, end, "00:00")) p += 6;
+    else return 0;
+    if (!tw_written_as(s, p, end, " stdout ") && !tw_written_as(s, p, end, " stderr ")) return 0;
+    *stream = s + p + 1;
+    p += 8;
+    if (p == end || (s[p] != 'P' && s[p] != 'F')) return 0;
+    *mark = s[p++];
+    if (p < end && s[p] == ':')
+        while (p < end && s[p] != ' ' && s[p] != '\r' && s[p] != '\n') p++;
+    if (p < end && s[p] == ' ') return p + 1 - start;
+    return tw_ends_line(s, p, end) ? p - start : 0;
+}
+
+/* Steps over the head of CRI of the line that is looked at. */
+static int tw_step_over_head(tw_line_walk *walk)
+{
+    const uint8_t *stream;
+    uint8_t mark;
+    size_t head = tw_cri_head(walk->s, walk->at, walk->behind, &stream, &mark);
+    if (!head) return TW_LINE_FOREIGN;
+    if (mark == 'P' || memcmp(stream, walk->stream, 6)) return TW_LINE_DOUBTED; /* it may go on elsewhere */
+    walk->at += head;
+    return TW_LINE;
+}
+
+/* Goes on to the line behind the one that was looked at. TW_LINE_OPEN: there is none, or none with an end; TW_LINE_FOREIGN: it has
+ * no head of CRI; TW_LINE_DOUBTED: it has one of another stream, or is a part. */
 static int tw_next_line(tw_line_walk *walk)
 {
     const uint8_t *s = walk->s, *newline;
     size_t p = walk->at = walk->behind;
-    if (p == walk->stop) return 0;
+    if (p == walk->stop) return TW_LINE_OPEN;
     newline = (const uint8_t *)memchr(s + p, '\n', walk->stop - p);
     walk->end = walk->behind = walk->stop;
-    if (!newline) return walk->final;
-    walk->end = (size_t)(newline - s);
-    walk->behind = walk->end + 1;
-    if (walk->end > p && s[walk->end - 1] == '\r') walk->end--;
-    return 1;
+    if (!newline && !walk->final) return TW_LINE_OPEN;
+    if (newline) {
+        walk->end = (size_t)(newline - s);
+        walk->behind = walk->end + 1;
+        if (walk->end > p && s[walk->end - 1] == '\r') walk->end--;
+    }
+    return walk->stream ? tw_step_over_head(walk) : TW_LINE;
 }
 
 /* How many bytes of s[p .. end) are s[q .. last) but for the digits, or TW_IS_NOT. */
@@ -76,19 +132,19 @@ static size_t tw_alike(const uint8_t *s, size_t q, size_t last, size_t p, size_t
 static size_t tw_taken_repeated(const tw_behind *one, const tw_line_walk *walk)
 {
     const uint8_t *s = walk->s;
-    size_t end = walk->end, size = one->magic - one->line;
-    if (end - walk->at >= size && !memcmp(s + walk->at, s + one->line, size)) return size;
-    size = tw_alike(s, one->line, one->magic, walk->at, end);
+    size_t end = walk->end, size = one->magic - one->own;
+    if (end - walk->at >= size && !memcmp(s + walk->at, s + one->own, size)) return size;
+    size = tw_alike(s, one->own, one->magic, walk->at, end);
     if (size != TW_IS_NOT) return size;
     while (end > walk->at && tw_behind_blank(s[end - 1])) end--;
-    size = tw_alike(s, one->line, one->bare, walk->at, end);
+    size = tw_alike(s, one->own, one->bare, walk->at, end);
     return size == end - walk->at ? size : TW_IS_NOT;
 }
 
 /* The same of white space as wide as the prefix. */
 static size_t tw_taken_hanging(const tw_behind *one, const tw_line_walk *walk)
 {
-    size_t p = walk->at, width = one->magic - one->line;
+    size_t p = walk->at, width = one->magic - one->own;
     while (p < walk->end && p - walk->at < width && walk->s[p] == ' ') p++;
     if (p - walk->at == width) return width;
     return tw_all_blank(walk->s, p, walk->end) ? walk->end - walk->at : TW_IS_NOT;
@@ -101,7 +157,7 @@ static size_t tw_taken_bare(const tw_behind *one, const tw_line_walk *walk)
     if (walk->end - walk->at >= 7 && (*p == '+' || *p == '~' || *p == '-') && !memcmp(p + 1, " DEF ", 5) &&
         (tw_behind_upper(p[6]) || p[6] == '_'))
         return 0;
-    return tw_alike(walk->s, one->line, one->magic, walk->at, walk->end) == TW_IS_NOT ? 0 : TW_IS_NOT;
+    return tw_alike(walk->s, one->own, one->magic, walk->at, walk->end) == TW_IS_NOT ? 0 : TW_IS_NOT;
 }
 
 static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
@@ -185,27 +241,23 @@ static int tw_prefix_has_record(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* Whether the prefix s[p .. end) might have the head of a line of CRI, whose stream is "stdout" or "stderr". */
-static int tw_prefix_of_cri(const uint8_t *s, size_t p, size_t end)
-{
-    if (end - p < 28 || s[p + 10] != 'T') return 0;
-    for (; end - p >= 4; p++)
-        if (s[p] == ' ' && !memcmp(s + p + 1, "std", 3)) return 1;
-    return 0;
-}
-
 /* Finds the magic at the end of the line that is looked at, and judges its prefix: the kind, or that nothing begins there. */
 static int tw_behind_begin(tw_behind *one, const tw_line_walk *walk)
 {
     const uint8_t *s = walk->s;
-    size_t p = walk->at, magic = walk->end - 5, plain = p;
+    size_t p = walk->at, magic = walk->end - 5, plain = p, head;
+    const uint8_t *stream;
+    uint8_t mark;
     if (walk->end - p < 6 || memcmp(s + magic, "CSP/1", 5)) return TW_BEHIND_ASK;
-    if (magic - p > TW_MOST_PREFIX || s[magic - 1] >= 0x80 || tw_prefix_of_cri(s, p, magic)) return TW_BEHIND_ASK;
+    if (magic - p > TW_MOST_PREFIX || s[magic - 1] >= 0x80) return TW_BEHIND_ASK;
+    head = tw_cri_head(s, p, magic, &stream, &mark);
+    if (head && mark == 'P') return TW_BEHIND_ASK;
     if (tw_behind_digit(s[magic - 1]) || tw_behind_upper(s[magic - 1] & 0xDF) || s[magic - 1] == '_') return TW_BEHIND_NOTHING;
     if (tw_prefix_has_record(s, p, magic)) return TW_BEHIND_NOTHING;
     one->line = p;
-    one->magic = one->bare = magic;
-    while (one->bare > p && tw_behind_blank(s[one->bare - 1])) one->bare--;
+    one->own = p + head;
+    one->stream = head ? stream : NULL;
+    one->magic = magic;
     while (plain < magic && (s[plain] == ' ' || s[plain] == '\t' || s[plain] == '>')) plain++;
     return plain == magic ? TW_BEHIND_INDENT : TW_BEHIND_PREFIX;
 }
@@ -217,7 +269,7 @@ static int tw_may_be_look_alike(const tw_line_walk *walk, size_t taken)
     const uint8_t *s = walk->s;
     size_t p = walk->at + taken;
     if (taken == TW_IS_NOT || p == walk->end) return 0;
-    if (tw_behind_upper(s[p]) || s[p] == '-') return 1;
+    if ((tw_behind_upper(s[p]) || s[p] == '-') && (walk->end - p < 5 || memcmp(s + p, "CSP/1", 5))) return 1;
     for (; walk->end - p >= sizeof title - 1; p++) {
         const uint8_t *found = (const uint8_t *)memchr(s + p, title[0], walk->end - p);
         if (!found) return 0;
@@ -228,32 +280,36 @@ static int tw_may_be_look_alike(const tw_line_walk *walk, size_t taken)
 }
 
 /* The form of the lines behind the first one, told by the first with anything in it; TW_FORMS where that is none of a message
- * nor of a look-alike; -1 where that is not sure. */
-static int tw_behind_form(const tw_behind *one, tw_line_walk walk, size_t limit)
+ * nor, `own` being all of the prefix, of a look-alike; -1 where that is not sure. */
+static int tw_behind_form(tw_behind *one, tw_line_walk walk, size_t limit)
 {
-    int doubt = 0;
-    while (tw_next_line(&walk) && walk.behind - one->line <= limit) {
-        size_t taken[TW_FORMS];
+    int doubt = 0, next;
+    one->bare = one->magic;
+    while (one->bare > one->own && tw_behind_blank(walk.s[one->bare - 1])) one->bare--;
+    walk.stream = one->stream;
+    while ((next = tw_next_line(&walk)) == TW_LINE && walk.behind - one->line <= limit) {
+        size_t taken[TW_FORMS], p;
         for (int form = 0; form < TW_FORMS; form++) {
             taken[form] = tw_taken(one, &walk, form);
             if (taken[form] != TW_IS_NOT && tw_first_header(walk.s, walk.at + taken[form], walk.end)) return form;
         }
         for (int form = 0; form < TW_FORMS; form++) doubt |= tw_may_be_look_alike(&walk, taken[form]);
-        if (!tw_all_blank(walk.s, walk.at + (taken[TW_REPEATED] == TW_IS_NOT ? 0 : taken[TW_REPEATED]), walk.end))
-            return doubt ? -1 : TW_FORMS;
+        p = walk.at + (taken[TW_REPEATED] == TW_IS_NOT ? 0 : taken[TW_REPEATED]);
+        if (!tw_all_blank(walk.s, p, walk.end)) return doubt && !one->stream ? -1 : TW_FORMS;
     }
-    return -1;
+    return next == TW_LINE_FOREIGN ? TW_FORMS : -1;
 }
 
 /* The lines of the message whose form is known; 0 where it is not sure which they are. */
 static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
 {
-    int state = TW_BODY_HEADER, any = 0;
+    int state = TW_BODY_HEADER, any = 0, next;
     size_t lines = 1, size = walk.behind - one->magic, run = 0;
     one->lines = lines;
     one->size = size;
     one->stop = walk.behind;
-    while (tw_next_line(&walk)) {
+    walk.stream = one->stream;
+    while ((next = tw_next_line(&walk)) == TW_LINE) {
         size_t taken = tw_taken(one, &walk, one->form), p = walk.at + taken;
         if (walk.behind - one->line > limit) return 0;
         if (taken == TW_IS_NOT) return 1;
@@ -271,29 +327,36 @@ static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
             any = 1;
             if (state == TW_BODY_GAP) state = TW_BODY_BLOCK;
             run = tw_opens_heredoc(walk.s, p, walk.end);
-            if (run && one->form == TW_BARE) return 0; /* where that ends is looked up, since it may never do so */
+            /* where that ends is looked up, since it may never do so */
+            if (run && one->form == TW_BARE && !one->stream) return 0;
         }
         one->lines = lines;
         one->size = size;
         one->stop = walk.behind;
     }
-    return walk.final || state == TW_BODY_TAIL; /* behind its tail a message has no line */
+    if (next == TW_LINE_OPEN) return walk.final || state == TW_BODY_TAIL; /* behind its tail a message has no line */
+    return next == TW_LINE_FOREIGN;
 }
 
 /* What begins with the line at `line`, up to the magic in which it ends behind a prefix: TW_BEHIND_ASK where that is not sure. */
 static int tw_read_behind(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
 {
-    tw_line_walk walk = { s, stop, line, line, line, 0 };
+    tw_line_walk walk = { s, NULL, stop, line, line, line, 0 };
     int kind;
     /* a longer line can have no prefix that is short enough: it is not looked through */
     walk.stop = stop - line > TW_MOST_PREFIX + 7 ? line + TW_MOST_PREFIX + 7 : stop;
-    if (!tw_next_line(&walk)) return TW_BEHIND_ASK;
+    if (tw_next_line(&walk) != TW_LINE) return TW_BEHIND_ASK;
     kind = tw_behind_begin(one, &walk);
     one->stop = walk.behind;
     if (kind < TW_BEHIND_PREFIX) return kind;
     walk.stop = stop;
     walk.final = final;
     one->form = tw_behind_form(one, walk, limit);
+    if (one->form == TW_FORMS && one->stream) { /* it only looks like CRI */
+        one->stream = NULL;
+        one->own = line;
+        one->form = tw_behind_form(one, walk, limit);
+    }
     if (one->form < 0) return TW_BEHIND_ASK;
     if (one->form == TW_FORMS) return TW_BEHIND_NOTHING;
     if (!tw_behind_lines(one, walk, limit)) return TW_BEHIND_ASK;
@@ -304,14 +367,15 @@ static int tw_read_behind(const uint8_t *s, size_t line, size_t stop, int final,
 static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *said,
                            int64_t *places)
 {
-    tw_line_walk walk = { s, stop, one->line, one->line, one->line, final };
+    tw_line_walk walk = { s, NULL, stop, one->line, one->line, one->line, final };
     size_t size = 0;
-    for (size_t i = 0; i < one->lines && tw_next_line(&walk); i++) {
+    for (size_t i = 0; i < one->lines && tw_next_line(&walk) == TW_LINE; i++) {
         size_t p = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
         memcpy(text + size, s + p, walk.behind - p);
         said[i] = (int64_t)size;
         places[i] = (int64_t)p;
         size += walk.behind - p;
+        walk.stream = one->stream;
     }
 }
 

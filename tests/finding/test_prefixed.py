@@ -25,7 +25,9 @@ PREFIXES = (
     *("v1_", "v1", "{a} ", '{"a": ', "{ } ", "a} ", "{"),
     *("me@host: ", "@a|b ", "@a1 ", "@1|", "@é|", "CSP/1 "),
     *("<<< ", ">>>", "TO: ", "STATUS: ", "Compact Symbol Protocol "),
-    *(CRI, f"{CRI}app: ", CRI.replace("F", "P"), CRI.replace("F ", "F:x"), "2026-11-22T10:00:09Z  stdout G "),
+    *(CRI, f"{CRI}app: ", f"{CRI}  ", CRI.replace("F", "P"), CRI.replace("F ", "F:x")),
+    *("2026-11-22T10:00:09Z  stdout F ", "2026-11-22T10:00:09Z stdout G ", f"x{CRI}"),
+    *(CRI.replace("F ", "F:"), CRI.replace("Z", "+01:00"), CRI.replace(".1Z", "Z"), CRI.replace("Z", "-01:0")),
     *("2026-11-22 10:00:09,5 +0200 ", "[2026-11-22T10:00] ", "\xa0", "x" * 300 + " ", " " * 80),
     *(f"{' ' * size}<2026-11-22T10:00> " for size in (63, 64, 65)),
     *(f"2026-11-22T10:00:09.{'1' * 107}5Z ", "7" * 300 + "> "),
@@ -63,7 +65,10 @@ LIMITS = (1 << 20, 1 << 20, 1 << 20, 2000, 300, 100, 40)
 def grown(chance: random.Random, prefix: str) -> str:
     """The prefix with other numbers, or with what is none."""
     digits = "".join(chance.choice("0123456789") * chance.choice((1, 1, 2)) if one.isdigit() else one for one in prefix)
-    return chance.choice((prefix, digits, digits, prefix[1:], prefix + "x", prefix.rstrip(), prefix.replace("1", "x")))
+    changed = (prefix[1:], prefix + "x", prefix.rstrip(), prefix.replace("1", "x"), prefix.replace("F", "P"))
+    return chance.choice(
+        (prefix, digits, digits, *changed, prefix.replace("out", "err"), prefix.replace(" F", " F:x.y"))
+    )
 
 
 def block(chance: random.Random) -> list[str]:
@@ -91,8 +96,12 @@ def log(chance: random.Random) -> bytes:
     """Some messages behind prefixes, and what is around them."""
     lines: list[str] = []
     for _ in range(chance.choice((1, 1, 2, 3))):
-        prefix = chance.choice(PREFIXES[: chance.choice((16, len(PREFIXES)))])
+        prefix = chance.choice((*PREFIXES[: chance.choice((16, len(PREFIXES)))], *[CRI, CRI + "x: ", CRI + " "] * 2))
         own = chance.choice((prefix, prefix, prefix, " " * len(prefix), "", "\t" * len(prefix)))
+        if prefix.startswith(CRI):
+            own = chance.choice(
+                (prefix, prefix, CRI, CRI + " " * (len(prefix) - len(CRI)), prefix.replace(".1", ""), own)
+            )
         wild = chance.choice((0, 0, 0.1, 0.5))
         lines += chance.choices(OTHERS, k=chance.choice((0, 0, 1)))
         lines.append(prefix + "CSP/1" + " " * (chance.random() < wild / 4))
@@ -184,7 +193,15 @@ LONGEST = "x" * (MOST_PREFIX - 1) + " "
         (f"x{LONGEST}CSP/1\r\nx{LONGEST}TO B\r\n", None),
         ("a: CSP/1\n", None),
         ("a: CSP/1;x\na: b\n", None),
-        (f"{CRI}CSP/1\n{CRI}TO B\n", None),
+        (f"{CRI}CSP/1\n{CRI}TO B\nTO C\n", ("prefix", "CSP/1\nTO B\n")),
+        (f"{CRI}x CSP/1\n{CRI}\r\n{CRI}TO B\n{CRI}x TO C\n", ("prefix", "CSP/1\n\r\nTO B\n")),
+        (f"{CRI}x CSP/1\n{CRI[:-1]}:a\n{CRI[:-1]}:b TO B\n", ("prefix", "CSP/1\n\nTO B\n")),
+        (f"{CRI}CSP/1\nTO B\n", ("prefix", "CSP/1\nTO B\n")),
+        (f"{CRI}CSP/1\n{CRI.replace('out', 'err')}TO B\n", None),
+        (f"{CRI}CSP/1\n{CRI.replace('F', 'P')}TO B\n", None),
+        (f"{CRI.replace('F', 'P')}CSP/1\n{CRI}TO B\n", None),
+        (f"{CRI}CSP/1\n" * 2, ("", "")),
+        (f"{CRI}CSP/1\n{CRI}TO B\n{CRI}<<<\n{CRI}a\n", ("prefix", "CSP/1\nTO B\n<<<\na\n")),
     ],
 )
 def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +210,21 @@ def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, m
     found = message(data, 0, len(data), True, len(data))
     assert (found and (found[0], found[3].decode())) == said
     Pair(message, monkeypatch).agree(data, 0, len(data), True, len(data), None)
+
+
+@needs_both
+@pytest.mark.once
+@pytest.mark.parametrize("head", [CRI, CRI.replace(".1Z", "-01:00"), CRI.replace("F ", "F:x ")])
+def test_heads_of_cri_with_a_slip(head: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is behind such a head is another line of the stream only where the head is one."""
+    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    for at in range(len(head)):
+        for other in ("", "x", "0", ":", ".", " ", "\r", "Z"):
+            slip = head[:at] + other + head[at + 1 :]
+            for first, second in ((head, slip), (slip, head)):
+                data = f"{first}CSP/1\n{second}TO B\n".encode()
+                pair.agree(data, 0, len(data), True, len(data), None)
+    assert min(pair.seen["nothing"], pair.seen["prefix"]) > 9
 
 
 def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str], ModuleType]) -> None:

@@ -110,6 +110,7 @@ TARGETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tests/log/test_json_scan.py",
             "tests/log/test_line_wires.py",
             "tests/log/test_line_heads.py",
+            "tests/finding/test_prefixed.py",
             "tests/log/test_line_signs.py",
             "tests/log/test_wrappers.py",
             "tests/log/test_arrays.py",

@@ -88,6 +88,7 @@ TESTS = {
     ),
     "log": (
         "tests/log/test_line_heads.py",
+        "tests/finding/test_prefixed.py",
         "tests/log/test_arrays.py",
         "tests/log/test_line_signs.py",
         "tests/log/test_arrow.py",
