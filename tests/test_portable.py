@@ -81,7 +81,7 @@ def test_only_modules_with_wide_vectors_read_the_intrinsics_of_them() -> None:
     wide = {str(module.relative_to(NATIVE)) for module in MODULES if reads_wide(module)}
     assert wide == {
         *("common/ledger.pyx", "csp/codec.pyx", "csp/cuts.pyx", "json/lines.pyx"),
-        *("log/line_heads.pyx", "nslip/scan.pyx", "space/format.pyx"),
+        *("log/line_heads.pyx", "log/prefixed.pyx", "nslip/scan.pyx", "space/format.pyx"),
     }
 
 

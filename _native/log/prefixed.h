@@ -1,170 +1,15 @@
-/* Messages of CSP/1 behind a prefix, each read in one go. The rules are those of turnwire/finding/prefixes.py, where they are
+/* Messages and templates of CSP/1 behind a prefix, each read in one go. The rules are those of turnwire/finding/prefixes.py, where they are
  * told; whatever might be something else here is left to that. */
 #ifndef TURNWIRE_LOG_PREFIXED_H
 #define TURNWIRE_LOG_PREFIXED_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "_native/common/log_time.h"
+#include "prefixed_template.h"
 
 enum { TW_BEHIND_ASK, TW_BEHIND_NOTHING, TW_BEHIND_PREFIX, TW_BEHIND_INDENT };
 enum { TW_MOST_PREFIX = 1024, TW_MOST_TIME = 128 };
-enum { TW_REPEATED, TW_HANGING, TW_BARE, TW_FORMS };
+enum { TW_MOST_TEMPLATE = TW_MOST_PREFIX + 11 + CSP_MOST_FLAGS + 2 }; /* bytes of the longest line with one, its end included */
 enum { TW_BODY_HEADER, TW_BODY_GAP, TW_BODY_BLOCK, TW_BODY_TAIL };
-#define TW_IS_NOT SIZE_MAX
-
-/* The lines of s[.. stop), of which the last one may have no end where `final` is true: what the one that is looked at says goes
- * from `at` to `end`, and `behind` is behind its line end. stream: NULL, or that of the heads of CRI that the lines have in front
- * of what they say. */
-typedef struct {
-    const uint8_t *s, *stream;
-    size_t stop, at, end, behind;
-    int final;
-} tw_line_walk;
-
-enum { TW_LINE_OPEN, TW_LINE, TW_LINE_FOREIGN, TW_LINE_DOUBTED };
-
-/* What begins with the line at `line`: the prefix goes from `own`, behind what is CRI's, up to `magic`, and without the blanks at
- * its end to `bare`. lines, size: how many lines it has, and bytes of what they say; stop: behind the last one. stream: as above. */
-typedef struct {
-    const uint8_t *stream;
-    size_t line, own, magic, bare, lines, size, stop;
-    int form;
-} tw_behind;
-
-static inline int tw_behind_digit(uint8_t c) { return (uint8_t)(c - '0') < 10; }
-static inline int tw_behind_upper(uint8_t c) { return (uint8_t)(c - 'A') < 26; }
-static inline int tw_behind_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-static inline int tw_all_blank(const uint8_t *s, size_t p, size_t end)
-{
-    while (p < end && tw_behind_blank(s[p])) p++;
-    return p == end;
-}
-
-/* Whether a line ends at p, or s[.. end) does. */
-static inline int tw_ends_line(const uint8_t *s, size_t p, size_t end)
-{
-    if (p < end && s[p] == '\r') p++;
-    return p == end || s[p] == '\n';
-}
-
-/* Whether s[p .. end) begins as the form says, in which 0 is any digit. */
-static int tw_written_as(const uint8_t *s, size_t p, size_t end, const char *form)
-{
-    for (; *form; form++, p++)
-        if (p == end || (*form == '0' ? !tw_behind_digit(s[p]) : s[p] != (uint8_t)*form)) return 0;
-    return 1;
-}
-
-/* Bytes of the head of a line of CRI that s[p .. end) begins with, and its stream and mark; or 0, where these say nothing. */
-static size_t tw_cri_head(const uint8_t *s, size_t p, size_t end, const uint8_t **stream, uint8_t *mark)
-{
-    size_t start = p;
-    if (!tw_written_as(s, p, end, "0000-00-00T00:00:00")) return 0;
-    p += 19;
-    if (end - p > 1 && s[p] == '.' && tw_behind_digit(s[p + 1]))
-        for (p++; p < end && tw_behind_digit(s[p]); p++) {}
-    if (p < end && s[p] == 'Z') p++;
-    else if (p < end && (s[p] == '+' || s[p] == '-') && tw_written_as(s, p + 1, end, "00:00")) p += 6;
-    else return 0;
-    if (!tw_written_as(s, p, end, " stdout ") && !tw_written_as(s, p, end, " stderr ")) return 0;
-    *stream = s + p + 1;
-    p += 8;
-    if (p == end || (s[p] != 'P' && s[p] != 'F')) return 0;
-    *mark = s[p++];
-    if (p < end && s[p] == ':')
-        while (p < end && s[p] != ' ' && s[p] != '\r' && s[p] != '\n') p++;
-    if (p < end && s[p] == ' ') return p + 1 - start;
-    return tw_ends_line(s, p, end) ? p - start : 0;
-}
-
-/* Steps over the head of CRI of the line that is looked at. */
-static int tw_step_over_head(tw_line_walk *walk)
-{
-    const uint8_t *stream;
-    uint8_t mark;
-    size_t head = tw_cri_head(walk->s, walk->at, walk->behind, &stream, &mark);
-    if (!head) return TW_LINE_FOREIGN;
-    if (mark == 'P' || memcmp(stream, walk->stream, 6)) return TW_LINE_DOUBTED; /* it may go on elsewhere */
-    walk->at += head;
-    return TW_LINE;
-}
-
-/* Goes on to the line behind the one that was looked at. TW_LINE_OPEN: there is none, or none with an end; TW_LINE_FOREIGN: it has
- * no head of CRI; TW_LINE_DOUBTED: it has one of another stream, or is a part. */
-static int tw_next_line(tw_line_walk *walk)
-{
-    const uint8_t *s = walk->s, *newline;
-    size_t p = walk->at = walk->behind;
-    if (p == walk->stop) return TW_LINE_OPEN;
-    newline = (const uint8_t *)memchr(s + p, '\n', walk->stop - p);
-    walk->end = walk->behind = walk->stop;
-    if (!newline && !walk->final) return TW_LINE_OPEN;
-    if (newline) {
-        walk->end = (size_t)(newline - s);
-        walk->behind = walk->end + 1;
-        if (walk->end > p && s[walk->end - 1] == '\r') walk->end--;
-    }
-    return walk->stream ? tw_step_over_head(walk) : TW_LINE;
-}
-
-/* How many bytes of s[p .. end) are s[q .. last) but for the digits, or TW_IS_NOT. */
-static size_t tw_alike(const uint8_t *s, size_t q, size_t last, size_t p, size_t end)
-{
-    size_t start = p;
-    while (q < last) {
-        if (p == end) return TW_IS_NOT;
-        if (!tw_behind_digit(s[q])) {
-            if (s[q++] != s[p++]) return TW_IS_NOT;
-            continue;
-        }
-        if (!tw_behind_digit(s[p])) return TW_IS_NOT;
-        while (q < last && tw_behind_digit(s[q])) q++;
-        while (p < end && tw_behind_digit(s[p])) p++;
-    }
-    return p - start;
-}
-
-/* How many bytes of the line are the prefix on each line, or what is left of it on a blank one. */
-static size_t tw_taken_repeated(const tw_behind *one, const tw_line_walk *walk)
-{
-    const uint8_t *s = walk->s;
-    size_t end = walk->end, size = one->magic - one->own;
-    if (end - walk->at >= size && !memcmp(s + walk->at, s + one->own, size)) return size;
-    size = tw_alike(s, one->own, one->magic, walk->at, end);
-    if (size != TW_IS_NOT) return size;
-    while (end > walk->at && tw_behind_blank(s[end - 1])) end--;
-    size = tw_alike(s, one->own, one->bare, walk->at, end);
-    return size == end - walk->at ? size : TW_IS_NOT;
-}
-
-/* The same of white space as wide as the prefix. */
-static size_t tw_taken_hanging(const tw_behind *one, const tw_line_walk *walk)
-{
-    size_t p = walk->at, width = one->magic - one->own;
-    while (p < walk->end && p - walk->at < width && walk->s[p] == ' ') p++;
-    if (p - walk->at == width) return width;
-    return tw_all_blank(walk->s, p, walk->end) ? walk->end - walk->at : TW_IS_NOT;
-}
-
-/* The same of nothing; a line that begins like the first one has too much. An operation of CSP/1 may do that. */
-static size_t tw_taken_bare(const tw_behind *one, const tw_line_walk *walk)
-{
-    const uint8_t *p = walk->s + walk->at;
-    if (walk->end - walk->at >= 7 && (*p == '+' || *p == '~' || *p == '-') && !memcmp(p + 1, " DEF ", 5) &&
-        (tw_behind_upper(p[6]) || p[6] == '_'))
-        return 0;
-    return tw_alike(walk->s, one->own, one->magic, walk->at, walk->end) == TW_IS_NOT ? 0 : TW_IS_NOT;
-}
-
-static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
-{
-    if (form == TW_REPEATED) return tw_taken_repeated(one, walk);
-    return form == TW_HANGING ? tw_taken_hanging(one, walk) : tw_taken_bare(one, walk);
-}
 
 /* Length of the word if s[p .. end) begins with it and it ends there, or a space is behind it; else 0. */
 static inline size_t tw_behind_word(const uint8_t *s, size_t p, size_t end, const char *word)
@@ -241,61 +86,46 @@ static int tw_prefix_has_record(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* Finds the magic at the end of the line that is looked at, and judges its prefix: the kind, or that nothing begins there. */
-static int tw_behind_begin(tw_behind *one, const tw_line_walk *walk)
+/* Finds the magic, or a template, in the line that is looked at, and judges its prefix: the kind, or that nothing begins there.
+ * *exact: whether the line ends with the magic. */
+static int tw_behind_begin(tw_behind *one, const tw_line_walk *walk, int *exact)
 {
-    const uint8_t *s = walk->s;
+    const uint8_t *s = walk->s, *stream;
     size_t p = walk->at, magic = walk->end - 5, plain = p, head;
-    const uint8_t *stream;
     uint8_t mark;
-    if (walk->end - p < 6 || memcmp(s + magic, "CSP/1", 5)) return TW_BEHIND_ASK;
-    if (magic - p > TW_MOST_PREFIX || s[magic - 1] >= 0x80) return TW_BEHIND_ASK;
+    if (tw_cri_head(s, p, walk->behind, &stream, &mark) && mark == 'P') return TW_BEHIND_ASK;
+    *exact = walk->end - p >= 5 && !memcmp(s + magic, "CSP/1", 5);
+    if (!*exact) magic = tw_template_at(s, p, walk->end);
+    if (magic == p || magic == TW_IS_NOT || magic - p > TW_MOST_PREFIX) return TW_BEHIND_NOTHING;
+    if (s[magic - 1] >= 0x80) return TW_BEHIND_ASK;
     head = tw_cri_head(s, p, magic, &stream, &mark);
-    if (head && mark == 'P') return TW_BEHIND_ASK;
     if (tw_behind_digit(s[magic - 1]) || tw_behind_upper(s[magic - 1] & 0xDF) || s[magic - 1] == '_') return TW_BEHIND_NOTHING;
     if (tw_prefix_has_record(s, p, magic)) return TW_BEHIND_NOTHING;
     one->line = p;
     one->own = p + head;
     one->stream = head ? stream : NULL;
     one->magic = magic;
+    one->look = 0;
     while (plain < magic && (s[plain] == ' ' || s[plain] == '\t' || s[plain] == '>')) plain++;
     return plain == magic ? TW_BEHIND_INDENT : TW_BEHIND_PREFIX;
 }
 
-/* Whether the line, where it has that much of a prefix, might be one of a look-alike. */
-static int tw_may_be_look_alike(const tw_line_walk *walk, size_t taken)
-{
-    static const char title[] = "Compact";
-    const uint8_t *s = walk->s;
-    size_t p = walk->at + taken;
-    if (taken == TW_IS_NOT || p == walk->end) return 0;
-    if ((tw_behind_upper(s[p]) || s[p] == '-') && (walk->end - p < 5 || memcmp(s + p, "CSP/1", 5))) return 1;
-    for (; walk->end - p >= sizeof title - 1; p++) {
-        const uint8_t *found = (const uint8_t *)memchr(s + p, title[0], walk->end - p);
-        if (!found) return 0;
-        p = (size_t)(found - s);
-        if (walk->end - p >= sizeof title - 1 && !memcmp(found, title, sizeof title - 1)) return 1;
-    }
-    return 0;
-}
-
-/* The form of the lines behind the first one, told by the first with anything in it; TW_FORMS where that is none of a message
- * nor, `own` being all of the prefix, of a look-alike; -1 where that is not sure. */
+/* The form of the lines behind the first one, told by the first with anything in it; TW_FORMS where that is none of a message;
+ * -1 where that is not sure. */
 static int tw_behind_form(tw_behind *one, tw_line_walk walk, size_t limit)
 {
-    int doubt = 0, next;
+    int next;
     one->bare = one->magic;
     while (one->bare > one->own && tw_behind_blank(walk.s[one->bare - 1])) one->bare--;
     walk.stream = one->stream;
     while ((next = tw_next_line(&walk)) == TW_LINE && walk.behind - one->line <= limit) {
-        size_t taken[TW_FORMS], p;
+        size_t taken;
         for (int form = 0; form < TW_FORMS; form++) {
-            taken[form] = tw_taken(one, &walk, form);
-            if (taken[form] != TW_IS_NOT && tw_first_header(walk.s, walk.at + taken[form], walk.end)) return form;
+            taken = tw_taken(one, &walk, form);
+            if (taken != TW_IS_NOT && tw_first_header(walk.s, walk.at + taken, walk.end)) return form;
         }
-        for (int form = 0; form < TW_FORMS; form++) doubt |= tw_may_be_look_alike(&walk, taken[form]);
-        p = walk.at + (taken[TW_REPEATED] == TW_IS_NOT ? 0 : taken[TW_REPEATED]);
-        if (!tw_all_blank(walk.s, p, walk.end)) return doubt && !one->stream ? -1 : TW_FORMS;
+        taken = tw_taken(one, &walk, TW_REPEATED);
+        if (!tw_all_blank(walk.s, walk.at + (taken == TW_IS_NOT ? 0 : taken), walk.end)) return TW_FORMS;
     }
     return next == TW_LINE_FOREIGN ? TW_FORMS : -1;
 }
@@ -342,41 +172,29 @@ static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
 static int tw_read_behind(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
 {
     tw_line_walk walk = { s, NULL, stop, line, line, line, 0 };
-    int kind;
+    int kind, exact, found;
     /* a longer line can have no prefix that is short enough: it is not looked through */
-    walk.stop = stop - line > TW_MOST_PREFIX + 7 ? line + TW_MOST_PREFIX + 7 : stop;
+    walk.stop = stop - line > TW_MOST_TEMPLATE ? line + TW_MOST_TEMPLATE : stop;
     if (tw_next_line(&walk) != TW_LINE) return TW_BEHIND_ASK;
-    kind = tw_behind_begin(one, &walk);
+    kind = tw_behind_begin(one, &walk, &exact);
     one->stop = walk.behind;
     if (kind < TW_BEHIND_PREFIX) return kind;
     walk.stop = stop;
     walk.final = final;
-    one->form = tw_behind_form(one, walk, limit);
-    if (one->form == TW_FORMS && one->stream) { /* it only looks like CRI */
+    one->form = exact ? tw_behind_form(one, walk, limit) : TW_FORMS;
+    if (exact && one->form == TW_FORMS && one->stream) { /* it only looks like CRI */
         one->stream = NULL;
         one->own = line;
         one->form = tw_behind_form(one, walk, limit);
     }
     if (one->form < 0) return TW_BEHIND_ASK;
-    if (one->form == TW_FORMS) return TW_BEHIND_NOTHING;
+    if (one->form == TW_FORMS) {
+        found = tw_behind_template(one, walk, limit, exact);
+        if (!found) one->stop = walk.behind;
+        return found < 0 ? TW_BEHIND_ASK : found ? kind : TW_BEHIND_NOTHING;
+    }
     if (!tw_behind_lines(one, walk, limit)) return TW_BEHIND_ASK;
     return one->form == TW_HANGING ? TW_BEHIND_INDENT : kind;
-}
-
-/* Copies what the lines say, and for each of them where it begins in that and where that is written. */
-static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *said,
-                           int64_t *places)
-{
-    tw_line_walk walk = { s, NULL, stop, one->line, one->line, one->line, final };
-    size_t size = 0;
-    for (size_t i = 0; i < one->lines && tw_next_line(&walk) == TW_LINE; i++) {
-        size_t p = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
-        memcpy(text + size, s + p, walk.behind - p);
-        said[i] = (int64_t)size;
-        places[i] = (int64_t)p;
-        size += walk.behind - p;
-        walk.stream = one->stream;
-    }
 }
 
 /* The time at the head of the line, of which no more than TW_MOST_TIME bytes are read behind what may be in front of it. */

@@ -1,4 +1,4 @@
-"""Messages of CSP/1 behind a prefix, each read in one go, in C: the twin of ``_pure/log/prefixed.py``."""
+"""Messages and templates of CSP/1 behind a prefix, each read in one go, in C: the twin of ``_pure/log/prefixed.py``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -17,8 +17,8 @@ cdef extern from "_native/log/prefixed.h" nogil:
 
 
 def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint final, Py_ssize_t limit):
-    """What begins with the line at ``line`` of ``data[:stop]`` if that is "CSP/1" behind a prefix: (kind, where to go on,
-    time, text, table). None where that is not sure by a quick look, with no more than ``limit`` bytes.
+    """What begins with the line at ``line`` of ``data[:stop]``, "CSP/1" or a template of it behind a prefix: (kind, where
+    to go on, time, text, table). None where that is not sure by a quick look, with no more than ``limit`` bytes.
 
     kind: "prefix" or "indent", or "" where nothing begins. time: microseconds since 1970 (UTC) at the head of the line,
     or None. table: for each line where it begins in the text, then for each where that is in the data, as 64-bit numbers.

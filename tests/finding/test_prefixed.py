@@ -45,6 +45,20 @@ LINES = (
     *("FROM a b", "FROM  a \t", "FROM", "FROM ", "FROM\ta", "FROMAGE"),
     *("TO \t", "INTENT x\r", "X" * 90, "a Compact Symbol Protocol"),
 )  # fmt: skip
+TEMPLATES = (
+    *("CSP/1;", "CSP/1;x", "CSP/1 MODE;A;B", "CSP/1; NO PROSE;!x y", "CSP/1; no prose"),
+    *("CSP/1;a ;b", "CSP/1;a\rb c", "CSP/1 MODE"),
+    *("CSP/1; a Compact Symbol Protocol", "CSP/1;" + "f" * 256, "CSP/1;" + "f" * 257),
+    *("CSP/1;a CSP/1;b", "CSP/1;a CSP/1"),
+    *("a CSP/1;x", "a: CSP/1;x", "aCSP/1;x", "a]CSP/1;x", "(CSP/1;x", "|CSP/1;x", "\tCSP/1;x", "x: y\rCSP/1;z"),
+)  # fmt: skip
+LOOKS = (
+    *("STATUS ok", "SCOPE", "READ_RECS: 1", "POSITIONS", "DEBATE_1"),
+    *("RESOLUTION x", "- one", "-- x", "Compact Symbol Protocol"),
+    *("see CSP/1 there", "A CSP/1", "@a1|x", "A @b|", "A @1|", "A {", "```", "~~~x"),
+    *("A ```", "a b", "  a", "\ta", "FROM a", "TO: b"),
+    *("TASK T1", "PLAN x1", "Abc", "A1_", "A1b", "1 A", "csp / 1", "from a", "ctx: b", "MEM"),
+)  # fmt: skip
 INSIDE = (">>", ">>>", ">>>>", "CSP/1", "FROM A", "a", "", " ", "<<<", ">>> ", " >>>")
 OTHERS = (
     "hello",
@@ -81,6 +95,12 @@ def block(chance: random.Random) -> list[str]:
     return lines + chance.choices(LINES, k=chance.choice((0, 0, 1)))
 
 
+def look_alike(chance: random.Random) -> list[str]:
+    """Lines that may follow a template, or betray the Compact Symbol Protocol."""
+    lines = chance.choices((*LOOKS, *LOOKS, *LINES, *BLANKS), k=chance.choice((0, 1, 2, 5)))
+    return lines + [chance.choice(("", "X", "X" * 99))] * chance.choice((0, 0, 0, 62, 63, 64, 65)) + lines[:1]
+
+
 def message(chance: random.Random) -> list[str]:
     """Lines that begin as those of a message do, and go on as those of few."""
     lines = [*HEADER[: chance.choice((4, 4, 4, 1, 2, 0))]]
@@ -104,8 +124,10 @@ def log(chance: random.Random) -> bytes:
             )
         wild = chance.choice((0, 0, 0.1, 0.5))
         lines += chance.choices(OTHERS, k=chance.choice((0, 0, 1)))
-        lines.append(prefix + "CSP/1" + " " * (chance.random() < wild / 4))
-        for line in message(chance):
+        first = chance.choice(TEMPLATES) if chance.random() < 0.2 else "CSP/1" + " " * (chance.random() < wild / 4)
+        lines.append(prefix + first)
+        like = first != "CSP/1" or chance.random() < 0.2
+        for line in look_alike(chance) if like else message(chance):
             front = own if chance.random() >= wild else chance.choice((grown(chance, own), prefix, "", " ", "x: "))
             lines.append(front.rstrip() if not line and chance.random() < 0.3 else front + line)
         lines += chance.choices(OTHERS, k=chance.choice((0, 0, 1)))
@@ -184,15 +206,27 @@ LONGEST = "x" * (MOST_PREFIX - 1) + " "
         ("+ CSP/1\nFROM A\n+ DEF x\n", ("prefix", "CSP/1\nFROM A\n")),
         ("> CSP/1\n> TO A\n> <<<\n> >>>>\n> b\n> >>>\nc\n", ("indent", "CSP/1\nTO A\n<<<\n>>>>\nb\n>>>\n")),
         ("> CSP/1\nFROM A\n<<<\na\n>>>\n", None),
-        ("a: CSP/1\na: - b\na: STATUS x\n", None),
-        ("a: CSP/1\na: A Compact Symbol Protocol\n", None),
-        ("a: CSP/1\na: the Compact Symbol Protocol\n", None),
+        ("a: CSP/1\na: - b\na: STATUS x\na: SCOPE\n", ("prefix", "CSP/1\n- b\nSTATUS x\nSCOPE\n")),
+        ("a: CSP/1\na: - b\na: STATUS x\na: b\n", ("", "")),
+        ("a: CSP/1\na: the Compact Symbol Protocol\n", ("prefix", "CSP/1\nthe Compact Symbol Protocol\n")),
         ("a: CSP/1\n\na: b\n", ("", "")),
         ("1. CSP/1\n\n   FROM A\n   + DEF\n", ("indent", "CSP/1\n\nFROM A\n")),
         (f"{LONGEST}CSP/1\r\n{LONGEST}TO B\r\n", ("prefix", "CSP/1\r\nTO B\r\n")),
-        (f"x{LONGEST}CSP/1\r\nx{LONGEST}TO B\r\n", None),
+        (f"x{LONGEST}CSP/1\r\nx{LONGEST}TO B\r\n", ("", "")),
         ("a: CSP/1\n", None),
-        ("a: CSP/1;x\na: b\n", None),
+        ("a: CSP/1;x\na: b\n", ("prefix", "CSP/1;x\n")),
+        ("a: CSP/1 MODE;x\na: B\na: \n", ("prefix", "CSP/1 MODE;x\nB\n")),
+        ("> CSP/1;x\n> any line\n> \n> another\n", ("indent", "CSP/1;x\nany line\n")),
+        ("words CSP/1;x\n", ("", "")),
+        ("a: CSP/1;x\n" + "a: X\n" * 65, ("prefix", "CSP/1;x\n" + "X\n" * 64)),
+        *(
+            (f"a: CSP/1;x\na: {'X' * size}\na: Y\na: Z\n", ("prefix", f"CSP/1;x\n{'X' * size}\n{more}"))
+            for size, more in ((4084, "Y\n"), (4085, "Y\n"), (4086, ""), (4087, ""))
+        ),
+        (f"a: CSP/1;x\na: {'X' * 4085}\r\na: Y\n", ("prefix", f"CSP/1;x\n{'X' * 4085}\r\nY\n")),
+        (f"a: CSP/1;x\na: {'X' * 4088}\na: Z\n", ("prefix", "CSP/1;x\n")),
+        (f"{'.' * (MOST_PREFIX - 1)} CSP/1 MODE;{'f' * 256}\r\n", ("prefix", f"CSP/1 MODE;{'f' * 256}\r\n")),
+        (f"{CRI}CSP/1;x\n{CRI}A\n", ("prefix", "CSP/1;x\nA\n")),
         (f"{CRI}CSP/1\n{CRI}TO B\nTO C\n", ("prefix", "CSP/1\nTO B\n")),
         (f"{CRI}x CSP/1\n{CRI}\r\n{CRI}TO B\n{CRI}x TO C\n", ("prefix", "CSP/1\n\r\nTO B\n")),
         (f"{CRI}x CSP/1\n{CRI[:-1]}:a\n{CRI[:-1]}:b TO B\n", ("prefix", "CSP/1\n\nTO B\n")),
@@ -201,7 +235,15 @@ LONGEST = "x" * (MOST_PREFIX - 1) + " "
         (f"{CRI}CSP/1\n{CRI.replace('F', 'P')}TO B\n", None),
         (f"{CRI.replace('F', 'P')}CSP/1\n{CRI}TO B\n", None),
         (f"{CRI}CSP/1\n" * 2, ("", "")),
-        (f"{CRI}CSP/1\n{CRI}TO B\n{CRI}<<<\n{CRI}a\n", ("prefix", "CSP/1\nTO B\n<<<\na\n")),
+        (f"{CRI}x: CSP/1\n{CRI}TO B\n{CRI}<<<\n{CRI}a\n", ("prefix", "CSP/1\nTO B\n<<<\na\n")),
+        (f"{CRI}CSP/1;x\n{CRI.replace('out', 'err')}A\n", None),
+        ("a: CSP/1\na: TO B\na: A_1 x\n", ("prefix", "CSP/1\nTO B\nA_1 x\n")),
+        ("a: CSP/1;x\na: B\nSTATUS x\n", ("prefix", "CSP/1;x\nB\n")),
+        ("a: CSP/1;x\na: A ```\n", ("prefix", "CSP/1;x\n")),
+        ("a: CSP/1; a Compact Symbol Protocol\na: FROM x\n", ("prefix", "CSP/1; a Compact Symbol Protocol\nFROM x\n")),
+        ("a: CSP/1; no flags\na: B\n", ("", "")),
+        ("CSP/1;a: CSP/1;b\n", ("", "")),
+        ("é CSP/1;x\n", ("", "")),
     ],
 )
 def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +273,16 @@ def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str]
     message = core("log.prefixed").message
     data = b"x CSP/1\nx FROM A\nx a\n"
     assert [message(data, 0, len(data), True, limit) for limit in range(len(data))] == [None] * len(data)
-    assert message(b"x CSP/1\nx a\n", 0, 12, True, 11) is None
+    assert message(b"x CSP/1\nx a\n", 0, 12, True, 11) is message(b": CSP/1;x\n: A\n", 0, 14, True, 13) is None
+
+
+@needs_both
+@pytest.mark.once
+def test_behind_what_is_none_the_search_goes_on_at_the_next_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    data = b"12 CSP/1; a Compact Symbol Protocol\n~ CSP/1; a Compact Symbol Protocol\n"
+    pair.agree(data, 0, len(data), True, len(data), None)
+    assert (pair.seen["nothing"], pair.seen["prefix"]) == (1, 1)
 
 
 def test_what_it_is_asked_lies_in_the_data(core: Callable[[str], ModuleType]) -> None:

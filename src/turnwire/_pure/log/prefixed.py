@@ -1,4 +1,4 @@
-"""Messages of CSP/1 behind a prefix, each read in one go: the twin of ``_native/log/prefixed.pyx``.
+"""Messages and templates of CSP/1 behind a prefix, each read in one go: the twin of ``_native/log/prefixed.pyx``.
 
 What it leaves open is read by ``turnwire/finding/prefixes.py``, which is in Python for both cores and says the same. So
 there is nothing to be won here.
