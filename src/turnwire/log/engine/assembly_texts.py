@@ -179,17 +179,18 @@ def read_apart(search: Pass, found: list[Assembly], numbers: list[int]) -> list[
     numbers = [
         number
         for number in numbers
-        if (text := found[number].text).endswith(b"\n")  # what is open ends there as at the end of an input
+        # Of a string of nSLIP that is open at its end it shows whether a byte follows.
+        if ((text := found[number].text).endswith(b"\n") or b'"' not in text.partition(b"@")[2])
         and _heads.signs(text, 0, len(text))[0] < 0
         and not lines.opens(memoryview(text), 0)
     ]
     if len(numbers) < 2:
         return []
     texts = [found[number].text for number in numbers]
-    starts = [0, *accumulate(map(len, texts))]
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
     parts = empty_parts(len(texts), search.finder.csp.code)
-    parts["start"][:], parts["stop"][:] = starts[:-1], starts[1:]
-    whole = b"".join(texts)
+    parts["start"][:], parts["stop"][:] = starts[:-1], [start - 1 for start in starts[1:]]
+    whole = b"\n".join(texts)  # a line of its own each, whatever its end
     inner = search.nested(Block(whole, len(whole), 0, True, True))
     rows, tables = inner.run_apart(parts)
     return [Searched(inner, found, numbers, starts, range(rows), _in_order(tables))]
