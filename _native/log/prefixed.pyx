@@ -1,4 +1,5 @@
-"""Messages and templates of CSP/1 behind a prefix, each read in one go, in C: the twin of ``_pure/log/prefixed.py``."""
+"""Lines that belong together, read in one go, in C: messages and templates of CSP/1 behind a prefix, and lines that CRI cut
+into parts. The twin of ``_pure/log/prefixed.py``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -11,9 +12,12 @@ cdef extern from "_native/log/prefixed.h" nogil:
     ctypedef struct tw_behind:
         size_t lines, size, stop
     int tw_read_behind(const uint8_t *s, size_t line, size_t stop, bint final, size_t limit, tw_behind *one)
-    void tw_copy_behind(const uint8_t *s, size_t stop, bint final, const tw_behind *one, uint8_t *text, int64_t *said,
-                        int64_t *places)
+    void tw_copy_behind(const uint8_t *s, size_t stop, bint final, const tw_behind *one, uint8_t *text, int64_t *table)
     bint tw_behind_time(const uint8_t *s, size_t line, size_t stop, int64_t *micros)
+
+cdef extern from "_native/log/cri_parts.h" nogil:
+    size_t tw_read_parts(const uint8_t *s, size_t line, size_t stop, bint final, size_t limit, tw_behind *one)
+    void tw_copy_parts(const uint8_t *s, size_t line, size_t stop, const tw_behind *one, uint8_t *text, int64_t *table)
 
 
 def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint final, Py_ssize_t limit):
@@ -21,14 +25,13 @@ def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint fina
     to go on, time, text, table). None where that is not sure by a quick look, with no more than ``limit`` bytes.
 
     kind: "prefix" or "indent", or "" where nothing begins. time: microseconds since 1970 (UTC) at the head of the line,
-    or None. table: for each line where it begins in the text, then for each where that is in the data, as 64-bit numbers.
-    final: the input ends at ``stop``.
+    or None. table: for each line where it begins in the text, then for each where that is in the data, then where the
+    line ends there, as 64-bit numbers. final: the input ends at ``stop``.
     """
     cdef tw_behind one
     cdef int kind
     cdef int64_t micros = 0
     cdef const uint8_t *s
-    cdef int64_t *said
     cdef bytes text, table
     if not 0 <= line < stop <= data.shape[0] or limit < 0:
         raise ValueError("line and stop must lie in the data, and limit is a number of bytes")
@@ -40,8 +43,32 @@ def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint fina
     if kind == TW_BEHIND_NOTHING:
         return "", <Py_ssize_t>one.stop, None, b"", b""
     text = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>one.size)
-    table = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(one.lines * 16))
-    said = <int64_t *><void *>PyBytes_AS_STRING(table)
-    tw_copy_behind(s, stop, final, &one, <uint8_t *>PyBytes_AS_STRING(text), said, said + one.lines)
+    table = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(one.lines * 24))
+    tw_copy_behind(s, stop, final, &one, <uint8_t *>PyBytes_AS_STRING(text), <int64_t *><void *>PyBytes_AS_STRING(table))
     time = micros if tw_behind_time(s, line, stop, &micros) else None
     return "indent" if kind == TW_BEHIND_INDENT else "prefix", <Py_ssize_t>one.stop, time, text, table
+
+
+def parts(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint final, Py_ssize_t limit):
+    """The line of a program that CRI cut, of which the one at ``line`` of ``data[:stop]`` is the first part: as ``message``
+    tells it, with the kind "cri". None where that is not sure by a quick look, also where it says CSP/1.
+    """
+    cdef tw_behind one
+    cdef int64_t micros = 0
+    cdef size_t count
+    cdef const uint8_t *s
+    cdef bytes text, table
+    if not 0 <= line < stop <= data.shape[0] or limit < 0:
+        raise ValueError("line and stop must lie in the data, and limit is a number of bytes")
+    s = &data[0]
+    with nogil:
+        count = tw_read_parts(s, line, stop, final, limit, &one)
+    if count == 0:
+        return None
+    text = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>one.size)
+    table = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(one.lines * 24))
+    tw_copy_parts(s, line, stop, &one, <uint8_t *>PyBytes_AS_STRING(text), <int64_t *><void *>PyBytes_AS_STRING(table))
+    if b"CSP/1" in text:
+        return None
+    time = micros if tw_behind_time(s, line, stop, &micros) else None
+    return "cri", <Py_ssize_t>one.stop, time, text, table

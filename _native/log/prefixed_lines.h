@@ -163,17 +163,18 @@ static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
     return form == TW_HANGING ? tw_taken_hanging(one, walk) : tw_taken_bare(one, walk);
 }
 
-/* Copies what the lines say, and for each of them where it begins in that and where that is written. */
-static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *said,
-                           int64_t *places)
+/* Copies what the lines say; and into the table for each of them where it begins in that, then for each where that is written, then
+ * where the line ends. */
+static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *table)
 {
     tw_line_walk walk = { s, NULL, stop, one->line, one->line, one->line, final };
     size_t size = 0;
     for (size_t i = 0; i < one->lines && tw_next_line(&walk) == TW_LINE; i++) {
         size_t p = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
         memcpy(text + size, s + p, walk.behind - p);
-        said[i] = (int64_t)size;
-        places[i] = (int64_t)p;
+        table[i] = (int64_t)size;
+        table[one->lines + i] = (int64_t)p;
+        table[2 * one->lines + i] = (int64_t)walk.behind;
         size += walk.behind - p;
         walk.stream = one->stream;
     }

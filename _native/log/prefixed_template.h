@@ -81,9 +81,9 @@ static int tw_look_form(const tw_behind *one, const tw_line_walk *walk, int any)
 static int tw_look_betrayed(const tw_behind *one, const tw_line_walk *walk, int kind)
 {
     uint8_t text[CSP_LOOK_BYTES + 2 * CSP_LOOK_LINES];
-    int64_t said[CSP_LOOK_LINES + 1], places[CSP_LOOK_LINES + 1];
+    int64_t table[3 * (CSP_LOOK_LINES + 1)];
     if (one->size > sizeof text || one->lines > CSP_LOOK_LINES + 1) return -1;
-    tw_copy_behind(walk->s, walk->stop, walk->final, one, text, said, places);
+    tw_copy_behind(walk->s, walk->stop, walk->final, one, text, table);
     return csp_survey(text, 0, (int64_t)one->size, 1, kind) == CSP_IS_LOOK_ALIKE;
 }
 

@@ -17,6 +17,7 @@ from turnwire.csp import spec
 from turnwire.errors import WireError
 
 NSLIP = '@a3|f0|c1|S0|d1|T1|gH|t"he\\"llo"#'
+PART = b"2026-05-04T10:00:00Z stdout P a\n2026-05-04T10:00:00Z stdout F b\n"
 PREFIXED = b"2026-05-04T10:00:00Z x: CSP/1\n2026-05-04T10:00:01Z x: FROM a\n"
 EVENTS = [{"at": f"2026-05-04T10:00:0{n}Z", "from": "ada", "n": n, "say": ["x", {"y": n * 2}]} for n in range(4)]
 EVENTS += [{"at": f"2026-05-04T10:01:0{n}Z", "from": "bob", "n": n, "done": True} for n in range(3)]
@@ -274,10 +275,17 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "csp.codec.tables_at": (partial(_core("csp.codec").tables_at, 0, good("csp")),),
         "csp.codec.scan_into": (_scanned_into, _fields),
         "json.lines.scan_block": (_wide,),
+        "json.sap.quiet": tuple(
+            partial(_core("json.sap").quiet, one) for one in ({"a": ["x", 1]}, {"a": "@b"}, [object()])
+        ),
         "json.write.write": tuple(partial(_long, wire) for wire in ("sstp", "sap", "kick")),
         "log.prefixed.message": tuple(
             partial(_core("log.prefixed").message, data, 0, len(data), True, limit)
             for data, limit in ((PREFIXED, 99), (PREFIXED, 9), (b"xCSP/1\n", 9), (b"", 9))
+        ),
+        "log.prefixed.parts": tuple(
+            partial(_core("log.prefixed").parts, data, 0, len(data), True, limit)
+            for data, limit in ((PART, 99), (PART, 9), (b"xCSP/1\n", 9), (b"", 9))
         ),
         "log.arrays.bitmap": (_arrow,),
         "log.arrays.export": (_arrow,),

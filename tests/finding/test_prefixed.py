@@ -1,4 +1,4 @@
-"""Messages behind prefixes that the core reads in one go: what is found is what Python finds line by line."""
+"""Lines that belong together and that the core reads in one go: what is found is what Python finds line by line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.conftest import needs_both
+from tests.log.test_read_together import cut
 from tests.nslip.twins import rounds
 from turnwire.finding import assembly
 from turnwire.finding.assembly import Assembly, find
@@ -147,23 +148,28 @@ def told(found: tuple[list[Assembly], int]) -> Found:
 class Pair:
     """Searches in both ways. seen: how often the core has said what."""
 
-    def __init__(self, quick: Callable[..., Any], patch: pytest.MonkeyPatch) -> None:
-        self.quick = quick
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.patch = patch
         self.seen: Counter[str] = Counter()
 
-    def asked(self, *given: Any) -> Any:
-        """The quick way, whose answers are counted."""
-        found = self.quick(*given)
-        self.seen["asks" if found is None else found[0] or "nothing"] += 1
-        return found
+    def asked(self, quick: Callable[..., Any]) -> Callable[..., Any]:
+        """A quick way, whose answers are counted."""
+
+        def ask(*given: Any) -> Any:
+            found = quick(*given)
+            self.seen[f"{quick.__name__} asks" if found is None else found[0] or "nothing"] += 1
+            return found
+
+        return ask
 
     def agree(self, data: bytes, start: int, stop: int, final: bool, limit: int, reach: int | None) -> None:
         """Both find the same; of what the core reads, each byte is where it says."""
         asked = (data, start, stop, final, limit, reach)
-        self.patch.setattr(assembly, "_message", self.asked)
+        core = import_module("turnwire._native.log.prefixed")
+        quick = SimpleNamespace(message=self.asked(core.message), parts=self.asked(core.parts))
+        self.patch.setattr(assembly, "_quick", quick)
         found = find(*asked)
-        self.patch.setattr(assembly, "_message", lambda *_: None)
+        self.patch.setattr(assembly, "_quick", SimpleNamespace(message=lambda *_: None, parts=lambda *_: None))
         expected = find(*asked)
         assert told(found) == told(expected), asked
         for one, other in zip(found[0], expected[0], strict=True):
@@ -172,10 +178,10 @@ class Pair:
                 assert [one.written(at) for at in places] == [other.written(at) for at in places]
                 assert [one.written_end(at) for at in places] == [other.written_end(at) for at in places]
 
-    def hunt(self, seed: int) -> None:
+    def hunt(self, seed: int, made: Callable[[random.Random], bytes] = log) -> None:
         """A log, whole and cut somewhere, with the end known or not."""
         chance = random.Random(seed)
-        data, limit = log(chance), chance.choice(LIMITS)
+        data, limit = made(chance), chance.choice(LIMITS)
         self.agree(data, 0, len(data), True, limit, None)
         stop = chance.randrange(len(data) + 1)
         final = chance.random() < 0.3
@@ -187,11 +193,53 @@ class Pair:
 @needs_both
 @pytest.mark.once
 def test_it_finds_what_python_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    pair = Pair(monkeypatch)
     for seed in range(rounds(1000)):
         pair.hunt(seed)
-    assert set(pair.seen) == {"asks", "nothing", "prefix", "indent"}
-    assert pair.seen["asks"] < 2 * (pair.seen["prefix"] + pair.seen["indent"]), "most messages are read in one go"
+    assert set(pair.seen) == {"message asks", "parts asks", "nothing", "prefix", "indent", "cri"}
+    assert pair.seen["message asks"] < 2 * (pair.seen["prefix"] + pair.seen["indent"]), (
+        "most messages are read in one go"
+    )
+
+
+@needs_both
+@pytest.mark.once
+def test_it_joins_the_parts_that_python_joins(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = Pair(monkeypatch)
+    for seed in range(rounds(300)):
+        pair.hunt(seed, cut)
+    assert pair.seen["cri"] > 200
+
+
+PART = "2026-11-22T10:00:09.1Z stdout P "
+
+
+@needs_both
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{PART}a\n{PART.replace('P', 'F')}b\nc\n", "ab\n"),
+        (f"{PART}a\r\n{PART}\r\n{PART.replace('P', 'F')}b\r\nc\n", "ab\r\n"),
+        (f"{PART}a\n{PART[:-1]}\n{PART.replace('P', 'F')[:-1]}\n", "a\n"),
+        (f"{PART[:-1]}:x a\n{PART[:-1]}:y\nc\n", "a"),
+        (f"{PART[:-1]}\nc\n", ""),
+        (f"{PART}a\n{PART}b", "ab"),
+        (f"{PART}a", "a"),
+        (f"{PART}a\n{PART.replace('out', 'err')}b\n", None),
+        (f"{PART}CSP\n{PART.replace('P', 'F')}/1\n", None),
+        (f"{PART.replace('P', 'F')}b\n", None),
+        (f"x{PART}b\n", None),
+    ],
+)
+def test_which_parts_are_sure_by_a_quick_look(text: str, said: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, data = import_module("turnwire._native.log.prefixed").parts, text.encode()
+    found = parts(data, 0, len(data), True, len(data))
+    assert (found and (found[0], found[3].decode())) == (said if said is None else ("cri", said))
+    if found is not None:
+        assert parts(data, 0, len(data), True, found[1] - 1) is None
+        assert parts(data, 0, found[1], False, found[1]) == (found if said.endswith("\n") else None)
+    Pair(monkeypatch).agree(data, 0, len(data), True, len(data), None)
 
 
 LONGEST = "x" * (MOST_PREFIX - 1) + " "
@@ -251,7 +299,7 @@ def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, m
     data = text.encode()
     found = message(data, 0, len(data), True, len(data))
     assert (found and (found[0], found[3].decode())) == said
-    Pair(message, monkeypatch).agree(data, 0, len(data), True, len(data), None)
+    Pair(monkeypatch).agree(data, 0, len(data), True, len(data), None)
 
 
 @needs_both
@@ -259,7 +307,7 @@ def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, m
 @pytest.mark.parametrize("head", [CRI, CRI.replace(".1Z", "-01:00"), CRI.replace("F ", "F:x ")])
 def test_heads_of_cri_with_a_slip(head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is behind such a head is another line of the stream only where the head is one."""
-    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    pair = Pair(monkeypatch)
     for at in range(len(head)):
         for other in ("", "x", "0", ":", ".", " ", "\r", "Z"):
             slip = head[:at] + other + head[at + 1 :]
@@ -279,16 +327,19 @@ def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str]
 @needs_both
 @pytest.mark.once
 def test_behind_what_is_none_the_search_goes_on_at_the_next_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = Pair(import_module("turnwire._native.log.prefixed").message, monkeypatch)
+    pair = Pair(monkeypatch)
     data = b"12 CSP/1; a Compact Symbol Protocol\n~ CSP/1; a Compact Symbol Protocol\n"
     pair.agree(data, 0, len(data), True, len(data), None)
     assert (pair.seen["nothing"], pair.seen["prefix"]) == (1, 1)
 
 
 def test_what_it_is_asked_lies_in_the_data(core: Callable[[str], ModuleType]) -> None:
-    message = core("log.prefixed").message
+    message, parts = core("log.prefixed").message, core("log.prefixed").parts
     data = b"x CSP/1\nx FROM A\n"
     for line, stop, limit in ((-1, 5, 9), (5, 5, 9), (5, 4, 9), (0, len(data) + 1, 9), (0, 5, -1)):
-        with pytest.raises(ValueError, match=r"^line and stop must lie in the data, and limit is a number of bytes$"):
-            message(data, line, stop, True, limit)
+        for read in (message, parts):
+            with pytest.raises(
+                ValueError, match=r"^line and stop must lie in the data, and limit is a number of bytes$"
+            ):
+                read(data, line, stop, True, limit)
     assert message(data, 0, len(data), False, 99) is None, "it may go on"

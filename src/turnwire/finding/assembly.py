@@ -19,7 +19,7 @@ from turnwire.finding.templates import MOST_LINE, template_at
 __all__ = ["Assembly", "Claimed", "find", "undecided"]
 
 _heads = _backend.load("log.line_heads")
-_message = _backend.load("log.prefixed").message
+_quick = _backend.load("log.prefixed")
 
 
 class Claimed(Protocol):
@@ -81,6 +81,7 @@ class _Search:
         self.others = others
         self.limit = min(block.limit, block.stop)  # no more can be there
         self.claimed: set[int] = set()
+        self.last = -1  # of these
         self.prefixed = Prefixed(block, self.claimed)
         self.found: list[Assembly] = []
         self.open = stop
@@ -115,10 +116,11 @@ class _Search:
         block = self.block
         if line in self.claimed:
             return block.line_end(line)
-        quick = _message(block.view, line, block.stop, block.final, self.limit)
-        if quick is not None:
-            kind, place, time, text, table = quick
-            return self.take(Unbroken(kind, (line, place), time, text, table), place) if kind else place
+        for read in (_quick.message, _quick.parts) if line > self.last else (_quick.message,):
+            quick = read(block.view, line, block.stop, block.final, self.limit)
+            if quick is not None:
+                kind, place, time, text, table = quick
+                return self.take(Unbroken(kind, (line, place), time, text, table), place) if kind else place
         return self.look_closely(line)
 
     def look_closely(self, line: int) -> int:
@@ -169,6 +171,7 @@ class _Search:
             return found.stop
         for piece in found.pieces:
             self.claimed.add(piece.line)
+            self.last = max(self.last, piece.line)
         return behind
 
     def _settled(self) -> tuple[list[Assembly], int]:

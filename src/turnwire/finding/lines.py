@@ -175,7 +175,8 @@ class Unbroken(Assembly):
     """An assembly of lines one directly behind the other, written as they are said, as the core found them. Few are
     asked for their pieces, which are made when they are.
 
-    table: for each line where it begins in the text, then for each where that is in the block, as 64-bit numbers.
+    table: for each line where it begins in the text, then for each where that is in the block, then where the line
+    ends, as 64-bit numbers.
     """
 
     __slots__ = ("_lines", "_table")
@@ -190,14 +191,9 @@ class Unbroken(Assembly):
     @property
     def pieces(self) -> list[Piece]:
         """As :class:`Assembly` has them."""
-        said, places = self._numbers()
-        line = self.start
-        pieces = []
-        for start, behind, place in zip(said, [*said[1:], len(self.text)], places, strict=True):
-            end = place + behind - start
-            pieces.append(Piece(line, end, place, self.text[start:behind]))
-            line = end
-        return pieces
+        said, places, ends = self._numbers()
+        bounds = zip([self.start, *ends], ends, places, said, [*said[1:], len(self.text)], strict=False)
+        return [Piece(line, end, place, self.text[start:stop]) for line, end, place, start, stop in bounds]
 
     def written(self, at: int) -> int:
         """As :meth:`Assembly.written` says."""
@@ -207,19 +203,20 @@ class Unbroken(Assembly):
 
     def written_end(self, at: int) -> int:
         """As :meth:`Assembly.written_end` says."""
-        return self._place(at - 1) + 1 if at else self._place(at)
+        return self._place(at - 1) + 1 if at else self._numbers()[1][0]
 
     def _place(self, at: int) -> int:
         if not 0 <= at < len(self.text):
             raise IndexError("the place is outside the text")
-        said, places = self._numbers()
+        said, places, _ = self._numbers()
         number = bisect_right(said, at) - 1
         return places[number] + at - said[number]
 
-    def _numbers(self) -> tuple[list[int], list[int]]:
-        """The two halves of the table."""
+    def _numbers(self) -> tuple[list[int], list[int], list[int]]:
+        """The three parts of the table."""
         if self._table:
             numbers = memoryview(self._table).cast("q").tolist()
-            self._lines = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+            count = len(numbers) // 3
+            self._lines = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
             self._table = b""
         return self._lines

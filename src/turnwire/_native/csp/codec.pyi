@@ -1,6 +1,6 @@
-from typing import Any
+from typing import Any, Self
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from turnwire.contract import Limits
 from turnwire.csp.messages import CspMessage, Document, Record
@@ -42,12 +42,13 @@ def scan_block(
     state: Any = None,
 ) -> tuple[int, int, int, int]: ...
 
+@disjoint_base
 class ShortTexts:
     @property
     def pointer(self) -> Any: ...
     @property
     def found(self) -> int: ...
-    def __init__(self, code: int, reasons: bytes, longest: int) -> None: ...
+    def __new__(cls, code: int, reasons: bytes, longest: int) -> Self: ...
 
 def short_texts(code: int, reasons: bytes, longest: int) -> ShortTexts | None: ...
 def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None: ...

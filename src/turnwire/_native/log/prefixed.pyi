@@ -1,5 +1,6 @@
 from typing import Any
 
-def message(
-    data: Any, line: int, stop: int, final: bool, limit: int
-) -> tuple[str, int, int | None, bytes, bytes] | None: ...
+_Found = tuple[str, int, int | None, bytes, bytes]
+
+def message(data: Any, line: int, stop: int, final: bool, limit: int) -> _Found | None: ...
+def parts(data: Any, line: int, stop: int, final: bool, limit: int) -> _Found | None: ...

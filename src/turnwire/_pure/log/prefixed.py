@@ -1,7 +1,7 @@
-"""Messages and templates of CSP/1 behind a prefix, each read in one go: the twin of ``_native/log/prefixed.pyx``.
+"""Lines that belong together, read in one go: the twin of ``_native/log/prefixed.pyx``.
 
-What it leaves open is read by ``turnwire/finding/prefixes.py``, which is in Python for both cores and says the same. So
-there is nothing to be won here.
+What it leaves open is read by ``turnwire/finding/prefixes.py`` and ``parts.py``, which are in Python for both cores and
+say the same. So there is nothing to be won here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ from typing import Any
 def message(
     data: Any, line: int, stop: int, final: bool, limit: int
 ) -> tuple[str, int, int | None, bytes, bytes] | None:
+    """None: by a quick look nothing is sure. See the native twin."""
+    if not 0 <= line < stop <= len(memoryview(data).cast("B")) or limit < 0:
+        raise ValueError("line and stop must lie in the data, and limit is a number of bytes")
+    return None
+
+
+def parts(data: Any, line: int, stop: int, final: bool, limit: int) -> tuple[str, int, int | None, bytes, bytes] | None:
     """None: by a quick look nothing is sure. See the native twin."""
     if not 0 <= line < stop <= len(memoryview(data).cast("B")) or limit < 0:
         raise ValueError("line and stop must lie in the data, and limit is a number of bytes")
