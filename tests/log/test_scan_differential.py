@@ -124,6 +124,15 @@ def test_strings_of_escapes_and_wide_characters() -> None:
     assert bad > 100
 
 
+@pytest.mark.parametrize("size", range(1, 7))
+def test_strings_of_newlines_alone_at_the_end(size: int) -> None:
+    """Shorter than what is looked at at once: each of these bytes is looked at by itself."""
+    for slot in (b"|gH", b""):
+        record = b'@a3|f0|c1|S0|d1|T1|t"' + b"\n" * size + b'"' + slot + b"#"
+        found = agree(record, random.Random(size))
+        assert found.rows == 0 and found.bad == 1
+
+
 @pytest.mark.parametrize("make", [edge_record, padded_record])
 def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
