@@ -182,6 +182,9 @@ UNITS: tuple[bytes, ...] = (
 """Short texts of which each means something to one of the wires, or nearly does."""
 
 
+CRI = b"2026-01-01T00:00:00Z stdout P "
+
+
 def _messages() -> dict[str, bytes]:
     """Units that are messages, good and bad, bare and wrapped."""
     found: dict[str, bytes] = {}
@@ -197,7 +200,28 @@ def _messages() -> dict[str, bytes]:
         for number, refused in enumerate(REFUSED[wire]):
             found[f"refused {wire} {number}"] = refused
             found[f"refused {wire} {number} quoted"] = b'{"m":' + quoted(refused) + b"}\n"
+        found[f"{wire} in parts of CRI"] = b"".join(map(_in_parts, good.splitlines(keepends=True)))
+    for name, prefix in (
+        ("a prefix", b"app: "),
+        ("spaces", b"    "),
+        ("a quote", b"> "),
+        ("CRI", CRI.replace(b"P", b"F")),
+    ):
+        found[f"csp behind {name}"] = _behind(prefix, CSP)
+        found[f"cut csp behind {name}"] = _behind(prefix, CSP[:13])
+        found[f"template behind {name}"] = _behind(prefix, b"CSP/1;A>B;C0;T1\n")
     return found
+
+
+def _in_parts(line: bytes) -> bytes:
+    """A line that CRI cut once."""
+    half = len(line) // 2
+    return _behind(CRI, line[:half] + b"\n") + _behind(CRI.replace(b"P", b"F"), line[half:])
+
+
+def _behind(prefix: bytes, lines: bytes) -> bytes:
+    """Lines with this in front of each."""
+    return b"".join(prefix + line for line in lines.splitlines(keepends=True))
 
 
 MESSAGES = _messages()
