@@ -16,7 +16,7 @@ typedef struct tw_short_texts {
     size_t longest;                          /* bytes of a text that may be asked about */
     size_t found;                            /* how many claims there were until now */
     void *owner;                             /* what `ask` needs */
-    /* How many claims it left in `claims`, in order; or -1: there are more, and the slow way tells them. */
+    /* How many claims it left in `claims`, in order; or -1: there are more, or it failed, and the slow way tells them. */
     int (*ask)(struct tw_short_texts *self, const uint8_t *text, size_t size);
     tw_claim claims[TW_MOST_CLAIMS];
 } tw_short_texts;

@@ -22,7 +22,8 @@ cdef void give_claim(tw_short_texts *c, int place, size_t start, size_t size, in
 
 
 cdef int claims_of_text(tw_short_texts *c, const uint8_t *text, size_t size) noexcept nogil:
-    """As ``tw_short_texts`` says: a scan of its own, whose rows and rejects are each in order."""
+    """As ``ask`` of ``tw_short_texts`` says: scans the text as an input of its own, and merges rows and rejects, which are
+    in order each."""
     cdef Asked *asked = <Asked *>c.owner
     cdef Bulk *b = &asked.bulk
     cdef int64_t fresh[4]
@@ -51,7 +52,8 @@ cdef int claims_of_text(tw_short_texts *c, const uint8_t *text, size_t size) noe
 cdef class ShortTexts:
     """What a scan finds in short texts, one after the other. Of one thread at a time.
 
-    code: the wire's number among all wires; reasons: the codes there of its own ones; longest: bytes of a text.
+    code: the wire's number among all wires; reasons: for each of its own reasons, its code among those of all wires;
+    longest: bytes of the longest text.
     """
 
     cdef tw_short_texts c
@@ -78,5 +80,6 @@ cdef class ShortTexts:
 
 
 def short_texts(int code, bytes reasons not None, Py_ssize_t longest):
-    """Tells ``json.lines`` what CSP/1 claims of strings of up to ``longest`` bytes, with no call of Python for each."""
+    """What tells ``json.lines`` what CSP/1 claims of strings of up to ``longest`` bytes, with no call of Python for each.
+    Arguments: see :class:`ShortTexts`."""
     return ShortTexts(code, reasons, longest)

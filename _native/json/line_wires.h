@@ -164,7 +164,7 @@ static size_t tw_escaped_mark(tw_lines *k, tw_region *r, size_t from, size_t to)
     return first;
 }
 
-/* What line wires claim of a text: `claims` is freed by the caller. Returns 0 where that raised. */
+/* What line wires claim of a text: `claims` is freed by the caller. Returns 0 where that raised, or there is no memory. */
 static int tw_claims_of(tw_lines *k, const uint8_t *text, size_t size, tw_claim **claims, size_t *count)
 {
     tw_short_texts *asked = k->short_texts;

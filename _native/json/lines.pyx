@@ -355,8 +355,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             and ``line`` move as parts are read.
         claims: of the wires of ``lines``: what a string says -> None, or (start, stop, what, wire, reason, fault) of each
             range of it that one claims, in order. What: 1, a record, of which a row says where it stands; 2, damaged, a
-            reject. What lies between is searched. Where it has an attribute ``short_texts`` that is not None, that of
-            ``csp.codec`` is asked about short strings in its place.
+            reject. What lies between is searched. Where it has an attribute ``short_texts`` that is not None (one of
+            ``csp.codec``), that is asked about short strings in its place.
         signs: None, or from where on reading stops where a line shows a sign of ``log.line_heads.signs``, with ``parts``
             one of ``signs_between`` outside of good claims. The position is then -1, and nothing else that was found
             counts.

@@ -97,7 +97,7 @@ typedef struct tw_lines {
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
     void *others;                            /* what the hooks need */
     int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */
-    tw_short_texts *short_texts;             /* the same of short texts, sooner; or NULL */
+    tw_short_texts *short_texts;             /* the same of short texts, without Python; or NULL */
     size_t mark_since[TW_MOST_LINE_MARKS], mark_next[TW_MOST_LINE_MARKS];
     size_t markless_since, markless_until;   /* no mark at all starts in [since, until) */
     size_t sign_since[TW_SIGNS], sign_next[TW_SIGNS]; /* the same of the bytes of tw_next_sign */

@@ -5,8 +5,8 @@
 
 #include "prefixed_lines.h"
 
-/* The part that the line of a walk is: what it says goes from *from to *to. Its mark, or 0 where it is none of the stream; where
- * *stream is NULL, that becomes its own. */
+/* The part that the line of a walk is: what it says goes from *from to *to. Its mark; '?' where it is of the other stream, and 0
+ * where it is no line of CRI. Where *stream is NULL, that becomes the stream of the line. */
 static uint8_t tw_cri_part(const tw_line_walk *walk, const uint8_t **stream, size_t *from, size_t *to)
 {
     const uint8_t *own;
@@ -20,8 +20,8 @@ static uint8_t tw_cri_part(const tw_line_walk *walk, const uint8_t **stream, siz
     return mark;
 }
 
-/* How many parts the line has that begins with the one at `line`; 0 where that is not sure: with the other stream between them, with
- * more than `limit` bytes, or where it may go on. */
+/* How many parts the line has that begins with the one at `line`. 0 where that is none that goes on, or where the number is not sure:
+ * with the other stream between them, with more than `limit` bytes, or where more may follow. */
 static size_t tw_read_parts(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
 {
     tw_line_walk walk = { s, NULL, stop, line, line, line, final };

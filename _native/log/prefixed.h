@@ -1,5 +1,5 @@
 /* Messages and templates of CSP/1 behind a prefix, each read in one go. The rules are those of turnwire/finding/prefixes.py, where they are
- * told; whatever might be something else here is left to that. */
+ * told; what is in doubt here is left to that. */
 #ifndef TURNWIRE_LOG_PREFIXED_H
 #define TURNWIRE_LOG_PREFIXED_H
 
@@ -130,7 +130,7 @@ static int tw_behind_form(tw_behind *one, tw_line_walk walk, size_t limit)
     return next == TW_LINE_FOREIGN ? TW_FORMS : -1;
 }
 
-/* The lines of the message whose form is known; 0 where it is not sure which they are. */
+/* The lines of the message whose form is known: 1, or 0 where it is not sure which they are. */
 static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
 {
     int state = TW_BODY_HEADER, any = 0, next;
@@ -168,7 +168,8 @@ static int tw_behind_lines(tw_behind *one, tw_line_walk walk, size_t limit)
     return next == TW_LINE_FOREIGN;
 }
 
-/* What begins with the line at `line`, up to the magic in which it ends behind a prefix: TW_BEHIND_ASK where that is not sure. */
+/* Reads what begins with the line at `line`, where that has the magic or a template behind a prefix: its kind; TW_BEHIND_NOTHING where it
+ * has none, TW_BEHIND_ASK where that is not sure. */
 static int tw_read_behind(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
 {
     tw_line_walk walk = { s, NULL, stop, line, line, line, 0 };

@@ -26,7 +26,8 @@ def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint fina
 
     kind: "prefix" or "indent", or "" where nothing begins. time: microseconds since 1970 (UTC) at the head of the line,
     or None. table: for each line where it begins in the text, then for each where that is in the data, then where the
-    line ends there, as 64-bit numbers. final: the input ends at ``stop``.
+    line ends there, as 64-bit numbers. final: the input ends at ``stop``; limit: bytes. ValueError where ``line`` and
+    ``stop`` are outside the data, or ``limit`` is negative.
     """
     cdef tw_behind one
     cdef int kind
@@ -50,8 +51,9 @@ def message(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint fina
 
 
 def parts(const uint8_t[::1] data, Py_ssize_t line, Py_ssize_t stop, bint final, Py_ssize_t limit):
-    """The line of a program that CRI cut, of which the one at ``line`` of ``data[:stop]`` is the first part: as ``message``
-    tells it, with the kind "cri". None where that is not sure by a quick look, also where it says CSP/1.
+    """The line of a program that CRI cut, of which the one at ``line`` of ``data[:stop]`` is the first part. Arguments, what
+    is returned and raised: as of ``message``, with the kind "cri". None where that is not sure by a quick look, or where
+    the line says CSP/1.
     """
     cdef tw_behind one
     cdef int64_t micros = 0

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* How the lines behind the first one begin: with its prefix, with white space as wide, with neither; TW_FORMS is none of these. */
 enum { TW_REPEATED, TW_HANGING, TW_BARE, TW_FORMS };
 #define TW_IS_NOT SIZE_MAX
 
@@ -156,6 +157,7 @@ static size_t tw_taken_bare(const tw_behind *one, const tw_line_walk *walk)
     return tw_alike(walk->s, one->own, one->magic, walk->at, walk->end) == TW_IS_NOT ? 0 : TW_IS_NOT;
 }
 
+/* How many bytes the line that is looked at has in front of what it says, in this form; TW_IS_NOT where it has another one. */
 static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
 {
     if (one->look && tw_all_blank(walk->s, walk->at, walk->end)) return walk->end - walk->at;
@@ -163,8 +165,8 @@ static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
     return form == TW_HANGING ? tw_taken_hanging(one, walk) : tw_taken_bare(one, walk);
 }
 
-/* Copies what the lines say; and into the table for each of them where it begins in that, then for each where that is written, then
- * where the line ends. */
+/* Copies what the lines say. The table gets three numbers for each: first, for all, where it begins in the text, then where it is
+ * written, then where the line ends. */
 static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *table)
 {
     tw_line_walk walk = { s, NULL, stop, one->line, one->line, one->line, final };

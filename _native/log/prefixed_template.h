@@ -77,7 +77,8 @@ static int tw_look_form(const tw_behind *one, const tw_line_walk *walk, int any)
     return TW_FORMS;
 }
 
-/* Whether the lines are a template or a look-alike, as far as what they say betrays it. */
+/* Whether what the lines say betrays a look-alike; kind: how the first one begins, as csp_survey wants it. -1 where they are more than
+ * fit here. */
 static int tw_look_betrayed(const tw_behind *one, const tw_line_walk *walk, int kind)
 {
     uint8_t text[CSP_LOOK_BYTES + 2 * CSP_LOOK_LINES];

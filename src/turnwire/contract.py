@@ -414,8 +414,8 @@ class BulkScanner(NamedTuple):
       column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
     - smallest: bytes of the shortest record. reasons: the reason of each reject code.
     - scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
-    - short_texts: of a wire that spans lines, (its number, codes of its reasons, bytes of the longest) -> what the
-      core's search of JSON asks about short strings in place of ``scan``, or None.
+    - short_texts: of a wire that spans lines, (its number, codes of its reasons, bytes of the longest string) -> what
+      the core's search of JSON asks about short strings in place of ``scan``; or None.
     - state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None if a block
       needs nothing of the one before.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,

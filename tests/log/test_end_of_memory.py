@@ -68,8 +68,8 @@ def at_the_end() -> Callable[[bytes], memoryview]:
 def moved(
     function: Callable[..., Any], place: int, stop: int, put: Callable[[bytes], memoryview]
 ) -> Callable[..., Any]:
-    """A function of the core that reads a copy of its buffer, up to where that is asked for, in front of that page.
-    A scan reads a copy of what it is given, too. place, stop: which arguments are the buffer and its end."""
+    """A function of the core that reads a copy of its buffer, up to its end, in front of that page. place, stop: which
+    arguments are the buffer and its end."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         data = put(bytes(memoryview(args[place]).cast("B")[: args[stop]]))
@@ -79,6 +79,7 @@ def moved(
 
 
 def read_all() -> None:
+    """Scans all these texts in front of that page. Each is printed first: the last one is that of a crash."""
     import turnwire
     from turnwire._native.csp import codec
     from turnwire._native.json import lines

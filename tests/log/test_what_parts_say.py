@@ -52,6 +52,7 @@ class Line(NamedTuple):
 
 
 def at(second: int) -> tuple[bytes, int]:
+    """A time as a log has it, and in microseconds since 1970."""
     moment = datetime(2026, 5, 4, 10, second // 60, second % 60, tzinfo=UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ").encode(), int(moment.timestamp()) * 1_000_000
 
@@ -109,6 +110,7 @@ def cut(chance: random.Random) -> tuple[bytes, list[Line]]:
 
 
 def expected(data: bytes, lines: list[Line]) -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+    """The records and rejects of a log: those of each line, read by itself, with their places in the log."""
     records, rejects = [], []
     for line in lines:
         columns, bad, _ = everything(turnwire.scan(line.text))

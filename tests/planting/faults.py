@@ -125,8 +125,8 @@ def modules() -> list[Path]:
 
 def drawn(number: int, seed: int, files: list[Path] | None = None) -> list[Fault]:
     """So many faults, spread over the headers (or other files) by how much there is to change in each; in no order, so
-    that the first of them are a draw, too. What they are hangs on their own rows: a change of the code draws no others
-    than those in the lines that it changed."""
+    that the first of them are a draw, too. Each is drawn by its own row: a change of the code changes the draw only in
+    the lines that it changed."""
     every = [one for file in (headers() if files is None else files) for one in _named(file)]
     every.sort(key=lambda one: blake2b(f"{seed} {one[0]}".encode()).digest())
     return [fault for _, fault in every[:number]]

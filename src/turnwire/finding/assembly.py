@@ -116,6 +116,7 @@ class _Search:
         block = self.block
         if line in self.claimed:
             return block.line_end(line)
+        # Parts in front of a claimed line are read closely: the core does not know which lines are claimed.
         for read in (_quick.message, _quick.parts) if line > self.last else (_quick.message,):
             quick = read(block.view, line, block.stop, block.final, self.limit)
             if quick is not None:

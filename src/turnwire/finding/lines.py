@@ -172,11 +172,11 @@ class Assembly:
 
 
 class Unbroken(Assembly):
-    """An assembly of lines one directly behind the other, written as they are said, as the core found them. Few are
-    asked for their pieces, which are made when they are.
+    """An assembly as the core found it: its lines follow one another directly and have no escapes. Its pieces are made
+    when they are asked for, which is rare.
 
-    table: for each line where it begins in the text, then for each where that is in the block, then where the line
-    ends, as 64-bit numbers.
+    span: where the lines begin and end in the block; kind, time, text: as of :class:`Assembly`. table: for each line
+    where it begins in the text, then for each where that is in the block, then where the line ends, as 64-bit numbers.
     """
 
     __slots__ = ("_lines", "_table")

@@ -1,7 +1,7 @@
 """Lines that belong together, read in one go: the twin of ``_native/log/prefixed.pyx``.
 
-What it leaves open is read by ``turnwire/finding/prefixes.py`` and ``parts.py``, which are in Python for both cores and
-say the same. So there is nothing to be won here.
+What that leaves open is read by ``turnwire/finding/prefixes.py`` and ``parts.py``, which are in Python for both cores
+and find the same. So a quick way in Python would save nothing.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class Searched:
     """Texts of assemblies that one search, ``inner``, has read.
 
     numbers: those of the assemblies among all of ``found``, in order; starts: where each begins in the text of the
-    search. rows: which rows of the search count, in order; damaged: its rejects that count, in order. of: for each row
-    the place of its assembly among these.
+    search, in bytes. rows: which rows of the search count, in order; damaged: its rejects that count, in order, as
+    columns. of: for each row the place of its assembly in ``assemblies``.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class Searched:
         return self.starts.searchsorted(offsets, "right") - 1
 
     def _written(self, of: NDArray[np.int64], places: NDArray[np.int64]) -> list[int]:
-        """Where these bytes of the texts are written in the block."""
+        """Where these bytes of the texts are written in the block. of: the place in ``assemblies`` of the text of each;
+        places: the offset in that text."""
         some = self.assemblies
         return [some[number].written(place) for number, place in zip(of.tolist(), places.tolist(), strict=True)]
 
@@ -100,7 +101,11 @@ class Searched:
         return lines
 
     def copy(self, search: Pass, into: NDArray[np.int64], shift: int, newlines: NDArray[np.int64]) -> None:
-        """Copies the rows ``into`` those of the block; shift: how far places in the text move."""
+        """Copies the rows ``into`` those of the block.
+
+        into: for each row, its number there; shift: how far places in the text move; newlines: where those of the block
+        are, ascending.
+        """
         mine, arrays, valid = self.inner.space.arrays, search.space.arrays, search.finder.valid
         for name, array in arrays.items():
             if name == "arena":
@@ -147,7 +152,7 @@ class Searched:
         return piece.place - 1
 
     def rejects(self, search: Pass, newlines: NDArray[np.int64]) -> Arrays:
-        """The damage in the assemblies, in places of the block."""
+        """The damage in the assemblies, in places of the block; ``newlines`` as of :meth:`copy`."""
         moved = {name: array.copy() for name, array in self.damaged.items()}
         of = self._of(moved["offset"])
         sizes = np.array([len(one.text) for one in self.assemblies], np.int64)[of]
@@ -173,8 +178,8 @@ def alone(search: Pass, found: list[Assembly], number: int) -> Searched:
 
 
 def read_apart(search: Pass, found: list[Assembly], numbers: list[int]) -> list[Searched]:
-    """What the assemblies with these numbers say in which no line may begin a record of CSP/1 or a further wire: all in
-    one search, each as an input of its own."""
+    """What assemblies say in which no line may begin a record of CSP/1 or a further wire: all in one search, each as an
+    input of its own. numbers: those that are asked about. Nothing where fewer than two of them are such."""
     lines = search.finder.lines
     numbers = [
         number

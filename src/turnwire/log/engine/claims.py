@@ -299,8 +299,8 @@ class ShortTexts:
 class StringClaims:
     """What wires of lines claim of strings of JSON: a callback of the core. Of one thread at a time.
 
-    short_texts: what the core asks about strings of up to 64 KiB in place of it, with no call of Python for each, or
-    None. Of one with more than 64 claims it asks here.
+    short_texts: what the core asks about strings of up to 64 KiB in place of this, with no call of Python for each; or
+    None. About a string with more than 64 claims it calls this all the same.
     """
 
     def __init__(self, finder: Finder) -> None:
@@ -312,7 +312,7 @@ class StringClaims:
         self._found = False
 
     def __call__(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
-        """(start, stop, what, wire, reason, fault) of each range, or None where there is none."""
+        """(start, stop, what, wire, reason, fault) of each range that is claimed, or None where there is none."""
         if self._short is None:
             self._short = ShortTexts(self._finder.csp)
         found = self._finder.claims(text, self._short) or None

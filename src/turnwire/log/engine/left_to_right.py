@@ -37,8 +37,11 @@ _SEVERAL = -1
 
 
 class _Window:
-    """Claims of the lines from ``start`` to ``size``, with what state of CSP/1 they begin and which heredoc is never
-    closed (``run``) behind them. first: the number of the first one among all."""
+    """Claims of the lines from ``start`` to ``size``.
+
+    before: the state of CSP/1 in front of them; run: the heredoc that is never closed behind them; first: the number of
+    the first claim among all.
+    """
 
     def __init__(self, search: Pass, start: int, size: int, before: list[int], first: int, claims: Claims) -> None:
         self._search = search
@@ -51,7 +54,8 @@ class _Window:
 
     @cached_property
     def steady(self) -> bool:
-        """Whether it is certain that the same heredoc is never closed at each place of the window."""
+        """Whether it is certain that the heredoc that is never closed is the same at each place of the window, or that
+        there is none."""
         if self.run != self.before[_RUN]:
             return False
         if self.run == _SEVERAL:
@@ -62,7 +66,8 @@ class _Window:
 
 
 def begins(search: Pass, sign: bytes, start: int, stop: int) -> bool:
-    """Whether a line of these begins with what is behind the newline of ``sign``. A line begins at ``start``."""
+    """Whether a line of the block from ``start`` to ``stop`` begins with ``sign``, which has a newline in front. A line
+    begins at ``start``."""
     if start == 0 and search.view[: len(sign) - 1] == sign[1:]:
         return True
     return sign in search.view[max(start - 1, 0) : stop].tobytes()
@@ -182,7 +187,7 @@ class LeftToRight:
         return not begins(self._search, _OPENING, place, self._starts[last])
 
     def _is_steady(self, start: int) -> bool:
-        """Whether the same heredoc is never closed from the line at ``start`` on."""
+        """Whether the heredoc that is never closed stays the same from the line at ``start`` on."""
         for window in reversed(self._windows):
             if not window.steady:
                 return False
@@ -213,6 +218,7 @@ class LeftToRight:
             state.csp = window.before[:]
         elif not window.steady:
             state.csp = window.before[:]
+            # Read again for the state alone, which may be another one here than behind the window.
             self._search.claims(window.start, place, False)
         state.csp[_TAIL], state.csp[_SETTLED] = 0, 1
 

@@ -28,7 +28,11 @@ _FOR_THE_CORE[[DOCUMENT, REFUSED, TEXT, BAD_TEXT]] = CLAIMED, BETWEEN, CLAIMED, 
 
 
 class Together:
-    """The assemblies of a block around the claims of line wires: ``position`` is where the next block begins."""
+    """The assemblies of a block around the claims of line wires.
+
+    position: where the next block begins; found: the assemblies. numbers, once ``parts`` was called: for each part the
+    number of its claim, or -1.
+    """
 
     def __init__(self, search: Pass, position: int, found: list[Assembly]) -> None:
         self.search = search
@@ -62,8 +66,8 @@ class Together:
         return parts
 
     def _segments(self, found: Claims) -> NDArray[np.int64]:
-        """Starts, stops, what and the number of the claim (or -1) of each part. The lines of an assembly are none:
-        nobody else reads them."""
+        """An array of four rows, with a column for each part: where it starts and stops, what it is, and the number of
+        its claim or -1. The lines of an assembly are in no part: nobody else reads them."""
         openings = [place for one in self.searched for place in one.openings]
         lines = [span for one in self.found for span in one.spans]
         table = np.full((4, len(found.starts) + len(openings) + len(lines)), -1, np.int64)
