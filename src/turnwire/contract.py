@@ -444,7 +444,6 @@ class BulkScanner(NamedTuple):
     reasons: tuple[Reason | None, ...]
     scan: Callable[..., tuple[int, int, int, int]]
     decode: Callable[..., Any]
-    short_texts: Callable[[int, bytes, int], Any] | None = None
     state: Callable[[], Any] | None = None
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
@@ -454,3 +453,4 @@ class BulkScanner(NamedTuple):
     packed: Packed | None = None
     read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None
+    short_texts: Callable[[int, bytes, int], Any] | None = None

@@ -17,6 +17,7 @@ from tests.nslip.twins import rounds
 from turnwire.finding import assembly
 from turnwire.finding.assembly import Assembly, find
 from turnwire.finding.lines import MOST_PREFIX, Unbroken
+from turnwire.finding.parts import LEAST_DOCKER
 
 CRI = "2026-11-22T10:00:09.1Z stdout F "
 PREFIXES = (
@@ -177,6 +178,7 @@ class Pair:
                 places = range(len(one.text) + 1)
                 assert [one.written(at) for at in places] == [other.written(at) for at in places]
                 assert [one.written_end(at) for at in places] == [other.written_end(at) for at in places]
+                assert [one.piece(at) for at in places] == [other.piece(at) for at in places]
 
     def hunt(self, seed: int, made: Callable[[random.Random], bytes] = log) -> None:
         """A log, whole and cut somewhere, with the end known or not."""
@@ -322,6 +324,14 @@ def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str]
     data = b"x CSP/1\nx FROM A\nx a\n"
     assert [message(data, 0, len(data), True, limit) for limit in range(len(data))] == [None] * len(data)
     assert message(b"x CSP/1\nx a\n", 0, 12, True, 11) is message(b": CSP/1;x\n: A\n", 0, 14, True, 13) is None
+
+
+def test_a_line_of_docker_is_read_closely(core: Callable[[str], ModuleType]) -> None:
+    line = b'{"log":"' + b"x" * LEAST_DOCKER + b' CSP/1"}\n'
+    quick = core("log.prefixed")
+    assert (
+        quick.message(line, 0, len(line), True, len(line)) is quick.parts(line, 0, len(line), True, len(line)) is None
+    )
 
 
 @needs_both

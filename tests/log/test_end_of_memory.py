@@ -83,7 +83,7 @@ def read_all() -> None:
     import turnwire
     from turnwire._native.csp import codec
     from turnwire._native.json import lines
-    from turnwire._native.log import line_heads
+    from turnwire._native.log import line_heads, prefixed
     from turnwire._native.nslip import scan
 
     put = at_the_end()
@@ -95,6 +95,8 @@ def read_all() -> None:
         (line_heads, "first_hint", 0),
         (line_heads, "header_lines", 0),
         (line_heads, "fence_lines", 0),
+        (prefixed, "message", 0),
+        (prefixed, "parts", 0),
     ):
         setattr(module, name, moved(getattr(module, name), place, place + 2, put))
     for text in dict.fromkeys(texts()):

@@ -16,7 +16,7 @@ from tests.log.mixed_logs import damaged_log, good_log
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
 from turnwire import scan
-from turnwire.finding import assembly, parts
+from turnwire.finding import assembly
 from turnwire.log.engine import block_pass, nested
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -93,8 +93,6 @@ def test_what_is_found_is_what_a_search_of_each_one_finds(
     wire: str | None, made: Callable[[random.Random], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, together = random.Random(17), []
-    for module in (parts, assembly):
-        monkeypatch.setattr(module, "LEAST_DOCKER", 2)
     logs = [(made(chance), chance.choice((1 << 20, 600))) for _ in range(rounds(60 if made is log else 24))]
     for name in ("read_together", "read_apart"):
         read = getattr(nested, name)

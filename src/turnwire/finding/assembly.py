@@ -116,7 +116,8 @@ class _Search:
         block = self.block
         if line in self.claimed:
             return block.line_end(line)
-        # Parts in front of a claimed line are read closely: the core does not know which lines are claimed.
+        # Parts in front of a claimed line are read closely: the core does not know which lines are claimed. So is a
+        # line of Docker, which is longer than what the core looks through.
         for read in (_quick.message, _quick.parts) if line > self.last else (_quick.message,):
             quick = read(block.view, line, block.stop, block.final, self.limit)
             if quick is not None:

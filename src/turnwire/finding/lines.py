@@ -205,6 +205,12 @@ class Unbroken(Assembly):
         """As :meth:`Assembly.written_end` says."""
         return self._place(at - 1) + 1 if at else self._numbers()[1][0]
 
+    def piece(self, at: int) -> tuple[Piece, int]:
+        """As :meth:`Assembly.piece` says."""
+        said = self._numbers()[0]
+        number = bisect_right(said, at) - 1
+        return self.pieces[number], said[number]
+
     def _place(self, at: int) -> int:
         if not 0 <= at < len(self.text):
             raise IndexError("the place is outside the text")
