@@ -103,6 +103,7 @@ TESTS = {
 }
 """The part of the suite that is asked first, by the folder of the header, what compares the cores in front."""
 LAST = (
+    "tests/log/test_end_of_memory.py",
     "tests/fuzz",
     "tests/test_utf8.py",
     "tests/log/test_every_wire.py",
