@@ -259,6 +259,7 @@ LONGEST = "x" * (MOST_PREFIX - 1) + " "
         ("a: CSP/1\na: - b\na: STATUS x\na: SCOPE\n", ("prefix", "CSP/1\n- b\nSTATUS x\nSCOPE\n")),
         ("a: CSP/1\na: - b\na: STATUS x\na: b\n", ("", "")),
         ("a: CSP/1\na: the Compact Symbol Protocol\n", ("prefix", "CSP/1\nthe Compact Symbol Protocol\n")),
+        ("a: CSP/1\na: STATUS x\na: SCOPE\n" + "a: X\n" * 70, ("prefix", "CSP/1\nSTATUS x\nSCOPE\n" + "X\n" * 62)),
         ("a: CSP/1\n\na: b\n", ("", "")),
         ("1. CSP/1\n\n   FROM A\n   + DEF\n", ("indent", "CSP/1\n\nFROM A\n")),
         (f"{LONGEST}CSP/1\r\n{LONGEST}TO B\r\n", ("prefix", "CSP/1\r\nTO B\r\n")),
