@@ -18,8 +18,5 @@ def message(
     return None
 
 
-def parts(data: Any, line: int, stop: int, final: bool, limit: int) -> tuple[str, int, int | None, bytes, bytes] | None:
-    """None: by a quick look nothing is sure. See the native twin."""
-    if not 0 <= line < stop <= len(memoryview(data).cast("B")) or limit < 0:
-        raise ValueError("line and stop must lie in the data, and limit is a number of bytes")
-    return None
+parts = message
+"""The same of a line that CRI cut."""

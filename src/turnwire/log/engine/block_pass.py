@@ -110,19 +110,21 @@ class Pass:
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         self.headed = bool(self.finder.marks) and not self.inside and self.finder.headed(self.view)
         position, line = self._without_signs(start) or self._with_signs(begin, start)
-        if self.strings.found:
-            fill_strings(self)
-        fill_common(self, self.finder.text_codes)
+        self._fill()
         self._settle(begin, position)
         return self.rows, self.rejects, position, line
 
     def run_apart(self, parts: Arrays) -> tuple[int, list[tuple[Arrays, int]]]:
         """(rows, tables of rejects) of the parts of a block, each of which is an input of its own without CSP/1."""
         self._parts(parts)
+        self._fill()
+        return self.rows, self.rejects
+
+    def _fill(self) -> None:
+        """Fills what the core left open in the rows."""
         if self.strings.found:
             fill_strings(self)
         fill_common(self, self.finder.text_codes)
-        return self.rows, self.rejects
 
     def _without_signs(self, start: int) -> tuple[int, int] | None:
         """Finds everything where no line shows a sign: (position, line). The core looks for signs as it reads, so that

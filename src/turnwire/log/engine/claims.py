@@ -303,10 +303,13 @@ class StringClaims:
     None. About a string with more than 64 claims it calls this all the same.
     """
 
+    LONGEST = 1 << 16
+    """Bytes of the longest string that is asked about so."""
+
     def __init__(self, finder: Finder) -> None:
         wire = finder.csp
         make = None if finder.lines else wire.scanner.short_texts
-        self.short_texts = make(wire.code, wire.reasons.tobytes(), 1 << 16) if make is not None else None
+        self.short_texts = make(wire.code, wire.reasons.tobytes(), self.LONGEST) if make is not None else None
         self._finder = finder
         self._short: ShortTexts | None = None
         self._found = False
