@@ -39,7 +39,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-bare test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
-        fuzz fuzz-native test-emulated test-aarch64 cross plant plant-by-hand plant-all plant-watched mutate test-references soak site pictures dist wheels release clean
+        fuzz fuzz-native test-aarch64 cross mutate test-references soak site pictures dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -194,14 +194,6 @@ fuzz-native: build/.instrumented-$(TAG) ## the same by the coverage of a native 
 	@tar -C src --exclude='*.so' --exclude=__pycache__ -cf - turnwire | tar -C $(INSTRUMENTED) -xf -
 	@TURNWIRE_FUZZ=native $(WATCHED) $(PY) -m tests.fuzz.several $(T) $(TARGET)
 
-# What takes its code by the level of SIMD, and compares it with the scalar code and with the twin.
-LEVELLED := tests/log/test_scan_differential.py tests/log/test_record_shapes.py tests/log/test_json_differential.py tests/log/test_json_steps.py \
-    tests/log/test_json_templates.py tests/log/test_token_runs.py tests/log/test_metamorphic.py tests/log/test_marks.py tests/csp/test_scanner.py \
-    tests/kick/test_space.py tests/nslip/test_vectors.py tests/fuzz/test_targets.py
-test-emulated: $(VENV)/.extra-test build/.native-$(TAG) ## run the code for AVX-512, its intrinsics in plain C, against scalar code and twin
-	@$(PY) -m tests.emulated.build build/emulated
-	PYTHONPATH=build/emulated/site TURNWIRE_PURE=0 $(PYTEST) $(LEVELLED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
-
 # Debian's Python for ARM, in a folder of its own, on an emulated processor; the core is compiled here, for there.
 ARM_TESTED := tests/nslip/test_vectors.py tests/csp/test_vectors.py tests/sstp/test_vectors.py
 test-aarch64: $(VENV)/.extra-test build/.native-$(TAG) ## compile the core for ARM and run vectors and ten scans there, emulated
@@ -216,20 +208,8 @@ test-aarch64: $(VENV)/.extra-test build/.native-$(TAG) ## compile the core for A
 cross: build/.native-$(TAG) .venv-cross/.done ## compile the core for musl, macOS and Windows with zig: ARGS=x86_64-linux-musl for one
 	@.venv-cross/bin/python .ci/cross $(ARGS)
 
-plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native code; the suite must find 95 %: make plant ARGS='--seed 2'
-	$(PY) -m tests.planting $(ARGS)
-
-plant-by-hand: $(VENV)/.extra-test build/.native-$(TAG) ## plant those of tests/planting/by_hand*.txt, which people thought of: ARGS='--only csp/'
-	$(PY) -m tests.planting.by_hand $(ARGS)
-
-plant-all: $(VENV)/.extra-test build/.native-$(TAG) ## ask one core with all faults behind switches, and keep inputs that tell one: ARGS='--number 100'
-	$(PY) -m tests.planting.switched $(ARGS)
-
-plant-watched: $(VENV)/.extra-test build/.native-$(TAG) ## list the faults that make no difference in any test, by one run of the suite
-	$(PY) -m tests.planting.watched $(ARGS)
-
-mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change twins and rules with mutmut; the tests must find 95 %: make mutate ARGS='--only nslip'
-	$(PY) -m tests.mutating $(ARGS)
+mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules with mutmut: make mutate ARGS='turnwire.csp.rules*'
+	$(PY) -m mutmut run $(ARGS)
 
 DEBUG ?= python3.11d
 test-references: $(VENV)/.extra-test build/.native-$(TAG) ## no entry of the core keeps a reference in 10,000 rounds, on a debug interpreter
@@ -329,6 +309,6 @@ release: $(VENV)/.base ## make a release and its tag from what is under "Unrelea
 	@$(PY) .ci/release $(VERSION)
 
 clean: ## remove all that was built; the virtual environments (.venv*) stay
-	rm -rf build dist wheelhouse .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
+	rm -rf build dist mutants wheelhouse .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
 	find src/turnwire/_native -name '*.so' -delete -o -name '*.pyd' -delete
 	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ import pytest
 import turnwire
 from tests import vectors
 from turnwire import csp
+from turnwire.csp import lints
 
 DEFS = "DEF SRC = src/\nDEF LIB = lib/\nDEF CODER = coder\n\n"
 
@@ -242,3 +243,13 @@ def test_what_is_filler(words, filler):
     assert ("filler" in found) is filler
     heredoc = codes(said("TASK", f"TASK T1\nREQ\n<<<\n{words}\n>>>"))
     assert ("filler" in heredoc) is filler, "heredocs are looked into"
+
+
+def test_what_preambles_define_is_the_first_checkpoint() -> None:
+    context = lints.Context(None)
+    context.learn(csp.messages.Preamble({"A": "x"}))
+    context.learn(csp.messages.Preamble({"B": "y"}))
+    context.learn(csp.decode("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n"))
+    context.learn(csp.messages.Preamble({"C": "z"}))
+    assert dict(context.at("C0").defs) == {"A": "x", "B": "y"}
+    assert dict(context.state.defs) == dict(context.at("C7").defs) == {"A": "x", "B": "y", "C": "z"}

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
+from turnwire.csp import states
 from turnwire.csp.digests import applied
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import EncodeError, Reason, RuleError
@@ -428,3 +429,33 @@ def test_a_flipped_byte_anywhere_in_a_long_history_is_located(size):
         damaged = data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
         verdict = csp.verify_dump(damaged)
         assert (verdict.ok, verdict.place) == (False, f"line {1 + data.count(bytes([10]), 0, place)}")
+
+
+def test_a_store_reopened_from_a_ledger_of_others_is_refused_by_name() -> None:
+    with Ledger(":memory:") as book:
+        csp.Store({"A": "a"}, journal=book)
+        with pytest.raises(RuleError) as caught:
+            csp.Store({"B": "b"}, journal=book)
+    assert caught.value.reason is Reason.BAD_LEDGER and caught.value.path == "entry 1"
+
+
+def test_what_a_state_becomes_is_foreseen() -> None:
+    """In plain maps, which cost less, as in the state itself."""
+    chance = random.Random("later")
+    for _ in range(200):
+        before = state = states.state_of(
+            {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
+        )
+        later = states.Later(state)
+        assert later.added_to(state) is state
+        for _ in range(8):
+            name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
+            if chance.random() < 0.3:
+                state = state.remove(name)
+                later.remove(name)
+            else:
+                state = state.set(name, value)
+                later.set(name, value)
+            assert [later.name_of(one) for one in "uvwx"] == [state.names.get(one) for one in "uvwx"]
+            made = later.added_to(before)
+            assert (dict(made.defs), dict(made.names), made.size) == (dict(state.defs), dict(state.names), state.size)

@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow
-from turnwire.kick import DEFAULT_POLICY, Deadlines, Envelope, EventKind, Monitor, Row, Signal, TaskState, channels
+from turnwire.kick import (
+    DEFAULT_POLICY,
+    Deadlines,
+    Envelope,
+    EventKind,
+    Monitor,
+    Row,
+    Signal,
+    TaskState,
+    channels,
+    check,
+)
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
 from turnwire.kick.tracking import Runs, Task
 
@@ -323,3 +334,19 @@ def test_few_and_short_channels_are_remembered(twin: str) -> None:
     exact = "⫻report/" + "y" * 120
     other._given_to(exact)
     assert list(other._channels) == [exact] and len(exact) == 128
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_an_envelope_that_is_not_taken_in_changes_nothing(name: str) -> None:
+    """A monitor that stops at faults goes on as one that was never given those envelopes."""
+    unwanted = FAULTS - {EventKind.OVERDUE}
+    flow = Flow(random.Random(3), 0.0, 1)
+    FAULTY[name][0](flow)
+    asked, fed = Monitor(), Monitor()
+    for time, envelope in sorted(flow.steps, key=lambda step: step[0]):
+        found = asked.judged(envelope, START + time, check(envelope), unwanted)
+        if any(event.kind in unwanted for event in found):
+            assert len(found) == 1
+        else:
+            assert found == fed.feed(envelope, START + time)
+        assert (repr(asked.tasks), asked.unfinished) == (repr(fed.tasks), fed.unfinished)

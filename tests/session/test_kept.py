@@ -1,25 +1,30 @@
-"""What sessions are written of 120 logs of agents, and how damaged ones are refused: kept as a digest and sentences, as
-``tests/test_words.py`` has it. It is the same on both cores: the native half sees the one, the pure half the other.
+"""What sessions are written of 120 logs of agents, and how damaged ones are refused: kept as a digest and
+sentences. It is the same on both cores: the native half sees the one, the pure half the other.
 
-After a change that is meant, ``python -m tests.session.test_kept`` writes tests/data/words/session.txt anew.
+After a change that is meant, ``python -m tests.session.test_kept`` writes tests/session/kept/session.txt anew.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.session.test_vectors import VECTORS
-from tests.test_words import FOLDER, summed
 from turnwire import session
 from turnwire.errors import DecodeError
 from turnwire.session.encoding import Options, composed, items, plain_lines
 from turnwire.session.metering import Guess
 
 Chance = random.Random
+FOLDER = Path(__file__).parent / "kept"
+GIVEN = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\d+")
+"""What a sentence has from the message: texts in quotes, and numbers."""
 WORDS = (
     "find the tests",
     "because customers complained loudly",
@@ -123,6 +128,14 @@ def _read(text: str, strict: bool, sealed: bool) -> str:
     except DecodeError as error:
         words = "" if error.reason == "bad_json" or "(char " in error.text else error.text  # those are Python's own
         return f"refused {error.reason}\t{error.offset}\t{error.line} {error.path}\t{words}"
+
+
+def summed(found: list[str]) -> str:
+    """The sentences, without what is a message's own, and a digest of all that was said."""
+    lines = [line.replace("\n", " ") for line in found]
+    sentences = sorted({GIVEN.sub("…", "\t".join(line.split("\t")[::3])) for line in lines})
+    digest = hashlib.sha256("\n".join(found).encode("utf-8", "backslashreplace")).hexdigest()
+    return "\n".join([f"sha256 {digest} of {len(found)}", *sentences]) + "\n"
 
 
 def test_what_is_written_and_refused_is_what_is_kept() -> None:

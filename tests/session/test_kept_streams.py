@@ -1,7 +1,7 @@
 """What writers make of logs event by event, what is salvaged of that where it is damaged, and what a quiz asks: kept as
-a digest and sentences, as ``tests/test_words.py`` has it. Both cores are compared elsewhere.
+a digest and sentences. Both cores are compared elsewhere.
 
-After a change that is meant, ``python -m tests.session.test_kept_streams`` writes tests/data/words/streams.txt anew.
+After a change that is meant, ``python -m tests.session.test_kept_streams`` writes tests/session/kept/streams.txt anew.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.test_kept import _log
-from tests.test_words import FOLDER, summed
+from tests.session.test_kept import FOLDER, _log, summed
 from turnwire import session
 from turnwire.session.quiz import LONGEST, questions
 from turnwire.session.streaming import MOST_TEMPLATES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
@@ -435,3 +436,18 @@ def test_what_is_no_message_is_named():
         sstp.Session().feed("{}")
     with pytest.raises(TypeError, match="an SSTP message is checked, not str"):
         sstp.check("{}")
+
+
+@pytest.mark.parametrize("roster", [None, ("alex", "b")])
+def test_judging_a_message_foresees_what_feeding_it_finds_and_changes_nothing(roster):
+    chance = random.Random(5)
+    for _ in range(60):
+        session = sstp.Session(roster)
+        for _ in range(8):
+            actor, where = chance.choice(("alex", "Alex", "аlex", "b", "host")), chance.choice(("s-1", "s-1", None))
+            clock = max(1, session.next_clock(actor, where) + chance.choice((0, 0, 0, 1, -1)))
+            kind, to = chance.choice((Kind.INTENT, Kind.QUERY, Kind.KNOWLEDGE)), chance.choice((None, "b", "nobody"))
+            given = message(actor, clock, kind, to, where, chance.choice((None, "Got it, thanks", "two cores fail")))
+            foreseen = session.judged(given)[0]
+            assert session.judged(given)[0] == foreseen
+            assert session.feed(given) == foreseen
