@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/images: `make pictures`. The report as a Chromium shows it, the terminal as rich draws it.
+"""Makes the pictures of docs/images. The report as a Chromium shows it, the terminal as rich draws it.
 
 The same log gives the same pictures, but for how long a scan took. None has more than MOST bytes, and none fetches
 anything.
@@ -75,7 +75,7 @@ def pages(folder: Path) -> None:
     """The report about the example log, as far as a window of 1280 by 900 shows it, and on a phone."""
     path = chromium()
     if path is None:
-        raise SystemExit("there is no Chromium: make browser")
+        raise SystemExit("there is no Chromium: sh .ci/browser")
     made = folder / "report.html"
     report(log(200, seed=7).text.encode(), title="mixed.log").write(made)
     browser = Browser(path, folder)

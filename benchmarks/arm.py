@@ -3,7 +3,7 @@
     python benchmarks/arm.py
 
 Compiles one small program twice for aarch64 (TW_NO_NEON leaves the vectors out) and lets qemu tell each instruction
-that it runs: the slope of 64 repetitions less 32 of each piece of work. Needs what `make test-aarch64` installs.
+that it runs: the slope of 64 repetitions less 32 of each piece of work. Needs what `.ci/aarch64` installs.
 """
 
 from __future__ import annotations

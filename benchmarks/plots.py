@@ -1,4 +1,6 @@
-"""Pictures of the kept figures, light and dark: benchmarks/plots/*.svg. `make tables ARGS=--write` draws them anew.
+"""Pictures of the kept figures, light and dark: benchmarks/plots/*.svg.
+
+`python benchmarks/tables.py --write` draws them anew.
 
 python benchmarks/plots.py           draws from benchmarks/results
 """

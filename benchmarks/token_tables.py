@@ -1,6 +1,6 @@
 """The tables of docs/tokens.md: counted, not timed, so that anybody gets the same.
 
-``python -m benchmarks.token_tables`` (or ``make token-tables``) writes them into the page, between its two marks.
+``python -m benchmarks.token_tables`` writes them into the page, between its two marks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The five wires side by side: one message as an object, a log as columns, and how reading grows with size and damage.
 
-``make tables`` runs it as two sections, ``wires`` and ``growth``. Each wire is read beside msgspec (messages) and
+``benchmarks/tables.py`` runs it as sections ``wires`` and ``growth``. Each wire is read beside msgspec (messages) and
 beside DuckDB and Polars (logs), which get the same information as JSON, in the same rounds and the same process; what
 the pure core takes, and peak memory, come from processes of their own. The lines of nSLIP and SSTP are real, the rest
 generated.

@@ -9,5 +9,5 @@ import turnwire
 
 @pytest.fixture
 def backend() -> str:
-    """The core that turnwire has taken, and no other: a file that imports this runs once (``tests/halves.py``)."""
+    """The core that turnwire has taken, and no other."""
     return turnwire.backend

@@ -1,8 +1,8 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
 TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `make test` runs both, side by side.
-Without the variable one run has both. Tests marked ``once``, in their file or by ``tests/halves.py``, are left out of
-the pure half where the native half runs.
+Without the variable one run has both. The pure half leaves out what is marked ``once``: what compares the cores, and
+what stands above them in plain Python (files, pipes, servers, pages, commands), for which the twins are the same.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
 HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds; "verdict": nobody reads the
@@ -18,13 +18,10 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-
-from tests.halves import is_in_part, is_once, without_halves
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """No test needs the threads that numpy starts with each interpreter: they wait in a loop, 60 ms of CPU time for one."""
@@ -108,43 +105,18 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    help = "run one of three parts of all files, see tests/halves.py"
-    parser.addoption("--part", type=int, choices=(0, 1, 2), help=help)
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of another part, and those that the expression of ``-m`` leaves out whole, are not imported: the pure half
-    needs no server or cluster."""
-    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
-        return None
-    if config.option.part is not None and not is_in_part(collection_path, config.option.part):
-        return True
-    pure_half = config.option.markexpr.rpartition(" and ")[2] == "not once"
-    return True if pure_half and without_halves(collection_path) else None
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks what is run once, which no test is that gets each core in turn. The native half (``TURNWIRE_PURE=0``)
-    leaves out what runs on the pure core alone: the pure half runs that, unless it is marked ``once``."""
-    for item in items:
-        if is_once(item.path) and not _cores(item):
-            item.add_marker(pytest.mark.once)
-    _see_that_no_half_lacks(items)
+    """The native half leaves out what runs on the pure core alone: the pure half runs it, unless it is marked
+    ``once``."""
     if not NATIVE_HALF:
         return
-    left_out = [item for item in items if "pure" in _cores(item) and item.get_closest_marker("once") is None]
-    config.hook.pytest_deselected(items=left_out)
-    gone = set(left_out)
-    items[:] = [item for item in items if item not in gone]
+    left_out = {item for item in items if _on_pure(item) and item.get_closest_marker("once") is None}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
-def _see_that_no_half_lacks(items: list[pytest.Item]) -> None:
-    """What `pytest_ignore_collect` reads from the text of a file is so for all its tests."""
-    wrong = [item.nodeid for item in items if item.get_closest_marker("once") is None and without_halves(item.path)]
-    if wrong:
-        raise pytest.UsageError(f"the pure half of `make test` would not run these (tests/halves.py): {wrong}")
+def _on_pure(item: pytest.Item) -> bool:
+    return getattr(getattr(item, "callspec", None), "params", {}).get("backend") == "pure"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -162,21 +134,3 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A process of `make test` may be without a test where only a folder is tested."""
-    option = session.config.option
-    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and ("once" in option.markexpr or option.part is not None):
-        session.exitstatus = pytest.ExitCode.OK
-
-
-def _cores(item: pytest.Item) -> set[str]:
-    """The cores that parameters of the test choose, by their names or by those of modules of theirs."""
-    chosen = getattr(getattr(item, "callspec", None), "params", {}).values()
-    names = [getattr(value, "__name__", value) for value in chosen]
-    return {
-        core
-        for core in ("native", "pure")
-        if any(isinstance(name, str) and (name == core or name.startswith(f"turnwire._{core}.")) for name in names)
-    }

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import BACKENDS
 
+pytestmark = pytest.mark.once
+
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 MESSAGES = {
     "ping": "<<ada>bob:hello>>",

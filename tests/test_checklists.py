@@ -24,6 +24,8 @@ from turnwire.kick.spec import FAULTS, RULES, EventKind
 from turnwire.nslip.spec import REASONS as SLIP_REASONS
 from turnwire.sstp.session import RULES as TURN_RULES
 
+pytestmark = pytest.mark.once
+
 WIRES = ("nslip", "csp", "sstp", "kick")
 
 

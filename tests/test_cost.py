@@ -34,6 +34,8 @@ from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
 from tests.sap.documents import TASK
 from turnwire.json.plan import Judgement
 
+pytestmark = pytest.mark.once
+
 FLOOR = 5e-9
 """CPU seconds a byte below which nothing good is asked to be: a good text of one long line is copied, not read."""
 OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\"', '{"header":{}}\n', "⫻a/b:c/d\n")

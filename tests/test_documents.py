@@ -15,6 +15,8 @@ from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]

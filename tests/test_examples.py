@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("polars")
 pytest.importorskip("duckdb")
 
+pytestmark = pytest.mark.once
+
 DEMO = Path(__file__).parent.parent / "examples" / "demo.py"
 
 

@@ -13,6 +13,8 @@ from tests.conftest import PURE_ONLY
 from turnwire import csp, kick, log, sap, sstp
 from turnwire.json import text as json_text
 
+pytestmark = pytest.mark.once
+
 OBJECT = b'{"a": 1}'
 TAKERS: dict[str, Callable[[Any], Any]] = {
     "scan": lambda limits: turnwire.scan(b"", limits=limits),

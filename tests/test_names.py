@@ -19,6 +19,8 @@ from turnwire.finding.judging import specification
 from turnwire.log.output.writers import format_of, writer
 from turnwire.tokens.loading import vocabulary
 
+pytestmark = pytest.mark.once
+
 LINE = b"@a3|f0|c1|S0|d1|T1|g1#\n"
 MESSAGE = nslip.decode(LINE.strip())
 

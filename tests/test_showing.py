@@ -17,6 +17,8 @@ from turnwire.characters import UNSAFE, escaped_json
 from turnwire.nslip.spec import Slot
 from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
 
+pytestmark = pytest.mark.once
+
 HOSTILE = "<script>alert(1)</script><img src=x onerror=a>&amp;\"'\x1b[31m\x00\x9b\u202e\u2028\ud800\t\n⫻"
 _UNSAFE = re.compile(f"[\x00-\x1f{UNSAFE}]")
 TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}

@@ -15,6 +15,8 @@ from tests.log.json_engines import JSON_WIRES, RECORDS
 from turnwire import LIMITS, DecodeError, Decoder, scan
 from turnwire.log.engine.streaming import _Lines
 
+pytestmark = pytest.mark.once
+
 NSLIP = b'@a3|f0|c1|S0|d1|T1|t"hello"#'
 CSP = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ x\n\n\n"
 LINE = b"x " + b"{} " * 11_000

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import turnwire
+
+pytestmark = pytest.mark.once
 
 
 def said(number: int, words: str) -> str:

@@ -12,6 +12,8 @@ from tests.cli.running import turnwire as run
 from tests.convert.messages import DEFAULTS, FULL, explicit, right
 from turnwire.registry import wire_of
 
+pytestmark = pytest.mark.once
+
 NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 CSP = "CSP/1\nFROM 0\nTO 1\nCTX C0\nINTENT TASK\n\nTASK T42\nREQ refactor_auth\nPRIORITY P2\n"
 

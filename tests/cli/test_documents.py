@@ -15,6 +15,8 @@ from turnwire.kick.documents import DOCUMENTS, read_record
 from turnwire.tokens.parts import spans
 from turnwire.tokens.rewriting import changes_of
 
+pytestmark = pytest.mark.once
+
 DOCUMENT = "⫻command/run:S/1\ndo it\n⫻alert/violation:V/1\nbad\n"
 ENVELOPE = kick_line(1, content=DOCUMENT).decode()
 

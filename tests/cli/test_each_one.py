@@ -16,6 +16,8 @@ from turnwire.cli import measuring, spreading
 from turnwire.cli.output import Output, Screen
 from turnwire.cli.sinks import TableSink
 
+pytestmark = pytest.mark.once
+
 
 def test_bytes_that_are_no_text_are_shown_on_a_terminal_as_what_they_are() -> None:
     stream = io.BytesIO()

@@ -15,6 +15,8 @@ from turnwire.cli.tables import GAP, NARROW, fitted
 from turnwire.cli.text import shortened, width
 from turnwire.progress import amount
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize("size", [32, 160, 4096])
 def test_a_text_may_have_a_sixteenth_of_zeros(size: int) -> None:

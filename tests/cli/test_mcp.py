@@ -16,6 +16,8 @@ from turnwire import tokens
 from turnwire.cli import model_tools
 from turnwire.sap.transports import mcp as sap_mcp
 
+pytestmark = pytest.mark.once
+
 LOG = f'noise\n{json.dumps(TASK)}\n@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#\n{{"log":"@a3|f0|c"}}\n'
 
 

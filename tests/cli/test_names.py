@@ -9,6 +9,8 @@ import pytest
 import turnwire as library
 from tests.cli.running import GOOD, turnwire
 
+pytestmark = pytest.mark.once
+
 DEEP = "[" * 200_000
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.cli.running import turnwire
 from turnwire import kick
 
+pytestmark = pytest.mark.once
+
 CLAUSES = Path(__file__).parent.parent / "clauses" / "kick"
 
 

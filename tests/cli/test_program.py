@@ -16,6 +16,8 @@ from tests.cli.running import REAL, environment, process, turnwire
 from turnwire.cli import commands, main
 from turnwire.cli.commands.info import EXTRAS
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parent.parent.parent
 
 

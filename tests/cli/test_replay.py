@@ -10,6 +10,8 @@ from tests.cli.running import turnwire
 from turnwire import csp
 from turnwire.ledger import Ledger
 
+pytestmark = pytest.mark.once
+
 
 def patch(number: int, *ops: tuple[str, str, str | None], base: int | None = None) -> str:
     block = csp.Patch(f"P{number}", f"C{number - 1 if base is None else base}", list(ops), f"C{number}")

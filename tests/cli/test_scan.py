@@ -14,6 +14,8 @@ import turnwire as library
 from tests.cli.running import BAD_DIGIT, BAD_TEXT, GOOD, REAL, WIDE, process, turnwire
 from turnwire import nslip
 
+pytestmark = pytest.mark.once
+
 COLUMNS = [column.name for column in library.scan(b"", wire="nslip").columns]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, turnwire
 
+pytestmark = pytest.mark.once
+
 
 def shown(*arguments: str) -> list[dict[str, object]]:
     return turnwire(

@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.running import GOOD, Finished, turnwire
 
+pytestmark = pytest.mark.once
+
 fsspec: Any = pytest.importorskip("fsspec")
 zstandard: Any = pytest.importorskip("zstandard")
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import GOOD, REAL, turnwire
 from turnwire import nslip
 from turnwire.log import stats
+
+pytestmark = pytest.mark.once
 
 
 def test_json_lines_are_the_rows_of_the_library() -> None:

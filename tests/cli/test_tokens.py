@@ -13,6 +13,8 @@ from turnwire import tokens
 
 pytest.importorskip("splintr")
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:

@@ -21,6 +21,8 @@ from turnwire.conversion.forms import FORMS
 from turnwire.finding.judging import conformance
 from turnwire.registry import wire_of
 
+pytestmark = pytest.mark.once
+
 PAIRS = list(itertools.permutations(WIRES, 2))
 REFUSED = {Reason.NO_COUNTERPART, Reason.MISSING_FIELD, Reason.NOT_CONFORMING}
 

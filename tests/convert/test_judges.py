@@ -16,6 +16,8 @@ from turnwire.checklists import Judge
 from turnwire.csp.given_ids import GivenIds
 from turnwire.finding.judging import judge_of
 
+pytestmark = pytest.mark.once
+
 _CONTENTS = ("Accepted", "In Progress", "Completed", "Failed", "Perhaps", "out/a.md")
 _CHANNELS = (
     *(

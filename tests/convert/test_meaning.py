@@ -15,6 +15,8 @@ from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converted, Converter, ConvertError, Reason, csp, kick, nslip, sap, sstp
 from turnwire.registry import wire_of
 
+pytestmark = pytest.mark.once
+
 OTHER = f"{ID[:-1]}c"
 KEY = b"thirty-two bytes that nobody has"
 

@@ -15,6 +15,8 @@ from turnwire.conversion.paths import Fields, same, shown
 from turnwire.conversion.shapes import shape_of
 from turnwire.registry import wire_of
 
+pytestmark = pytest.mark.once
+
 KEY = b"\x01" * 32
 CARRIERS = ("sstp", "sap", "kick")
 

@@ -16,6 +16,8 @@ from turnwire import csp
 from turnwire.csp.fileop import apply
 from turnwire.errors import NotFlushed, RuleError
 
+pytestmark = pytest.mark.once
+
 
 def op(word, path, content=None, base=None):
     fields = [("PATH", path)]

@@ -33,7 +33,7 @@ except RuleError as error:
     print(error.reason)
 """
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of POSIX"), pytest.mark.once]
 
 
 def op(word, path, content=None, base=None):

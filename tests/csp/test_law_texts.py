@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.rules import by_subject
+
+pytestmark = pytest.mark.once
 
 LEAST = 3
 

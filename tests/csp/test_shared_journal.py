@@ -14,6 +14,8 @@ from turnwire import csp
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
 
+pytestmark = pytest.mark.once
+
 INTERRUPTED = ("csp/store.py", "csp/journal.py", "ledger/store.py", "ledger/writing.py", "ledger/nodes.py")
 """Files of whose lines each is a place of an interruption."""
 

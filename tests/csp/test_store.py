@@ -20,6 +20,8 @@ from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.ledger import Ledger, verify_file
 
+pytestmark = pytest.mark.once
+
 
 def patch(number, *ops, base=None, apply=None, sender="A", ctx=None):
     base = f"C{number - 1}" if base is None else base

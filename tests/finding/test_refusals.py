@@ -12,6 +12,8 @@ from turnwire.checklists import Checklist, checklist_of
 from turnwire.finding.judging import conform, judge_of, specification
 from turnwire.finding.located import Found, located, pieces
 
+pytestmark = pytest.mark.once
+
 
 def _one_by_one(wire: str, data: bytes) -> Checklist:
     judge = judge_of(wire)

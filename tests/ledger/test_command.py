@@ -15,6 +15,8 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire.cli.program import run as run_program
 from turnwire.ledger import Ledger
 
+pytestmark = pytest.mark.once
+
 
 class Run(NamedTuple):
     exit_code: int

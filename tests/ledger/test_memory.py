@@ -12,6 +12,8 @@ from turnwire import csp, sap
 from turnwire.ledger import Ledger, verify_file
 from turnwire.sap import Cache, LearningLoop
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

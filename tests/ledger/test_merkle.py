@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from turnwire.ledger import Ledger, merkle, nodes
 
+pytestmark = pytest.mark.once
+
 LEAVES = tuple(merkle.leaf_hash(bytes([number])) for number in range(70))
 
 

@@ -22,6 +22,8 @@ from turnwire.ledger.connection import Way
 from turnwire.ledger.pages import Pages
 from turnwire.ledger.rows import Hashed
 
+pytestmark = pytest.mark.once
+
 THREAD = "turnwire-pages"
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 real = module._check

@@ -18,7 +18,7 @@ from turnwire.cli.program import run
 from turnwire.errors import RuleError
 from turnwire.ledger import Ledger, verify_file
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="files that are open are copied")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="files that are open are copied"), pytest.mark.once]
 
 
 def test_the_file_alone_is_the_same_ledger_and_a_kept_head_shows_what_it_lacks(tmp_path: Path) -> None:

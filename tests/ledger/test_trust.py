@@ -25,6 +25,8 @@ from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
 from turnwire.ledger.schema import first_link
 
+pytestmark = pytest.mark.once
+
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
 

@@ -16,6 +16,8 @@ from tests.log.test_plan import rows, together
 from turnwire.log import plan, read_block, stats, write
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(scope="module")
 def made() -> Log:

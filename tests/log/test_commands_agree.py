@@ -16,6 +16,8 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES, csp
 from turnwire.finding.located import located
 
+pytestmark = pytest.mark.once
+
 
 def counts(data: bytes) -> dict[str, tuple[int, int]]:
     """(records, rejects) of each wire, by the scan of all."""

@@ -10,6 +10,8 @@ import pytest
 
 import turnwire
 
+pytestmark = pytest.mark.once
+
 LINE = "@a3|f0|c1|S0|d1|T1#\n"
 
 

@@ -16,6 +16,8 @@ from tests.log.test_rotation_storms import numbers_of
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import blocks, earlier, following, rotation
 
+pytestmark = pytest.mark.once
+
 MOST = 300
 """Listings of the folder after which reading is taken not to end."""
 

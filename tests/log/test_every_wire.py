@@ -21,6 +21,8 @@ from tests.vectors import load
 from turnwire.log import plan, read_block, stats, write
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 
 

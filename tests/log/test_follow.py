@@ -22,6 +22,8 @@ from turnwire import Scan
 from turnwire.log.input import following
 from turnwire.log.input.tailing import Tail
 
+pytestmark = pytest.mark.once
+
 LONG = 30
 """Seconds to wait for what must come; it comes at once, however slow the machine is."""
 ENDLESS = 10**9

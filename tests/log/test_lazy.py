@@ -17,6 +17,8 @@ from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON
 from turnwire.errors import MissingDependency
 
+pytestmark = pytest.mark.once
+
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")

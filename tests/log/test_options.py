@@ -11,6 +11,8 @@ from turnwire import LIMITS, DecodeError, UnknownName
 from turnwire.log import plan, stats
 from turnwire.report import report
 
+pytestmark = pytest.mark.once
+
 LOG = b"@a3|f0|c1|S0|d1|T1#\n"
 
 

@@ -29,6 +29,8 @@ from turnwire.log import guarded, unguarded, write
 from turnwire.log.output.writers import FORMATS, GROUP_BYTES
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
 FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
 FORMULAS += [

@@ -26,6 +26,8 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
 from turnwire.log.plan import scan_cuts
 
+pytestmark = pytest.mark.once
+
 NUMBERED = ("record",)
 """What counts from the start of a block."""
 

@@ -30,6 +30,8 @@ from turnwire.log.planning.line_numbers import LineNumbers
 from turnwire.log.planning.plain import plain, restored
 from turnwire.log.planning.proving import Proof
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def near_sighted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,8 @@ from turnwire import LIMITS, DecodeError, Reason
 from turnwire.log.input.resuming import Bookmark
 from turnwire.log.output import rejects
 
+pytestmark = pytest.mark.once
+
 both_cores = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS

@@ -18,6 +18,8 @@ from tests.log.test_scan import scan_nslip
 from turnwire.errors import DecodeError
 from turnwire.log.input import following, pieces
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:

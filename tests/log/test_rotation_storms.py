@@ -19,6 +19,8 @@ from tests.log.test_follow import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following
 
+pytestmark = pytest.mark.once
+
 RENAMED = ("rename", "late", "compressed")
 """With these nothing is lost however fast it goes; a copy can come and go between two looks."""
 

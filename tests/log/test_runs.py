@@ -22,6 +22,8 @@ from tests.log.test_arrow import plain
 from tests.log.test_scan import scan_nslip
 from turnwire.nslip import base62
 
+pytestmark = pytest.mark.once
+
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

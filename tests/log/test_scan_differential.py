@@ -27,6 +27,8 @@ from tests.log.engines import (
 from tests.nslip.twins import core_of, rounds
 from turnwire.nslip.spec import MOST_CANDIDATE, REASONS, STRING_SLOTS, FrameType, Slot
 
+pytestmark = pytest.mark.once
+
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 
 

@@ -13,7 +13,7 @@ from turnwire.log.output.arrow import FORMATS
 from turnwire.log.output.rejects import COLUMNS as REJECT_COLUMNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scan_columns.md"
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="needs the source tree")
+pytestmark = [pytest.mark.skipif(not PAGE.exists(), reason="needs the source tree"), pytest.mark.once]
 ARROW = {
     "u64": "L",
     "i64": "l",

@@ -18,6 +18,8 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import DecodeError, MissingDependency
 
+pytestmark = pytest.mark.once
+
 LINES = (GOOD + b"\n") * 100
 
 

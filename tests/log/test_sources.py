@@ -23,6 +23,8 @@ import pytest
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip, table
 
+pytestmark = pytest.mark.once
+
 both_cores = pytest.mark.usefixtures("scan_core")
 
 DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:25]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]

@@ -18,6 +18,8 @@ from turnwire.log.analysis.pairing import Latencies, Pairing
 from turnwire.log.analysis.stats import LONGEST, Tally
 from turnwire.pairs import Message
 
+pytestmark = pytest.mark.once
+
 
 def test_the_counts_are_those_of_the_messages() -> None:
     messages = [nslip.decode(line) for line in UPSTREAM.read_bytes().splitlines()]

@@ -14,6 +14,8 @@ from turnwire.log import stats
 from turnwire.report.answers import Waiting
 from turnwire.report.records import Records
 
+pytestmark = pytest.mark.once
+
 OTHER = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b"
 COUNTS = ("requests", "answered", "waiting", "progress", "orphans", "ahead", "further", "backwards")
 

@@ -24,6 +24,8 @@ from turnwire import LIMITS, DecodeError
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.reading import Stop
 
+pytestmark = pytest.mark.once
+
 both_cores = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS

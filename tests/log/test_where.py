@@ -22,7 +22,7 @@ from turnwire.log.engine.where import _CONVERT, _number_among, _number_within
 from turnwire.nslip import base62
 from turnwire.nslip.spec import Act, FrameType
 
-pytestmark = pytest.mark.usefixtures("scan_core")
+pytestmark = [pytest.mark.usefixtures("scan_core"), pytest.mark.once]
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:120] + VECTORS
 DATA = b"\n".join([*LINES, b"@a3|f0 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])

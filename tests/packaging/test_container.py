@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).parents[2]
 if not (ROOT / "Containerfile").exists():
     pytest.skip("needs the source tree", allow_module_level=True)

@@ -1,4 +1,4 @@
-"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: `make test-dist` runs it."""
+"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: for `-m packaging`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST = 3 << 20
 """Bytes that a wheel may have."""
 MOST_OF_SDIST = 12 << 20
 """Bytes that an sdist may have, with the C."""
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.packaging, pytest.mark.once]
 
 
 def run(*command: str | Path, **environment: str) -> str:

@@ -12,6 +12,8 @@ import pytest
 import turnwire
 from tests.conftest import PURE_ONLY
 
+pytestmark = pytest.mark.once
+
 HEAVY = ("numpy", "msgspec", "click", "rich", "dataclasses", "inspect", "sqlite3", "polars", "duckdb", "pyarrow")
 
 

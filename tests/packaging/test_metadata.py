@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from importlib.metadata import metadata, requires, version
 
+import pytest
+
 import turnwire
 from turnwire.cli.commands.info import EXTRAS
+
+pytestmark = pytest.mark.once
 
 
 def brought_by(extra: str) -> set[str]:

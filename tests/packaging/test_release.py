@@ -1,4 +1,4 @@
-"""``make release``: a number, a day and a tag for what is under "Unreleased", or nothing at all."""
+"""``.ci/release``: a number, a day and a tag for what is under "Unreleased", or nothing at all."""
 
 from __future__ import annotations
 

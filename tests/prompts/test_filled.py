@@ -16,6 +16,8 @@ from turnwire.finding.judging import conformance
 from turnwire.kick.spec import DEFAULT_ROWS
 from turnwire.prompts import prompt
 
+pytestmark = pytest.mark.once
+
 ONE, TWO = "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b", "7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"
 
 

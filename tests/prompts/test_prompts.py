@@ -14,6 +14,8 @@ from turnwire.finding.extraction import extract
 from turnwire.prompts import prompt, sizes
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 
 def spec_of(wire):
     try:

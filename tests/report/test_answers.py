@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.report.browser import Page
 from tests.report.chunks import Row, chunks
 from turnwire.report import report
 from turnwire.report.answers import Waiting
+
+pytestmark = pytest.mark.once
 
 SECOND = 1_000_000
 

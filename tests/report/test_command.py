@@ -12,6 +12,8 @@ import pytest
 from tests.cli.running import BAD_DIGIT, GOOD, REAL, needs_posix, through_shell, turnwire
 from turnwire.report import report
 
+pytestmark = pytest.mark.once
+
 
 def data(page: bytes) -> dict[str, Any]:
     text = page.decode()

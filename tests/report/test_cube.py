@@ -16,6 +16,8 @@ from turnwire.report import cube as cubes
 from turnwire.report.columns import OTHERS, Different
 from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Shown
 
+pytestmark = pytest.mark.once
+
 HOUR = 3600 * 1_000_000
 NOW = 1_767_600_000_000_000
 

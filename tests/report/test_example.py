@@ -15,6 +15,8 @@ from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.registry import WIRES
 
+pytestmark = pytest.mark.once
+
 
 def test_every_entry_is_a_good_record_of_its_wire() -> None:
     found = mixed_log.entries(60, seed=11)

@@ -18,6 +18,8 @@ from turnwire import nslip
 from turnwire.report import report
 from turnwire.report.page import SCRIPTS, island
 
+pytestmark = pytest.mark.once
+
 HOSTILE = (
     "<script>window.hacked = 1</script>",
     "</script><script>window.hacked = 1</script>",

@@ -318,8 +318,8 @@ def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:
 def test_axe_finds_nothing(opened: Open, path: Path, width: int, scheme: str) -> None:
     if not AXE.exists():
         if os.environ.get("CI") and shutil.which("npm"):
-            pytest.fail("make browser installs axe-core")
-        pytest.skip("axe-core is not there (make browser, with npm)")
+            pytest.fail("sh .ci/browser installs axe-core")
+        pytest.skip("axe-core is not there (sh .ci/browser, with npm)")
     page = opened(path, width=width, scheme=scheme)
     page.click(".step")
     page.click("#messages .open")

@@ -15,6 +15,8 @@ from turnwire.report import sample as samples
 from turnwire.report.rejected import Quarantine
 from turnwire.report.sample import Kept, Sample
 
+pytestmark = pytest.mark.once
+
 
 def kept(rows: list[Row], most: int, size: int = 64) -> Kept:
     sample = Sample(most)

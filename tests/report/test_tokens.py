@@ -20,6 +20,8 @@ from turnwire.registry import WIRES
 from turnwire.report import measuring, report, sessions
 from turnwire.report.sessions import FIRST
 
+pytestmark = pytest.mark.once
+
 TRAFFIC = log(50, seed=3)
 CELLS = "[...document.querySelectorAll('%s')].map(row => [...row.cells].map(cell => cell.innerText.trim()))"
 

@@ -11,6 +11,8 @@ import turnwire
 from turnwire.report.records import COLUMNS, Chunk
 from turnwire.report.rejected import When
 
+pytestmark = pytest.mark.once
+
 BASE = 1_767_571_200
 BAD = "@a1|f2|c$|S1#"
 

@@ -17,6 +17,8 @@ from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.transcripts import REFUSED_KIND, REFUSED_LIMIT, RESULT_KIND, TASK_KIND, Transcript
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(autouse=True)
 def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:

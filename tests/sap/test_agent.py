@@ -17,6 +17,8 @@ from turnwire.ledger import Ledger
 from turnwire.sap.deliveries import REPLY_SECONDS
 from turnwire.sap.stages import SHOWN, STAGES, Stage, follows
 
+pytestmark = pytest.mark.once
+
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 

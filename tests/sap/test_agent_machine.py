@@ -22,6 +22,8 @@ from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.spec import TERMINAL
 
+pytestmark = pytest.mark.once
+
 
 class AgentMachine(AgentModel):
     """One transcript and one cache; agents come and go, up to two at a time."""

@@ -18,6 +18,8 @@ from turnwire import sap
 from turnwire.errors import EncodeError, RuleError
 from turnwire.sap.cache_keys import Essence, without
 
+pytestmark = pytest.mark.once
+
 T0 = "2025-09-28T10:00:00Z"
 
 

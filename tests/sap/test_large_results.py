@@ -19,6 +19,8 @@ from turnwire.ledger import Ledger
 from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
 from turnwire.sap.transports import bus, http, mcp
 
+pytestmark = pytest.mark.once
+
 CHECKS = [{"principle": "honesty", "status": "PASS"}]
 
 

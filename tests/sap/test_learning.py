@@ -14,6 +14,8 @@ from turnwire.errors import RuleError
 from turnwire.sap.alignment import within
 from turnwire.sap.learning import Artifact, LearningLoop, essence_of, thresholds_of
 
+pytestmark = pytest.mark.once
+
 
 class Shelf:
     """A librarian in memory."""

@@ -27,6 +27,8 @@ from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import REFUSED_KIND, RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, http, mcp, nats, nats_link
 
+pytestmark = pytest.mark.once
+
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
 KEYS = {
     name: Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)

@@ -17,6 +17,8 @@ from tests.sap.test_transports import serve
 from turnwire import sap
 from turnwire.sap.transports import http, mcp, nats
 
+pytestmark = pytest.mark.once
+
 
 def two(folder: Path) -> sap.Bus:
     bus = sap.Bus(folder / "transcript")

@@ -32,6 +32,8 @@ from turnwire.ledger import Ledger
 from turnwire.sap.spec import TERMINAL
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, key_of
 
+pytestmark = pytest.mark.once
+
 
 class TransportMachine(AgentModel):
     """One transcript and one cache; agents come and go, up to two at a time, behind one transport."""

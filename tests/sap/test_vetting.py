@@ -14,6 +14,8 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.ledger import Ledger
 
+pytestmark = pytest.mark.once
+
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 FAIL = {"principle": "honesty", "status": "FAIL"}
 HARM = {"principle": "honesty", "severity": "high", "evidence": "it is not so"}

@@ -43,7 +43,7 @@ def test_the_page_is_in_step(made: Any) -> None:
     assert structure(shown) == structure(anew)
     assert "One REQUEST in every format" in shown and "| nslip |" in shown
     if made.versions() in page:  # other versions of the formats may count otherwise
-        assert shown == anew, "make token-tables"
+        assert shown == anew, "python -m benchmarks.token_tables"
 
 
 def test_only_what_stands_between_the_marks_changes(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from turnwire.tokens.parts import spans, without
 
 pytest.importorskip("splintr")
 
+pytestmark = pytest.mark.once
+
 
 def parts(text: str, wire: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
