@@ -130,7 +130,7 @@ def scalar(data: bytes) -> int:
 def pure_stream(data: bytes) -> int:
     """One pass of the pure-Python twin."""
     native = bulk._core
-    bulk._core = import_module("turnwire._pure.nslip.scan")
+    bulk._core = import_module("turnwire.nslip._scan_py")
     try:
         return stream(data, None)
     finally:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.session_traffic import SESSIONS, longer_sstp
 from turnwire import session, tokens
-from turnwire._pure.session.times import read
+from turnwire.session._times_py import read
 from turnwire.session.encoding import items, plain_lines
 from turnwire.tokens.formats import FORMATS, lossless
 

@@ -15,8 +15,8 @@ import traffic
 from measure import Group, Run, by_turns, statement
 
 from turnwire import nslip
-from turnwire._pure.nslip import base62 as pure_base62
-from turnwire._pure.nslip import codec as pure
+from turnwire.nslip import _base62_py as pure_base62
+from turnwire.nslip import _codec_py as pure
 from turnwire.nslip import base62
 
 MANY = 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import traffic
 
 import turnwire
+from turnwire._backend import core_module
 
 BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 COUNT = 20_000
@@ -20,7 +20,7 @@ COUNT = 20_000
 @pytest.fixture(params=BACKENDS)
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """base62, each twin in turn."""
-    return import_module(f"turnwire._{request.param}.nslip.base62")
+    return core_module(request.param, "nslip.base62")
 
 
 @pytest.fixture(params=[(1, 3), (4, 10)], ids=["narrow", "wide"])

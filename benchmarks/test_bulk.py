@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import traffic
 from bulk_scan import KINDS, check, data_of, keep, stream
 
 import turnwire
+from turnwire._backend import core_module
 from turnwire.nslip import bulk
 
 BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Iterable[str] | None] = {
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The scan with each twin in turn."""
     name: str = request.param
-    monkeypatch.setattr(bulk, "_core", import_module(f"turnwire._{name}.nslip.scan"))
+    monkeypatch.setattr(bulk, "_core", core_module(name, "nslip.scan"))
     return name
 
 

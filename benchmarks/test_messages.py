@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +11,7 @@ import traffic
 from single import MESSAGES, struct
 
 import turnwire
+from turnwire._backend import core_module
 
 BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 
@@ -19,7 +19,7 @@ BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 @pytest.fixture(params=BACKENDS)
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """The core of nSLIP, each twin in turn."""
-    return import_module(f"turnwire._{request.param}.nslip.codec")
+    return core_module(request.param, "nslip.codec")
 
 
 @pytest.fixture(params=list(MESSAGES))

@@ -20,8 +20,8 @@ import turnwire
 from benchmarks.traffic import SEED, rows, wire
 from turnwire import registry
 from turnwire.cli.commands.validate import Judge, Tally, _of_log
-from turnwire.finding.judging import conform
 from turnwire.progress import Progress
+from turnwire.read.judging import conform
 
 TIME = "2026-01-{:02}T{:02}:{:02}:{:02}Z"
 

@@ -23,6 +23,8 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from turnwire._backend import core_module
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """No test needs the threads that numpy starts with each interpreter: they wait in a loop, 60 ms of CPU time for one."""
 
@@ -63,7 +65,7 @@ def core(backend: str) -> Callable[[str], ModuleType]:
     """``core("nslip.codec")`` is the core module of that name in the backend under test."""
     import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 
-    return lambda name: import_module(f"turnwire._{backend}.{name}")
+    return lambda name: core_module(backend, name)
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from turnwire import checklists, csp, kick, nslip, registry, sstp
 from turnwire.checklists import Checklist
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
-from turnwire.finding.judging import conform
 from turnwire.kick.spec import FAULTS, RULES, EventKind
 from turnwire.nslip.spec import REASONS as SLIP_REASONS
+from turnwire.read.judging import conform
 from turnwire.sstp.session import RULES as TURN_RULES
 
 pytestmark = pytest.mark.once

@@ -11,7 +11,7 @@ from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core as scan_core
 from turnwire import registry
 from turnwire.checklists import FAIL, OPEN, PASS
-from turnwire.finding.judging import conform, specification
+from turnwire.read.judging import conform, specification
 
 ROOT = Path(__file__).parent / "clauses"
 PAGE = (Path(__file__).parent.parent / "docs" / "clauses.md").read_text("utf-8")

@@ -22,15 +22,14 @@ from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.paths import matches
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import RuleError
-from turnwire.finding import extraction, located
-from turnwire.finding.judging import conform
-from turnwire.finding.prefixes import Repeated
-from turnwire.finding.wrapping import Text
-from turnwire.log.analysis import pairing
+from turnwire.framing.prefixes import Repeated
 from turnwire.log.engine import claimed_rows
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.shortcut import Shortcut
 from turnwire.pairs import Message, Work
+from turnwire.read import extraction, located, pairing
+from turnwire.read.judging import conform
+from turnwire.read.wrapping import Text
 from turnwire.sap import cache as cache_of_sap
 from turnwire.sap import derivation, secrets
 from turnwire.sap.signals import Signal

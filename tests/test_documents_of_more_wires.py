@@ -12,9 +12,9 @@ from tests.cli.running import turnwire as run
 from tests.leaf_wire import DESCRIPTOR, Leaf, Sheet
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire.contract import TOKEN, Column, DocumentPlan, TextPlan, Wire
-from turnwire.finding.located import located
 from turnwire.kick import Space
 from turnwire.log import plan, read_block
+from turnwire.read.located import located
 
 SHEET = "%% oak\nacorn %ada: inside% @a3|f0|c3|S0|d1|T1#\n"
 SPACE = "⫻oak/tree:a/1\n%% content\nmore\n"

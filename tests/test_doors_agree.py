@@ -17,8 +17,8 @@ from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from tests.log.json_engines import RECORDS
 from turnwire import DecodeError, Decoder
-from turnwire.finding.located import located
 from turnwire.log import plan, read_block
+from turnwire.read.located import located
 
 NEIGHBOUR = "@a3|f0|c9|S0|d1|T1#"
 STAMP = "2026-05-04T10:00:00.1Z"

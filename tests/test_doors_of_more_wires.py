@@ -12,8 +12,8 @@ import turnwire
 from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import DecodeError, Decoder
-from turnwire.finding.located import located
 from turnwire.log import plan, read_block
+from turnwire.read.located import located
 from turnwire.tokens import advise
 
 TEXTS = {

@@ -16,7 +16,7 @@ from tests.levels import each_level, levels_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="asks compiled modules")]
 
-NAMES = ("nslip.scan", "json.lines", "space.format", "csp.cuts")
+NAMES = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
 
 
 @pytest.fixture(params=NAMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import turnwire
 from tests.conftest import PURE_ONLY
 from turnwire import csp, kick, log, sap, sstp
+from turnwire._backend import core_module
 from turnwire.json import text as json_text
 
 pytestmark = pytest.mark.once
@@ -43,7 +43,7 @@ def test_what_is_no_limits_is_refused_in_words(name: str, wrong: Any) -> None:
 
 @pytest.mark.parametrize("core", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_both_readers_of_json_refuse_it(core: str) -> None:
-    reader = import_module(f"turnwire._{core}.json.text")
+    reader = core_module(core, "json.text")
     with pytest.raises(TypeError, match="limits is a turnwire"):
         reader.Reader("sap").read(OBJECT, None)
     assert reader.Reader("sap").read(OBJECT, turnwire.LIMITS._replace(key=9)) == {"a": 1}

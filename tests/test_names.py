@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import turnwire
 from turnwire import csp, kick, ledger, nslip, sap, sstp, tokens
 from turnwire.errors import Reason, UnknownKey, UnknownName, WireError, nearest
-from turnwire.finding.judging import specification
 from turnwire.log.output.writers import format_of, writer
+from turnwire.read.judging import specification
 from turnwire.tokens.loading import vocabulary
 
 pytestmark = pytest.mark.once

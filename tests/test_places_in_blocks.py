@@ -28,7 +28,7 @@ def test_header_lines_behind_bytes_that_begin_them() -> None:
     pieces = (b"\xe2", b"\xe2\xab", b"\xab", b"\xe2\xab\xbb", b"\n", b"x", b"\xe2\xab\xbbx\n")
     for several in product(pieces, repeat=4):
         data = b"".join(several)
-        alike("log.line_heads", lambda core, data=data: core.header_lines(data, 0, len(data)))
+        alike("framing.line_heads", lambda core, data=data: core.header_lines(data, 0, len(data)))
 
 
 LARGEST = base62.encode(2**64 - 1).encode()

@@ -13,6 +13,7 @@ import pytest
 
 import turnwire
 from turnwire import csp, kick, nslip, sap, sstp
+from turnwire._backend import core_module
 from turnwire.characters import UNSAFE, escaped_json
 from turnwire.nslip.spec import Slot
 from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
@@ -92,15 +93,14 @@ def test_messages(wire: str) -> None:
 
 
 def test_both_twins_of_a_message(backend: str) -> None:
-    from importlib import import_module
 
-    core = import_module(f"turnwire._{backend}.nslip.codec")
+    core = core_module(backend, "nslip.codec")
     message = core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
     rows = shown(message)
     assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
     assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
     hostile(rows)
-    envelope = import_module(f"turnwire._{backend}.space.envelope").Envelope
+    envelope = core_module(backend, "kick.envelope").Envelope
     rows = shown(envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
     assert ["type", "Query"] in rows and ["correlation_id", ""] in rows
     hostile(rows)

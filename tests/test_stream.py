@@ -18,6 +18,7 @@ from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, UnknownName, scan
+from turnwire._backend import core_module
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 CORES = (
@@ -31,7 +32,7 @@ LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, core in CORES:
-        monkeypatch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
+        monkeypatch.setattr(import_module(module), "_core", core_module(backend, core))
 
 
 @pytest.mark.parametrize(("fed", "text"), [("@a3", r"not str: feed\(text.encode\(\)\)"), (7, "bytes, not int")])

@@ -15,6 +15,7 @@ from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
+from turnwire._backend import core_module
 from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -32,7 +33,7 @@ _CORES = (
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, core in _CORES:
-        monkeypatch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
+        monkeypatch.setattr(import_module(module), "_core", core_module(backend, core))
 
 
 def drained(decoder: Decoder, pieces: list[bytes]) -> tuple[list[Any], list[tuple[Any, ...]]]:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 PROTOCOLS = ("nslip", "csp", "sstp", "sap", "kick")
-MEETING_PLACES = ("", "registry", "finding", "prompts", "conversion", "log", "tokens", "report", "distributed", "cli")
+MEETING_PLACES = ("", "framing", "read", "prompts", "conversion", "log", "tokens", "report", "distributed", "cli")
 MEETING_PLACES += ("polars", "duckdb")
 """What stands above the protocols ("" is the public face); no protocol imports one of them."""
 LONGEST = 500
@@ -82,18 +82,11 @@ def test_no_protocol_imports_another_or_what_stands_above(protocol: str) -> None
 
 def test_what_protocols_share_knows_no_protocol() -> None:
     imported = {room for protocol in PROTOCOLS for path in sources(protocol) for room in rooms_imported(path)}
-    shared = imported - {*PROTOCOLS, "_pure", "_native"}
+    shared = imported - {*PROTOCOLS, "_native", "json"}
     assert {"errors", "contract"} <= shared
     for room in shared:
         for path in sources(room) or [PACKAGE / f"{room}.py"]:
             assert rooms_imported(path) & {*PROTOCOLS, *MEETING_PLACES} == set(), path.name
-
-
-def test_a_pure_twin_knows_one_protocol_at_most() -> None:
-    for path in sources("_pure"):
-        rooms = rooms_imported(path)
-        assert len(rooms & set(PROTOCOLS)) <= 1, path.name
-        assert not rooms & set(MEETING_PLACES), path.name
 
 
 def test_only_the_dispatcher_imports_the_native_modules() -> None:
@@ -142,22 +135,16 @@ def test_no_file_is_too_long() -> None:
 
 
 @pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
-def test_every_compiled_module_has_a_pure_twin_and_a_stub() -> None:
-    def modules(folder: Path, suffix: str) -> set[str]:
-        return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob(f"*/*{suffix}")}
-
-    compiled = modules(ROOT / "_native", ".pyx")
+def test_every_compiled_module_has_a_pure_twin_beside_what_it_serves_and_a_stub() -> None:
+    compiled = {path.relative_to(ROOT / "_native").with_suffix("") for path in (ROOT / "_native").glob("*/*.pyx")}
     assert compiled, "there is no native core"
-    assert compiled - modules(PACKAGE / "_pure", ".py") == set()
-    assert compiled == modules(PACKAGE / "_native", ".pyi")
-
-
-@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
-def test_the_three_trees_of_the_core_have_the_same_folders() -> None:
-    def folders(above: Path) -> set[str]:
-        return {path.name for path in above.iterdir() if path.is_dir() and path.name != "__pycache__"}
-
-    assert folders(ROOT / "_native") == folders(PACKAGE / "_pure") == folders(PACKAGE / "_native")
+    assert compiled == {
+        path.relative_to(PACKAGE / "_native").with_suffix("") for path in (PACKAGE / "_native").glob("*/*.pyi")
+    }
+    twins = {
+        PACKAGE / path.parent / f"_{path.name}_py.py" for path in compiled if path.parts[0] not in ("common", "session")
+    }
+    assert {str(path) for path in twins if not path.is_file()} == set()
 
 
 def public_modules() -> Iterator[str]:

@@ -17,6 +17,7 @@ from tests.conftest import needs_both
 from tests.levels import each_level
 from tests.log import json_engines
 from turnwire import LIMITS, kick, nslip, sap, sstp
+from turnwire._backend import core_module
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.spec import CUTS_STATE
 from turnwire.errors import DecodeError, EncodeError
@@ -27,7 +28,7 @@ RECORDS = {wire: [bytes(record).decode() for record in records] for wire, record
 
 
 def both(name: str) -> list[ModuleType]:
-    return [import_module(f"turnwire.{core}.{name}") for core in ("_native", "_pure")]
+    return [core_module(core, name) for core in ("native", "pure")]
 
 
 def said(call: Any, *given: Any, **options: Any) -> Any:
@@ -92,7 +93,7 @@ def test_a_block_of_lines_leaves_the_same_state(behind: str) -> None:
     data = (HEAD.format("QUERY") + "QUERY q\nX y\n\n" + behind).encode()
     for final in (False, True):
         told = []
-        for name in ("_native.csp.codec", "_pure.csp.bulk"):
+        for name in ("_native.csp.codec", "csp._bulk_py"):
             state = np.array([1, 0, 0, 7], np.int64)
             table = {name: np.zeros(8, np.int64) for name in ("offset", "length", "line", "fault")}
             table["reason"] = np.zeros(8, np.uint8)
@@ -317,7 +318,7 @@ def test_a_field_that_is_taken_away_is_written_no_longer(name: str) -> None:
 def test_half_of_a_pair_at_the_end_and_in_front_of_it(letter: int, wide: str) -> None:
     for size in (*range(10), 15, 16, 17, 31, 32, 33, 63, 64, 65):
         for text in (f"\u2afba\n{wide}{'x' * size}{chr(letter)}", f"\u2afba\n{wide}{chr(letter)}{'x' * size}"):
-            alike("space.format", lambda core, text=text: core.parse(text)[:2])
+            alike("kick.format", lambda core, text=text: core.parse(text)[:2])
 
 
 SSTP = '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},"payload":{%s}}\n'
@@ -337,7 +338,7 @@ def test_a_key_that_comes_twice_behind_messages_with_the_same_steps(second: str)
 def test_days_of_february(year: int) -> None:
     for day in (28, 29, 30):
         text = f"{year:04}-02-{day}T00:00:00Z".encode()
-        alike("log.times", lambda core, text=text: core.read_time(text))
+        alike("framing.times", lambda core, text=text: core.read_time(text))
 
 
 def test_times_of_heads_in_any_order() -> None:
@@ -350,7 +351,7 @@ def test_times_of_heads_in_any_order() -> None:
             core.head_times(data, np.array(order, np.int64), times, there)
             return times.tolist(), there.tolist()
 
-        alike("log.times", read)
+        alike("framing.times", read)
 
 
 def test_leaves_of_a_ledger_of_every_size_of_kind_and_key() -> None:
@@ -358,7 +359,7 @@ def test_leaves_of_a_ledger_of_every_size_of_kind_and_key() -> None:
         for kind in ("k", "k" * 30, "\u00e9" * 10):
             for body in (b"", b"body", b"b" * 70):
                 alike(
-                    "common.ledger",
+                    "ledger.hashing",
                     lambda core, kind=kind, size=size, body=body: core.leaf_of(1, 2, kind, "x" * size, body),
                 )
 

@@ -13,6 +13,7 @@ from tests.conftest import BACKENDS, needs_both
 from tests.fuzz.edits import MESSAGES
 from tests.levels import each_level
 from turnwire import DecodeError, Reason
+from turnwire._backend import core_module
 from turnwire.registry import WIRES
 
 FIRST = (
@@ -92,7 +93,7 @@ def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
 
 
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
-MODULES = {"nslip": "nslip.scan", "csp": "csp.cuts", "kick": "space.format"}
+MODULES = {"nslip": "nslip.scan", "csp": "csp.cuts", "kick": "kick.format"}
 """What chooses among the code for several processors; the JSON of the others is tested over every place in
 ``log/test_json_steps.py``."""
 
@@ -117,9 +118,9 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
 @pytest.mark.parametrize("core", BACKENDS)
 @pytest.mark.parametrize("bad", CUT)
 def test_bytes_that_are_none_at_every_place_of_a_document(core: str, bad: bytes) -> None:
-    parse = import_module(f"turnwire._{core}.space.format").parse
+    parse = core_module(core, "kick.format").parse
     front, behind = "\u2afba\n".encode(), b"x" * 300 + b"\n"
-    for level in each_level(import_module(f"turnwire._{core}.space.format")):
+    for level in each_level(core_module(core, "kick.format")):
         for pad in range(0, 600, 1 if level else 7):
             for text in (b"y" * pad, ("\u00e9" * pad).encode()[:pad]):
                 if is_good(text):
@@ -132,9 +133,9 @@ def test_bytes_that_are_none_at_every_place_of_a_document(core: str, bad: bytes)
 @pytest.mark.parametrize("letters", ["y", "\u00e9", "\u2014", "y\u2014", "\U0001f600"])
 def test_half_of_a_surrogate_pair_at_every_place_of_a_text(core: str, letters: str) -> None:
     """In a Space document as a str of each width, by every kind of code; and none where there is none."""
-    parse = import_module(f"turnwire._{core}.space.format").parse
+    parse = core_module(core, "kick.format").parse
     front = "\u2afba\n"
-    for level in each_level(import_module(f"turnwire._{core}.space.format")):
+    for level in each_level(core_module(core, "kick.format")):
         for size in range(0, 300, 1 if level else 7):
             text = front + (letters * size)[:size]
             parse(text + "\ud7ff\ue000" + letters * 150)

@@ -101,7 +101,7 @@ def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", {}])
 def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, monkeypatch: Any) -> None:
-    envelopes = core("space.envelope")
+    envelopes = core("kick.envelope")
     monkeypatch.setattr(codec, "_core", envelopes)
     said = type(wrong).__name__
     with pytest.raises(TypeError, match=f"^an envelope is checked, not {said}$"):

@@ -1,4 +1,4 @@
-"""What this processor can do: the twin of ``_pure/common/processor.py``."""
+"""The features of the processor that the compiled modules can use."""
 
 cdef extern from "_native/common/processor.h":
     const char **tw_feature_names

@@ -1,4 +1,4 @@
-# The bulk scan: records of a log as columns. Included by csp/codec.pyx; the rules are told in _pure/csp/bulk.py.
+# The bulk scan: records of a log as columns. Included by csp/codec.pyx; the rules are told in csp/_bulk_py.py.
 
 
 cdef enum:

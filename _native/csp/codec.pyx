@@ -1,4 +1,4 @@
-"""CSP/1 line scanner: the compiled twin of ``turnwire/_pure/csp/codec.py``, function for function.
+"""CSP/1 line scanner: the compiled twin of ``turnwire/csp/_codec_py.py``, function for function.
 
 Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by a perfect hash of their first eight bytes.
 Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.

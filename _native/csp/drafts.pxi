@@ -1,5 +1,5 @@
 # Messages written and found clean in one go. Included by csp/codec.pyx; the rules, and what is rare, are in
-# ``_pure/csp/objects.py`` and ``turnwire/csp``: what is here says None, or False, where it is not sure.
+# ``csp/_objects_py.py`` and ``turnwire/csp``: what is here says None, or False, where it is not sure.
 
 
 cdef inline int put(tw_draft *draft, const char *text, Py_ssize_t size) except -1:

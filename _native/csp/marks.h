@@ -1,5 +1,5 @@
 /* Whether a line that says CSP/1, or nearly, begins a message: judged by the lines that follow closely. The twin of
- * _pure/csp/marks.py, where the rules are told. */
+ * csp/_marks_py.py, where the rules are told. */
 #ifndef TURNWIRE_CSP_MARKS_H
 #define TURNWIRE_CSP_MARKS_H
 

@@ -1,4 +1,4 @@
-# Lines that say CSP/1, or nearly: what begins with them. Included by csp.pyx; the rules are in _pure/csp/marks.py.
+# Lines that say CSP/1, or nearly: what begins with them. Included by csp.pyx; the rules are in csp/_marks_py.py.
 
 
 cdef inline int survey(Scanner *s, Line *first, int kind) noexcept nogil:

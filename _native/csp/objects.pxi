@@ -1,5 +1,5 @@
 # Messages as objects, read in one go. Included by csp/codec.pyx; the rules, and what is rare, are in
-# ``_pure/csp/objects.py`` and ``turnwire/csp``: what is here says None where it is not sure.
+# ``csp/_objects_py.py`` and ``turnwire/csp``: what is here says None where it is not sure.
 
 cdef enum:
     FEW = 64  # extras that stand on the stack

@@ -1,4 +1,4 @@
-"""Tasks and results that are judged by their text: the compiled twin of ``_pure/csp/texts.py``, which tells the rules.
+"""Tasks and results that are judged by their text: the compiled twin of ``csp/_texts_py.py``, which tells the rules.
 
 What is not ASCII is left to the twin.
 """
@@ -8,7 +8,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcmp
 
-from turnwire._pure.csp.texts import MOST_KEPT, Texts as _Twin
+from turnwire.csp._texts_py import MOST_KEPT, Texts as _Twin
 from turnwire.csp.prose import LEAST_SMALL as _LEAST_SMALL, kind_of_word
 
 cdef extern from "Python.h":

@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785), compiled: the twin of ``turnwire/_pure/json/canonical.py``, which also words every refusal."""
+"""Canonical JSON (RFC 8785), compiled: the twin of ``turnwire/json/_canonical_py.py``, which also words every refusal."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Next
@@ -7,7 +7,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from turnwire._pure.json.canonical import number, refuse, sorted_keys
+from turnwire.json._canonical_py import number, refuse, sorted_keys
 from turnwire.contract import LIMITS
 
 cdef extern from "Python.h":

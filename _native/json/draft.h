@@ -1,5 +1,5 @@
 /* JSON text that is being written as characters, as wide as those of its strings: nothing goes through UTF-8. What is
-   written is what _pure/json/write.py writes; whatever it would refuse, or what is rare, is left to it (JSON_DOUBT). */
+   written is what json/_write_py.py writes; whatever it would refuse, or what is rare, is left to it (JSON_DOUBT). */
 #ifndef TURNWIRE_JSON_DRAFT_H
 #define TURNWIRE_JSON_DRAFT_H
 

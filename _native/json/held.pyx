@@ -1,4 +1,4 @@
-"""Objects that are made of their text when somebody first asks for them. The rules are those of ``_pure/json/held.py``."""
+"""Objects that are made of their text when somebody first asks for them. The rules are those of ``json/_held_py.py``."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF

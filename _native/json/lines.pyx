@@ -1,4 +1,4 @@
-"""The bulk scan of JSON wires in C: the twin of ``_pure/json/lines.py``. How it goes stands at the top of json/scan.h."""
+"""The bulk scan of JSON wires in C: the twin of ``json/_lines_py.py``. How it goes stands at the top of json/scan.h."""
 
 import os
 import sys

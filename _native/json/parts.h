@@ -1,6 +1,6 @@
 /* A block of which another scan has claimed ranges: what lies between them is scanned, rows for the claims are left
  * open where they belong, and damaged claims are rejected but for the whole lines in them that are a record. The twin is
- * _pure/json/parts.py. */
+ * json/_parts_py.py. */
 #ifndef TURNWIRE_JSON_PARTS_H
 #define TURNWIRE_JSON_PARTS_H
 

@@ -1,5 +1,5 @@
 /* Messages made by a program, judged by a table of rules (rules.h) while they are written: one walk over their dicts. What
- * is written is surely good, and what _pure/json/write.py writes; there is doubt (JSON_DOUBT) about all else. Runs no code
+ * is written is surely good, and what json/_write_py.py writes; there is doubt (JSON_DOUBT) about all else. Runs no code
  * of Python, so that nothing changes meanwhile. */
 #ifndef TURNWIRE_JSON_PUT_H
 #define TURNWIRE_JSON_PUT_H

@@ -1,5 +1,5 @@
 /* JSON messages in logs: finds them in lines, in prefixed lines, inside other JSON and inside the strings of JSON, and
- * puts them straight into columns. The rules are in docs/scan.md and, readably, in _pure/json/lines.py.
+ * puts them straight into columns. The rules are in docs/scan.md and, readably, in json/_lines_py.py.
  *
  * The scan of one line, for whoever adds a wire that is not JSON (all functions here take a tw_lines *k):
  *

@@ -1,4 +1,4 @@
-"""Strict JSON, one object at a time: validates and builds in one pass. The rules are those of ``_pure/json/text.py``."""
+"""Strict JSON, one object at a time: validates and builds in one pass. The rules are those of ``json/_text_py.py``."""
 
 import re
 
@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from _native.json.bytes cimport Bytes, hex_code, is_digit, same_bytes, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
-from turnwire._pure.json.text import Reader as _PureReader
+from turnwire.json._text_py import Reader as _PureReader
 from turnwire.contract import LIMITS, checked_limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.faults import broken_utf8, fault, input_bytes, opening, unexpected

@@ -1,7 +1,7 @@
-"""Writing JSON text. The rules are those of ``_pure/json/write.py``, which also writes what is rare."""
+"""Writing JSON text. The rules are those of ``json/_write_py.py``, which also writes what is rare."""
 
 from _native.json.draft cimport json_text_of, json_written
-from turnwire._pure.json.write import write as _pure_write
+from turnwire.json._write_py import write as _pure_write
 from turnwire.contract import LIMITS
 
 cdef enum:

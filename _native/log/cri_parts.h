@@ -1,5 +1,5 @@
 /* One line of a program that CRI cut into parts: those of its stream, one directly behind the other. The rules are those of
- * turnwire/finding/parts.py, where they are told. */
+ * framing/parts.py, where they are told. */
 #ifndef TURNWIRE_LOG_CRI_PARTS_H
 #define TURNWIRE_LOG_CRI_PARTS_H
 

@@ -1,4 +1,4 @@
-/* Messages and templates of CSP/1 behind a prefix, each read in one go. The rules are those of turnwire/finding/prefixes.py, where they are
+/* Messages and templates of CSP/1 behind a prefix, each read in one go. The rules are those of framing/prefixes.py, where they are
  * told; what is in doubt here is left to that. */
 #ifndef TURNWIRE_LOG_PREFIXED_H
 #define TURNWIRE_LOG_PREFIXED_H

@@ -1,5 +1,5 @@
 /* The lines behind the first one of a message with a prefix, and how much of each is prefix. The rules are those of
- * turnwire/finding/prefixes.py and parts.py, where they are told. */
+ * framing/prefixes.py and parts.py, where they are told. */
 #ifndef TURNWIRE_LOG_PREFIXED_LINES_H
 #define TURNWIRE_LOG_PREFIXED_LINES_H
 

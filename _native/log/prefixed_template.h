@@ -1,4 +1,4 @@
-/* Templates and look-alikes of CSP/1 behind a prefix. The rules are those of turnwire/finding/templates.py, where they are told. */
+/* Templates and look-alikes of CSP/1 behind a prefix. The rules are those of framing/templates.py, where they are told. */
 #ifndef TURNWIRE_LOG_PREFIXED_TEMPLATE_H
 #define TURNWIRE_LOG_PREFIXED_TEMPLATE_H
 

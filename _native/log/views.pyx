@@ -1,4 +1,4 @@
-"""Arrow string views and what stands behind them, in C: the twin of ``_pure/log/views.py``."""
+"""Arrow string views and what stands behind them, in C: the twin of ``log/_views_py.py``."""
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""base62: scalars and whole columns, compiled. The twin of ``turnwire._pure.nslip.base62``, which explains every refusal."""
+"""base62: scalars and whole columns, compiled. The twin of ``turnwire.nslip._base62_py``, which explains every refusal."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DecodeASCII
@@ -107,6 +107,6 @@ def decode_array(texts: object) -> object:
 
 
 cdef object _pure():
-    from turnwire._pure.nslip import base62
+    from turnwire.nslip import _base62_py as base62
 
     return base62

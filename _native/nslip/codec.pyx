@@ -1,4 +1,4 @@
-"""nSLIP in C: the twin of ``_pure/nslip/codec.py``. The grammar is in nslip/parse.h; rare things are shared Python code."""
+"""nSLIP in C: the twin of ``nslip/_codec_py.py``. The grammar is in nslip/parse.h; rare things are shared Python code."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next

@@ -1,4 +1,4 @@
-"""The bulk scan of nSLIP in C: the twin of ``_pure/nslip/scan.py``. The rules are in nslip/rows.h."""
+"""The bulk scan of nSLIP in C: the twin of ``nslip/_scan_py.py``. The rules are in nslip/rows.h."""
 
 import os
 

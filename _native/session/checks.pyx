@@ -1,8 +1,8 @@
-"""The sums that a session's checks are made from; see ``_pure/session/checks.py``."""
+"""The sums that a session's checks are made from; see ``session/_checks_py.py``."""
 
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
 
-from turnwire._pure.session.checks import PAIRS as _PAIRS
+from turnwire.session._checks_py import PAIRS as _PAIRS
 
 cdef extern from "Python.h":
     const unsigned char* PyUnicode_1BYTE_DATA(object text)

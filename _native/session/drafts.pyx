@@ -1,4 +1,4 @@
-"""What a definition changes of another, and its text. The rules are those of ``_pure/session/drafts.py``."""
+"""What a definition changes of another, and its text. The rules are those of ``session/_drafts_py.py``."""
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
@@ -10,9 +10,9 @@ from json.decoder import scanstring
 
 from _native.session.leaves cimport is_number, strings_end
 
-from turnwire._pure.session.drafts import Array as _Array
-from turnwire._pure.session.drafts import Given as _Given
-from turnwire._pure.session.drafts import Member as _Member
+from turnwire.session._drafts_py import Array as _Array
+from turnwire.session._drafts_py import Given as _Given
+from turnwire.session._drafts_py import Member as _Member
 
 cdef enum:
     MOST_KEYS = 4096

@@ -1,4 +1,4 @@
-"""Judges what templates would cost. The rules are those of ``_pure/session/judging.py``.
+"""Judges what templates would cost. The rules are those of ``session/_judging_py.py``.
 
 Leaves, paths, conversations and forms of times are numbers here, given out as they come: what is the same is compared as such.
 """
@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import islice
 
 from turnwire._native.session.state import one_more, time_of
-from turnwire._pure.session.judging import MEMBER as _MEMBER
+from turnwire.session._judging_py import MEMBER as _MEMBER
 
 cdef enum:
     SAME_FLAG = 1

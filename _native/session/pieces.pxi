@@ -1,4 +1,4 @@
-# Bodies as pieces; see ``pieces`` in ``_pure/session/repeats.py``.
+# Bodies as pieces; see ``pieces`` in ``session/_repeats_py.py``.
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 letter) noexcept

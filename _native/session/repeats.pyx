@@ -1,15 +1,15 @@
-"""What comes again in a block; see ``_pure/session/repeats.py``."""
+"""What comes again in a block; see ``session/_repeats_py.py``."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_Substring
 from libc.stdlib cimport qsort
 from libc.string cimport memcmp, memset
 
-from turnwire._pure.session.repeats import BARE as _BARE
-from turnwire._pure.session.repeats import LONGEST as _LONGEST
-from turnwire._pure.session.repeats import MOST_PIECES as _MOST_PIECES
-from turnwire._pure.session.repeats import NAMING as _NAMING
-from turnwire._pure.session.repeats import alphabet_of as _alphabet_of
+from turnwire.session._repeats_py import BARE as _BARE
+from turnwire.session._repeats_py import LONGEST as _LONGEST
+from turnwire.session._repeats_py import MOST_PIECES as _MOST_PIECES
+from turnwire.session._repeats_py import NAMING as _NAMING
+from turnwire.session._repeats_py import alphabet_of as _alphabet_of
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)

@@ -1,4 +1,4 @@
-"""All the events that follow each other, read in one go. The rules are those of ``_pure/session/rows.py``."""
+"""All the events that follow each other, read in one go. The rules are those of ``session/_rows_py.py``."""
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_SIZE
@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicode_Substring
 
 from turnwire._native.session.state import read
-from turnwire._pure.session.rows import fields_of, unfolded
+from turnwire.session._rows_py import fields_of, unfolded
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 letter, Py_ssize_t start, Py_ssize_t end, int direction)

@@ -1,4 +1,4 @@
-# Runs of pieces that come more than once. The rules are those of ``runs`` in ``_pure/session/repeats.py``.
+# Runs of pieces that come more than once. The rules are those of ``runs`` in ``session/_repeats_py.py``.
 
 
 cdef class _Level:

@@ -1,4 +1,4 @@
-"""What was said so far, and rows by it. The rules are those of ``_pure/session/state.py``, which says what each does."""
+"""What was said so far, and rows by it. The rules are those of ``session/_state_py.py``, which says what each does."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
@@ -10,12 +10,12 @@ from _native.session.leaves cimport equal, held_at, is_digit, is_number, rows_en
 
 from json.decoder import scanstring
 
-from turnwire._pure.session.fields import field as pure_field
-from turnwire._pure.session.fields import json_field
-from turnwire._pure.session.times import Form
-from turnwire._pure.session.times import read as pure_time
-from turnwire._pure.session.times import written as pure_time_text
-from turnwire._pure.session.values import quoted
+from turnwire.session._fields_py import field as pure_field
+from turnwire.session._fields_py import json_field
+from turnwire.session._times_py import Form
+from turnwire.session._times_py import read as pure_time
+from turnwire.session._times_py import written as pure_time_text
+from turnwire.session._values_py import quoted
 
 cdef extern from "Python.h":
     const unsigned char* PyUnicode_1BYTE_DATA(object text)
@@ -213,7 +213,7 @@ cdef class State:
 
 
 cdef bint is_plain(object text) noexcept:
-    """Whether a text stands as it is in a field: see ``_pure/session/fields.py``."""
+    """Whether a text stands as it is in a field: see ``session/_fields_py.py``."""
     cdef Py_ssize_t at, size = PyUnicode_GET_LENGTH(text)
     cdef Py_UCS4 letter
     if not size:

@@ -1,4 +1,4 @@
-# The event that defines a template. The rules are those of ``tell`` and ``likeness`` in ``_pure/session/state.py``.
+# The event that defines a template. The rules are those of ``tell`` and ``likeness`` in ``session/_state_py.py``.
 
 
 def likeness(template, base, list leaves not None):

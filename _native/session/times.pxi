@@ -1,4 +1,4 @@
-# Times as whole numbers, and back. The rules are those of ``_pure/session/times.py``.
+# Times as whole numbers, and back. The rules are those of ``session/_times_py.py``.
 
 cdef dict forms = {}
 cdef int[13] DAYS_BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]

@@ -1,4 +1,4 @@
-"""The structure and the leaves of an event. The rules are those of ``_pure/session/values.py``."""
+"""The structure and the leaves of an event. The rules are those of ``session/_values_py.py``."""
 
 from json.encoder import encode_basestring_ascii
 
@@ -9,11 +9,11 @@ from libc.string cimport memcmp, memcpy
 
 from _native.session.leaves cimport PyUnicode_1BYTE_DATA, PyUnicode_IS_ASCII, is_digit
 
-from turnwire._pure.session.values import STYLES as _STYLES
-from turnwire._pure.session.values import _COLUMN
-from turnwire._pure.session.values import Doubtful, of_table, opened, quoted, scalar
-from turnwire._pure.session.values import _styled as styled_pieces
-from turnwire._pure.session.values import string_of as pure_string_of
+from turnwire.session._values_py import STYLES as _STYLES
+from turnwire.session._values_py import _COLUMN
+from turnwire.session._values_py import Doubtful, of_table, opened, quoted, scalar
+from turnwire.session._values_py import _styled as styled_pieces
+from turnwire.session._values_py import string_of as pure_string_of
 
 cdef enum:
     OPEN = 0

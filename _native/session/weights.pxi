@@ -1,4 +1,4 @@
-# What a leaf weighs, and what kind it is. The rules are those of ``_pure/session/judging.py``.
+# What a leaf weighs, and what kind it is. The rules are those of ``session/_judging_py.py``.
 
 
 cdef bint is_number(bytes leaf) noexcept:

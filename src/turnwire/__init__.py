@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from turnwire import csp, kick, nslip, sap, slip, sstp
     from turnwire.registry import WIRES
     from turnwire.conversion import Context, Converted, Converter, convert
-    from turnwire.finding.explaining import explain
-    from turnwire.finding.extraction import extract
+    from turnwire.read.explaining import explain
+    from turnwire.read.extraction import extract
     from turnwire.log.output.batch import Batch
-    from turnwire.log.scan import Scan, scan
+    from turnwire.log.scanning import Scan, scan
     from turnwire.prompts import prompt
-    from turnwire.finding.decoder import Decoder
+    from turnwire.read.decoder import Decoder
 
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "Converter", "DecodeError", "Decoder"]
@@ -31,8 +31,8 @@ __all__ += ["WireError", "backend", "check", "convert", "decode", "detect", "enc
 __all__ += ["prompt", "register", "scan", "slip", "wires"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
-_LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
-_LATER["explain"] = "finding.explaining"
+_LATER |= {"Decoder": "read.decoder", "extract": "read.extraction", "prompt": "prompts"}
+_LATER["explain"] = "read.explaining"
 _LATER |= dict.fromkeys(("convert", "Context", "Converted", "Converter"), "conversion")
 _ROOMS = {"slip", "log", "tokens", "ledger", "report", "distributed", "polars", "duckdb"}  # beside those of the wires
 

@@ -1,4 +1,4 @@
-"""The only place that chooses between the compiled modules and their pure-Python twins.
+"""Chooses between the compiled modules and their pure-Python twins; nothing else does.
 
 ``TURNWIRE_PURE=1`` in the environment forces pure. Without it the compiled modules are used when they import; a
 failed import is kept in ``WHY_PURE`` so that ``turnwire info`` can say it.
@@ -29,7 +29,7 @@ def _choose() -> tuple[str, str | None]:
 
 
 def _why_not() -> str:
-    """Why there are no compiled modules: what ``setup.py`` kept beside them."""
+    """The reason that ``setup.py`` kept beside the modules that it did not compile."""
     place = os.path.join(os.path.dirname(__file__), "_native", "NOT_COMPILED")
     if not os.path.exists(place):
         return "no modules came with this installation (turnwire/_native)"
@@ -41,9 +41,23 @@ NAME, WHY_PURE = _choose()
 """``NAME`` is "native" or "pure"; ``WHY_PURE`` says why it is pure, or is None."""
 
 MISSING = NAME == "pure" and WHY_PURE != _ASKED
-"""Whether it is pure though nobody asked for that."""
+"""It is pure though nobody asked for that."""
 
 
-def load(module: str) -> ModuleType:
+def core_module(backend: str, name: str) -> ModuleType:
+    """A module of the core by its name, "room.stem", in one of the backends.
+
+    "native" is compiled from ``_native/<room>/<stem>.pyx``; its "pure" twin is ``<room>/_<stem>_py.py``.
+    """
+    room, _, stem = name.partition(".")
+    return import_module(f"turnwire._native.{name}" if backend == "native" else f"turnwire.{room}._{stem}_py")
+
+
+def load(name: str) -> ModuleType:
     """The chosen twin of a core module, e.g. ``load("nslip.codec")``."""
-    return import_module(f"turnwire._{NAME}.{module}")
+    return core_module(NAME, name)
+
+
+def cpu_features() -> tuple[str, ...]:
+    """The features of the processor that the compiled core may use; none in pure Python."""
+    return tuple(core_module("native", "common.processor").cpu_features()) if NAME == "native" else ()

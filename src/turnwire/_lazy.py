@@ -16,10 +16,10 @@ def lazy(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package.
 
-    package: its name. homes: module of the package -> the names that come from it, with spaces between them. modules:
-    the modules that are themselves names of the package.
+    package: its name. homes: module of the package -> the names that come from it, with spaces between them; "..x.y" is
+    a module of another room of turnwire. modules: the modules that are themselves names of the package.
     """
-    home = {name: f"{package}.{module}" for module, names in homes.items() for name in names.split()}
+    home = {name: _absolute(package, module) for module, names in homes.items() for name in names.split()}
     whole = {module.rpartition(".")[2]: f"{package}.{module}" for module in modules.split()}
 
     def get(name: str) -> object:
@@ -35,6 +35,10 @@ def lazy(
         return sorted({*home, *whole})
 
     return get, names
+
+
+def _absolute(package: str, module: str) -> str:
+    return f"turnwire.{module[2:]}" if module.startswith("..") else f"{package}.{module}"
 
 
 class Deferred:

@@ -1,7 +1,7 @@
 """A conformance checklist: the clauses of a specification, and for each what some messages make of it.
 
 The clauses, and what judges messages by them, are each wire's own (``<package>/checklist.py``). Here is what becomes of
-what was found; ``turnwire.finding.judging`` reads the messages and asks the judges.
+what was found; ``turnwire.read.judging`` reads the messages and asks the judges.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ class Specification(NamedTuple):
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
     since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which takes the bytes of the whole
     file and everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.finding.located.Found`). options: what ``judge`` takes by name. loads: option -> (path) -> its
+    (:class:`turnwire.read.located.Found`). options: what ``judge`` takes by name. loads: option -> (path) -> its
     value, for those that users keep in a file; the wire's ``check`` takes them, too.
     """
 

@@ -182,7 +182,7 @@ class Wire:
 
         def __getattr__(self, name):
             if name == "bulk" and self._bulk_of_plan:
-                self.__dict__[name] = found = import_module("turnwire.log.engine.text_columns").scanner(self)
+                self.__dict__[name] = found = _meant("turnwire.log.engine.text_columns:scanner", "")(self)
                 return found
             try:
                 found = _meant(self._references[name], self.package)
@@ -285,7 +285,9 @@ class Wire:
             text = self.encode(message) if self.always_strict else self.encode(message, strict=False)
             if self.writes_as_document(text):
                 return {"document": text}
-            found: dict[str, Any] = import_module("json").loads(text)
+            import json
+
+            found: dict[str, Any] = json.loads(text)
             return found
         names = getattr(message, "_fields", None) or getattr(message, "__dataclass_fields__", None)
         if names is None:
@@ -364,11 +366,6 @@ def record_bytes(data: object) -> bytes | None:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):  # no buffer; one that was released, or cannot be had
         return None
-
-
-def finding(name: str) -> Any:
-    """A module of ``turnwire.finding``, which is built on the protocols: they reach it by its name only."""
-    return import_module(f"turnwire.finding.{name}")
 
 
 COMMON = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from turnwire.log.scan import Scan
+    from turnwire.log.scanning import Scan
 
 
 def scan(
@@ -39,7 +39,7 @@ def scan(
     reading raises comes out of the query as an error of DuckDB with the same words.
     """
     from turnwire.log.input.sources import Starts
-    from turnwire.log.scan import scan as read
+    from turnwire.log.scanning import scan as read
 
     duck, pyarrow = _packages()
     for name in ("follow", "resume"):

@@ -48,7 +48,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     Raises MissingDependency without Polars 1.22 or newer, TypeError or ValueError for arguments that make no sense.
     What reading raises comes out of ``collect``.
     """
-    from turnwire.log.scan import scan as read
+    from turnwire.log.scanning import scan as read
 
     polars, register = _polars()
     for name in ("follow", "resume"):
@@ -104,7 +104,7 @@ class _Reader:
     ) -> Iterator[pl.DataFrame]:
         """Frames with these columns (all for None). Of the first so many rows, where ``rows`` says a number, those
         that the predicate wants. ``batch_rows`` is a hint only."""
-        from turnwire.log.scan import scan
+        from turnwire.log.scanning import scan
 
         self._starts.begin()
         found = scan(self._source, wire=self._wire, **self._narrowed(columns, predicate, rows))
@@ -127,7 +127,7 @@ class _Reader:
 
     def _pushed(self, predicate: pl.Expr) -> dict[str, Condition]:
         """The conditions of a predicate that a scan can judge; more records may pass them than pass the predicate."""
-        from turnwire.log.scan import scan
+        from turnwire.log.scanning import scan
 
         pushed = {}
         for name, condition in conditions(self._polars, predicate).items():

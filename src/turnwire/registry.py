@@ -284,3 +284,8 @@ def __getattr__(name: str) -> Any:
     if name == "WIRES":
         return names()
     raise AttributeError(f"module 'turnwire.registry' has no attribute {name!r}")
+
+
+def reading(name: str) -> Any:
+    """A module of ``turnwire.read``, which is built on the protocols: they reach it by its name only."""
+    return import_module(f"turnwire.read.{name}")

@@ -18,7 +18,7 @@ from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sst
 from turnwire.checklists import FAIL
 from turnwire.contract import finding
 from turnwire.conversion.forms import FORMS
-from turnwire.finding.judging import conformance
+from turnwire.read.judging import conformance
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once

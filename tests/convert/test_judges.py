@@ -14,7 +14,7 @@ from tests.sap.documents import RESULT, TASK
 from turnwire import csp, kick, sap
 from turnwire.checklists import Judge
 from turnwire.csp.given_ids import GivenIds
-from turnwire.finding.judging import judge_of
+from turnwire.read.judging import judge_of
 
 pytestmark = pytest.mark.once
 

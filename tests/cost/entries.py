@@ -13,9 +13,9 @@ from tests.cost.units import GOOD, REFUSED
 from turnwire import Context, DecodeError, Decoder, csp, kick, sap, session, sstp, tokens
 from turnwire.csp.rules import by_subject
 from turnwire.errors import ConvertError, EncodeError, RuleError
-from turnwire.finding.judging import conform
-from turnwire.log.analysis.stats import stats
 from turnwire.nslip import Slot
+from turnwire.read.judging import conform
+from turnwire.read.stats import stats
 from turnwire.report import report
 
 REFUSALS = (DecodeError, EncodeError, ConvertError, RuleError)

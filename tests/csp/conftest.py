@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 import turnwire.csp
 import turnwire.csp.codec
+from turnwire._backend import core_module
 
 
 @pytest.fixture(autouse=True)
 def csp_core(backend, monkeypatch, request):
     """The core under test, in the place where the codec looks for it."""
-    core = import_module(f"turnwire._{backend}.csp.codec")
+    core = core_module(backend, "csp.codec")
     monkeypatch.setattr(turnwire.csp.codec, "_core", core)
     for name in ("decode", "encode", "check"):  # the package hands out those of its own core
         own = getattr(turnwire.csp.codec, name)

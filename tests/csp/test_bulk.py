@@ -14,7 +14,7 @@ import turnwire.csp  # noqa: F401  (the core modules expect the package to be th
 from tests.conftest import needs_both
 from tests.csp.generate import ODD_LINES, document
 from tests.nslip.twins import rounds
-from turnwire._pure.csp import codec as pure
+from turnwire.csp import _codec_py as pure
 from turnwire.csp import spec
 from turnwire.csp.bulk import SCANNER, decode
 from turnwire.csp.marks import begins_message

@@ -11,6 +11,7 @@ import pytest
 import turnwire.csp.cuts
 from tests.csp.generate import ODD_LINES, document
 from tests.levels import each_level
+from turnwire._backend import core_module
 from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
@@ -21,7 +22,7 @@ HEREDOCS += ["\tCSP/1", " csp / 1", "\ufeffCSP/1", "\t```", "  ~~~", "c", "cs", 
 @pytest.fixture(autouse=True)
 def cuts_core(backend, monkeypatch):
     """The core under test, in the place where ``safe_cuts`` looks for it."""
-    monkeypatch.setattr(turnwire.csp.cuts, "_core", import_module(f"turnwire._{backend}.csp.cuts"))
+    monkeypatch.setattr(turnwire.csp.cuts, "_core", core_module(backend, "csp.cuts"))
 
 
 def pieces(data: bytes, rng: random.Random) -> list[bytes]:
@@ -80,7 +81,7 @@ def test_parts_give_what_the_whole_gives(csp_core, start):
 def test_the_twins_make_the_same_cuts(backend):
     if backend == "pure":
         return
-    other = import_module("turnwire._pure.csp.cuts")
+    other = import_module("turnwire.csp._cuts_py")
     for seed in range(900):
         data = log(seed)
         rng = random.Random(seed)

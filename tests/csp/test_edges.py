@@ -21,8 +21,8 @@ from turnwire.csp.recent import RecentStore
 from turnwire.csp.spec import LOOK_ALIKE_KEYS
 from turnwire.csp.values import expand
 from turnwire.errors import DecodeError, EncodeError, WireError
-from turnwire.finding.judging import conform
 from turnwire.pairs import Work
+from turnwire.read.judging import conform
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
 LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]

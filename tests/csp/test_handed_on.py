@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from turnwire import csp
-from turnwire._pure.csp import codec as pure
+from turnwire.csp import _codec_py as pure
 from turnwire.csp.bulk import SCANNER
 from turnwire.csp.cuts import safe_cuts
 from turnwire.csp.persistent_map import PersistentMap

@@ -8,7 +8,7 @@ import pytest
 
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
-from turnwire.finding.judging import conform
+from turnwire.read.judging import conform
 
 LOG = (
     "DEF SRC = src/\nDEF API = api/\n\nLAWS\n- L1: Web search -> WEB_RES only\n\n"

@@ -12,8 +12,8 @@ from tests.csp.generate import ODD_LINES
 from tests.csp.test_bulk import GOOD, TASK, fill
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
-from turnwire._pure.csp import codec as pure
-from turnwire._pure.csp.marks import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, survey
+from turnwire.csp import _codec_py as pure
+from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, survey
 from turnwire.csp.marks import csp_damage
 from turnwire.csp.spec import REASONS
 

@@ -11,7 +11,7 @@ import pytest
 from tests.csp.generate import GOOD_BLOCKS, document
 from tests.csp.test_bulk import REJECTS
 from tests.nslip.twins import rounds
-from turnwire._pure.csp import codec as pure
+from turnwire.csp import _codec_py as pure
 from turnwire.csp import spec
 from turnwire.errors import Reason
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.distributed import run_block
+from turnwire.log.cluster_plan import Block, read_block
 from turnwire.log.output.outputs import FileOutput
-from turnwire.log.plan import Block, read_block
 
 MARKER = "pid"
 

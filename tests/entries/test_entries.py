@@ -16,7 +16,7 @@ from tests.entries.counting import ALLOWED, HEAP, growth
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
 ROUNDS = 60
 STARVED = (
-    "common.ledger",
+    "ledger.hashing",
     "csp.codec.usual",
     "json.write",
     "json.canonical",

@@ -61,7 +61,7 @@ def _slip() -> Any:
 
 
 def _section() -> Any:
-    _, _, found, _ = import_module("turnwire._native.space.format").parse("\u2afbgoal/a:now\nwin\n\u2afbdata/b\nx\n")
+    _, _, found, _ = import_module("turnwire._native.kick.format").parse("\u2afbgoal/a:now\nwin\n\u2afbdata/b\nx\n")
     return [(one.to_dict(), one.replace(content="x"), repr(one), hash(one), one == one.replace()) for one in found]
 
 
@@ -113,7 +113,7 @@ def _conform() -> Any:
 
 
 def _ledger() -> Any:
-    core = import_module("turnwire._native.common.ledger")
+    core = import_module("turnwire._native.ledger.hashing")
     start = bytes(32)
     rows, leaves, chain = core.seal(0, 5, [("k", b"x", "key"), ("k", b"y", "key")], start)
     core.use_portable(False)
@@ -205,10 +205,10 @@ def _core(name: str) -> Any:
 
 def _direct() -> dict[str, tuple[Call, ...]]:
     """Calls of entries that the package keeps where no recorder finds them, and of methods."""
-    codec, envelope, space = _core("nslip.codec"), _core("space.envelope"), _core("space.format")
+    codec, envelope, space = _core("nslip.codec"), _core("kick.envelope"), _core("kick.format")
     cuts, ledger, reader = (
         _core("csp.cuts"),
-        _core("common.ledger"),
+        _core("ledger.hashing"),
         _core("json.text").Reader("sap", ("task_id", "type")),
     )
     message, start, letter = nslip.decode(NSLIP), bytes(32), kick.decode(good("kick"))
@@ -276,15 +276,15 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "csp.codec.scan_into": (_scanned_into, _fields),
         "json.lines.scan_block": (_wide,),
         "json.sap.quiet": tuple(
-            partial(_core("json.sap").quiet, one) for one in ({"a": ["x", 1]}, {"a": "@b"}, [object()])
+            partial(_core("sap.codec").quiet, one) for one in ({"a": ["x", 1]}, {"a": "@b"}, [object()])
         ),
         "json.write.write": tuple(partial(_long, wire) for wire in ("sstp", "sap", "kick")),
         "log.prefixed.message": tuple(
-            partial(_core("log.prefixed").message, data, 0, len(data), True, limit)
+            partial(_core("framing.prefixed").message, data, 0, len(data), True, limit)
             for data, limit in ((PREFIXED, 99), (PREFIXED, 9), (b"xCSP/1\n", 9), (b"", 9))
         ),
         "log.prefixed.parts": tuple(
-            partial(_core("log.prefixed").parts, data, 0, len(data), True, limit)
+            partial(_core("framing.prefixed").parts, data, 0, len(data), True, limit)
             for data, limit in ((PART, 99), (PART, 9), (b"xCSP/1\n", 9), (b"", 9))
         ),
         "log.arrays.bitmap": (_arrow,),

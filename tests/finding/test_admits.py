@@ -12,7 +12,7 @@ import pytest
 from tests.vectors import load
 from turnwire import registry
 from turnwire.errors import WireError
-from turnwire.finding.judging import specification
+from turnwire.read.judging import specification
 
 WIRES = ("nslip", "csp", "sstp", "kick")
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import turnwire._pure.log.line_heads as pure
+import turnwire.framing._line_heads_py as pure
 from tests.conftest import BACKENDS, needs_both
 from tests.cost.measuring import is_bounded
 from tests.csp.generate import GOOD_BLOCKS
-from turnwire.finding import assembly, parts
-from turnwire.finding.assembly import Assembly, find, undecided
-from turnwire.finding.lines import MOST_PREFIX
-from turnwire.finding.templates import MOST_LINE
+from turnwire.framing import assembly, parts
+from turnwire.framing.assembly import Assembly, find, undecided
+from turnwire.framing.lines import MOST_PREFIX
+from turnwire.framing.templates import MOST_LINE
 
-native = import_module("turnwire._native.log.line_heads") if BACKENDS[0] == "native" else pure
+native = import_module("turnwire._native.framing.line_heads") if BACKENDS[0] == "native" else pure
 
 LIMIT = 1 << 24
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
@@ -35,7 +35,7 @@ TIME = 1795341601123456
 
 @pytest.fixture(autouse=True)
 def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembly, "_heads", core("log.line_heads"))
+    monkeypatch.setattr(assembly, "_heads", core("framing.line_heads"))
     monkeypatch.setattr(parts, "_core", core("json.lines"))
 
 

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import turnwire._pure.log.line_heads as pure
+import turnwire.framing._line_heads_py as pure
 from tests.conftest import BACKENDS, needs_both
 from tests.cost.measuring import is_bounded
-from turnwire.finding import documents
-from turnwire.finding.documents import Document, Documents, fences, first_header
+from turnwire.framing import documents
+from turnwire.framing.documents import Document, Documents, fences, first_header
 from turnwire.kick import parse_space
 
-native = __import__("turnwire._native.log.line_heads", fromlist=["x"]) if BACKENDS[0] == "native" else pure
+native = __import__("turnwire._native.framing.line_heads", fromlist=["x"]) if BACKENDS[0] == "native" else pure
 LIMIT = 1 << 20
 
 
 @pytest.fixture(autouse=True)
 def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "_heads", core("log.line_heads"))
+    monkeypatch.setattr(documents, "_heads", core("framing.line_heads"))
 
 
 def records(data: bytes) -> list[tuple[int, int]]:

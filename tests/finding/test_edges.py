@@ -14,15 +14,16 @@ from tests.counting import called
 from tests.sstp.test_session import message
 from turnwire import csp, sstp
 from turnwire.errors import DecodeError
-from turnwire.finding import lines, wrapping
-from turnwire.finding.beside import elements_in_strings, within
-from turnwire.finding.contents import contents, unpacked
-from turnwire.finding.documents import Documents
-from turnwire.finding.explaining import _AROUND, _excerpt
-from turnwire.finding.judging import conform, conformance
-from turnwire.finding.lines import MOST_PREFIX, Assembly, Piece
-from turnwire.finding.located import located
-from turnwire.finding.wrapping import Text, written
+from turnwire.framing import lines
+from turnwire.framing.documents import Documents
+from turnwire.framing.lines import MOST_PREFIX, Assembly, Piece
+from turnwire.read import wrapping
+from turnwire.read.beside import elements_in_strings, within
+from turnwire.read.contents import contents, unpacked
+from turnwire.read.explaining import _AROUND, _excerpt
+from turnwire.read.judging import conform, conformance
+from turnwire.read.located import located
+from turnwire.read.wrapping import Text, written
 
 pytestmark = pytest.mark.once
 SAID = sstp.encode(message("ann", 1))

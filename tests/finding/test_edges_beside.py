@@ -10,13 +10,13 @@ import pytest
 import turnwire
 from tests.finding.test_edges import CSP, SAID
 from turnwire import LIMITS
-from turnwire._pure.csp.marks import LOOK_BYTES, LOOK_LINES
+from turnwire.csp._marks_py import LOOK_BYTES, LOOK_LINES
 from turnwire.errors import DecodeError
-from turnwire.finding.around import lines_around
-from turnwire.finding.assembly import find
-from turnwire.finding.judging import conform
-from turnwire.finding.located import Found, located, pieces
-from turnwire.finding.parts import LEAST_DOCKER
+from turnwire.framing.assembly import find
+from turnwire.framing.parts import LEAST_DOCKER
+from turnwire.read.around import lines_around
+from turnwire.read.judging import conform
+from turnwire.read.located import Found, located, pieces
 
 pytestmark = pytest.mark.once
 FRAME = "@a0|f0|c1|S1|d2|T0#"

@@ -9,7 +9,7 @@ import pytest
 from tests.finding.honest import csp, kick, nslip, sap, sstp
 from tests.log.conftest import scan_core as scan_core
 from turnwire.checklists import CONFORMS, FAIL, FAILS
-from turnwire.finding.judging import conform
+from turnwire.read.judging import conform
 
 TABLES = {"nslip": nslip, "csp": csp, "sstp": sstp, "sap": sap, "kick": kick}
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"

@@ -11,7 +11,7 @@ import turnwire
 from tests.log.conftest import scan_core as scan_core
 from turnwire import sstp
 from turnwire.errors import DecodeError, Reason
-from turnwire.finding.extraction import NearMiss
+from turnwire.read.extraction import NearMiss
 
 QUERY: dict[str, Any] = {
     "header": {"kind": "query", "actor_id": "a", "schema_id": "ioc.query.v0", "session_id": "s", "logical_clock": "2"},

@@ -14,10 +14,10 @@ import pytest
 from tests.conftest import needs_both
 from tests.log.test_read_together import cut
 from tests.nslip.twins import rounds
-from turnwire.finding import assembly
-from turnwire.finding.assembly import Assembly, find
-from turnwire.finding.lines import MOST_PREFIX, Unbroken
-from turnwire.finding.parts import LEAST_DOCKER
+from turnwire.framing import assembly
+from turnwire.framing.assembly import Assembly, find
+from turnwire.framing.lines import MOST_PREFIX, Unbroken
+from turnwire.framing.parts import LEAST_DOCKER
 
 CRI = "2026-11-22T10:00:09.1Z stdout F "
 PREFIXES = (
@@ -166,7 +166,7 @@ class Pair:
     def agree(self, data: bytes, start: int, stop: int, final: bool, limit: int, reach: int | None) -> None:
         """Both find the same; of what the core reads, each byte is where it says."""
         asked = (data, start, stop, final, limit, reach)
-        core = import_module("turnwire._native.log.prefixed")
+        core = import_module("turnwire._native.framing.prefixed")
         quick = SimpleNamespace(message=self.asked(core.message), parts=self.asked(core.parts))
         self.patch.setattr(assembly, "_quick", quick)
         found = find(*asked)
@@ -235,7 +235,7 @@ PART = "2026-11-22T10:00:09.1Z stdout P "
     ],
 )
 def test_which_parts_are_sure_by_a_quick_look(text: str, said: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts, data = import_module("turnwire._native.log.prefixed").parts, text.encode()
+    parts, data = import_module("turnwire._native.framing.prefixed").parts, text.encode()
     found = parts(data, 0, len(data), True, len(data))
     assert (found and (found[0], found[3].decode())) == (said if said is None else ("cri", said))
     if found is not None:
@@ -298,7 +298,7 @@ LONGEST = "x" * (MOST_PREFIX - 1) + " "
     ],
 )
 def test_what_is_sure_by_a_quick_look(text: str, said: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = import_module("turnwire._native.log.prefixed").message
+    message = import_module("turnwire._native.framing.prefixed").message
     data = text.encode()
     found = message(data, 0, len(data), True, len(data))
     assert (found and (found[0], found[3].decode())) == said
@@ -321,7 +321,7 @@ def test_heads_of_cri_with_a_slip(head: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str], ModuleType]) -> None:
-    message = core("log.prefixed").message
+    message = core("framing.prefixed").message
     data = b"x CSP/1\nx FROM A\nx a\n"
     assert [message(data, 0, len(data), True, limit) for limit in range(len(data))] == [None] * len(data)
     assert message(b"x CSP/1\nx a\n", 0, 12, True, 11) is message(b": CSP/1;x\n: A\n", 0, 14, True, 13) is None
@@ -329,7 +329,7 @@ def test_where_few_bytes_may_belong_together_it_is_not_sure(core: Callable[[str]
 
 def test_a_line_of_docker_is_read_closely(core: Callable[[str], ModuleType]) -> None:
     line = b'{"log":"' + b"x" * LEAST_DOCKER + b' CSP/1"}\n'
-    quick = core("log.prefixed")
+    quick = core("framing.prefixed")
     assert (
         quick.message(line, 0, len(line), True, len(line)) is quick.parts(line, 0, len(line), True, len(line)) is None
     )
@@ -345,7 +345,7 @@ def test_behind_what_is_none_the_search_goes_on_at_the_next_line(monkeypatch: py
 
 
 def test_what_it_is_asked_lies_in_the_data(core: Callable[[str], ModuleType]) -> None:
-    message, parts = core("log.prefixed").message, core("log.prefixed").parts
+    message, parts = core("framing.prefixed").message, core("framing.prefixed").parts
     data = b"x CSP/1\nx FROM A\n"
     for line, stop, limit in ((-1, 5, 9), (5, 5, 9), (5, 4, 9), (0, len(data) + 1, 9), (0, 5, -1)):
         for read in (message, parts):

@@ -9,8 +9,8 @@ import pytest
 import turnwire
 from tests.cost.units import GOOD, MESSAGES, REFUSED
 from turnwire.checklists import Checklist, checklist_of
-from turnwire.finding.judging import conform, judge_of, specification
-from turnwire.finding.located import Found, located, pieces
+from turnwire.read.judging import conform, judge_of, specification
+from turnwire.read.located import Found, located, pieces
 
 pytestmark = pytest.mark.once
 

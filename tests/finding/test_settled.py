@@ -18,10 +18,10 @@ from turnwire.cli.commands import validate
 from turnwire.csp import lints
 from turnwire.csp.log_replay import Replaying
 from turnwire.errors import DecodeError
-from turnwire.finding.judging import conform
 from turnwire.log.output import rejects
 from turnwire.nslip.checklist import Judge
 from turnwire.progress import Progress
+from turnwire.read.judging import conform
 
 CLAUSES = Path(__file__).parent.parent / "clauses"
 WORDS = ("FAILED", "PARTIAL", "NON_CONSTITUTIONAL", "Human", "Info", "\u2afbreport/status", "\u2afb x", "query")

@@ -15,7 +15,7 @@ from tests.finding.honest import csp, kick, sap, sstp
 from tests.log.conftest import scan_core as scan_core
 from turnwire import checklists
 from turnwire.checklists import Checklist
-from turnwire.finding.judging import conform, specification
+from turnwire.read.judging import conform, specification
 
 TABLES = {"csp": csp, "sstp": sstp, "sap": sap, "kick": kick}
 VALUES = (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS, PURE_ONLY
 from tests.finding.test_settled_by_text import both_ways, csp_log
-from turnwire._pure.csp import texts as pure
+from turnwire.csp import _texts_py as pure
 from turnwire.csp import settling
 from turnwire.csp.lints import Linter
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 LEVELS = ("scalar", "avx2", "avx512")
-LEVELLED = ("nslip.scan", "json.lines", "space.format", "csp.cuts")
+LEVELLED = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
 """Modules that choose among SIMD code."""
 
 
@@ -39,7 +39,7 @@ def _records(data: bytes) -> tuple[Any, Any]:
 
 def heads(package: ModuleType, data: bytes) -> Any:
     """What lines show at a glance, alone and between records."""
-    core, size = load("log.line_heads"), len(data)
+    core, size = load("framing.line_heads"), len(data)
     start = min(data[0] % 8 if data else 0, size)
     fence = (b"", b"```", b"~~~~")[data[1] % 3 if size > 1 else 0]
     offsets, lengths = _records(data)
@@ -63,7 +63,7 @@ def heads(package: ModuleType, data: bytes) -> Any:
 
 def ledger(package: ModuleType, data: bytes) -> Any:
     """Lines as entries: sealed, followed and folded, with the processor's own instructions and without."""
-    core = load("common.ledger")
+    core = load("ledger.hashing")
     found = []
     for portable in (False, True):
         if package.backend == "native":
@@ -146,7 +146,7 @@ def _text(data: bytes, kind: int) -> bytes | str:
 
 def sections(package: ModuleType, data: bytes) -> Any:
     """Space documents of bytes and of texts of each width, with all options, by the code of each level."""
-    core, (kind, options, level, shift), data = load("space.format"), data[:4].ljust(4, b"\0"), data[4:]
+    core, (kind, options, level, shift), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
     choose(package, level)
     source = _text(data, kind)
     lenient, fences, stuffing = (bool(options >> bit & 1) for bit in range(3))

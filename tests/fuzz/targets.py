@@ -185,7 +185,7 @@ def _base62(package: ModuleType, data: bytes) -> Any:
 def _lines(package: ModuleType, data: bytes) -> Any:
     """What lines show at a glance, times at their heads, and where CSP/1 may be cut."""
     core = import_module("turnwire._backend").load
-    heads, times = core("log.line_heads"), core("log.times")
+    heads, times = core("framing.line_heads"), core("framing.times")
     start, size = data[0] % 8 if data else 0, len(data)
     start = min(start, size)
     return (
@@ -278,7 +278,7 @@ def _places(package: ModuleType, data: bytes) -> Any:
 
 def _ledger(package: ModuleType, data: bytes) -> Any:
     """Rows of a ledger, chained and followed; with one changed, too."""
-    core = import_module("turnwire._backend").load("common.ledger")
+    core = import_module("turnwire._backend").load("ledger.hashing")
     chain = (data[:32] or b"\0").ljust(32, b"\0")
     pieces = [data[at : at + 40] for at in range(0, min(len(data), 400), 40)]
     items = [(one[:3].hex(), one, one[-2:].hex()) for one in pieces]

@@ -18,6 +18,7 @@ from tests.fuzz.edits import MESSAGES
 from tests.sap.documents import RESULT, TASK, changed
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, DecodeError, WireError
+from turnwire._backend import core_module
 from turnwire.contract import Limits
 
 JSON_WIRES = ("sstp", "sap")
@@ -59,7 +60,7 @@ def numbers() -> list[str]:
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_numbers_are_those_of_python(wire: str, backend: str) -> None:
     """Or refused, where they are too large for a double."""
-    read = import_module(f"turnwire._{backend}.json.text").Reader(wire, ()).read
+    read = core_module(backend, "json.text").Reader(wire, ()).read
     for number in numbers():
         value = json.loads(number)
         if isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -88,7 +89,7 @@ def test_a_key_as_long_as_may_be_though_it_was_met_before(backend: str) -> None:
     """Keys that stand where they stood in the message before are not read again; the limit may be another one."""
     names = ("averylongkeyname", "k", "é" * 9)
     for known in (names, ()):
-        read = import_module(f"turnwire._{backend}.json.text").Reader("x", known).read
+        read = core_module(backend, "json.text").Reader("x", known).read
         for name in names:
             for text in (
                 f'{{"{name}":1}}',
@@ -104,7 +105,7 @@ def test_a_key_as_long_as_may_be_though_it_was_met_before(backend: str) -> None:
 @pytest.mark.parametrize("most", [1000, 1024, 1025, 3000, 6143, 6144])
 def test_a_key_that_is_most_of_its_text_is_as_long_as_may_be(backend: str, most: int) -> None:
     """A text that is hardly longer than the limit may be such a key. Its bytes count, an escape's as it is written."""
-    read = import_module(f"turnwire._{backend}.json.text").Reader("x").read
+    read = core_module(backend, "json.text").Reader("x").read
     for unit in ("k", "\u00e9", "\\n", "\\u00e9"):
         size = len(unit.encode())
         for count in range(max(most // size - 1, 1), most // size + 2):
@@ -221,7 +222,7 @@ def test_values_as_deep_as_may_be_are_written_wherever_they_stand(document: dict
 @pytest.mark.parametrize("many", [2, 5, 40])
 def test_names_in_the_order_of_utf_16(many: int, backend: str) -> None:
     """RFC 8785, 3.2.3: a name beyond U+FFFF stands in front of one from U+E000 on."""
-    canonical = import_module(f"turnwire._{backend}.json.canonical").canonical
+    canonical = core_module(backend, "json.canonical").canonical
     letters = "az\x7f\u00e9\u07ff\u0800\ud7ff\ue000\uf900\ufffd\uffff\U00010000\U0001f600\U0003ffff\U00040000\U0010ffff"
     names = [*letters, *(one + other for one in letters for other in letters)]
     chance = random.Random(many)

@@ -17,11 +17,11 @@ from tests.conftest import PURE_ONLY
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
-from turnwire._pure.json import sap as pure_sap
-from turnwire._pure.json import text as pure_text
-from turnwire._pure.json import write as pure_write
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+from turnwire.json import _text_py as pure_text
+from turnwire.json import _write_py as pure_write
+from turnwire.sap import _codec_py as pure_sap
 from turnwire.sap import codec as sap_codec
 from turnwire.sap import messages as sap_messages
 from turnwire.sap import rules as sap_rules
@@ -83,12 +83,12 @@ def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The package of a wire, whose reading and judging is that of the backend under test."""
     found: Any = sap if wire == "sap" else sstp
     codec: Any = sap_codec if wire == "sap" else sstp_codec
-    monkeypatch.setattr(codec, "_core", core(f"json.{wire}"))
+    monkeypatch.setattr(codec, "_core", core(f"{wire}.codec"))
     reader = core("json.text").Reader(wire, ())
     if wire == "sap":
         monkeypatch.setattr(codec, "_reader", reader)
     else:
-        judge = core("json.sstp").Judge(codec.kinds(), reader.read_source, codec.judged)
+        judge = core("sstp.codec").Judge(codec.kinds(), reader.read_source, codec.judged)
         monkeypatch.setattr(codec, "_judge", judge)
     return found
 

@@ -14,11 +14,11 @@ import pytest
 from tests.conftest import PURE_ONLY
 from tests.json_text.test_held import good
 from turnwire import sap, sstp
-from turnwire._pure.json import sap as pure_sap
-from turnwire._pure.json import sstp as pure_sstp
 from turnwire.errors import EncodeError
 from turnwire.json.text import reader
+from turnwire.sap import _codec_py as pure_sap
 from turnwire.sap import codec as sap_codec
+from turnwire.sstp import _codec_py as pure_sstp
 from turnwire.sstp import codec as sstp_codec
 from turnwire.sstp.messages import CLASSES
 from turnwire.sstp.spec import WIRE
@@ -188,8 +188,8 @@ def outcome(wire: str, document: Any, strict: bool) -> Any:
 @pytest.fixture
 def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What makes the native, and the pure core the one that a wire's encode asks."""
-    from turnwire._native.json import sap as native_sap
-    from turnwire._native.json import sstp as native_sstp
+    from turnwire._native.sap import codec as native_sap
+    from turnwire._native.sstp import codec as native_sstp
 
     if wire == "sap":
         return [lambda core=core: monkeypatch.setattr(sap_codec, "_core", core) for core in (native_sap, pure_sap)]

@@ -6,7 +6,6 @@ import json
 import math
 import random
 import time
-from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
@@ -15,12 +14,13 @@ from hypothesis import strategies as st
 from tests.conftest import BACKENDS, needs_both
 from tests.cost.measuring import is_bounded
 from tests.nslip.twins import rounds
-from turnwire._pure.json import text as pure
+from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+from turnwire.json import _text_py as pure
 from turnwire.json.pointers import place_of
 
-native = import_module(f"turnwire._{BACKENDS[0]}.json.text")
+native = core_module(BACKENDS[0], "json.text")
 
 SMALL = LIMITS._replace(message=200, nesting=3, key=8, integer_digits=5)
 

@@ -6,18 +6,18 @@ import json
 from collections import OrderedDict
 from enum import IntEnum
 from http import HTTPMethod
-from importlib import import_module
 
 import pytest
 from hypothesis import given
 
 from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON
-from turnwire._pure.json import write as pure
+from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
+from turnwire.json import _write_py as pure
 
-json_text, json_write = (import_module(f"turnwire._{BACKENDS[0]}.{stem}") for stem in ("json.text", "json.write"))
+json_text, json_write = (core_module(BACKENDS[0], stem) for stem in ("json.text", "json.write"))
 
 
 class Number(IntEnum):

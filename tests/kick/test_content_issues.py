@@ -30,7 +30,7 @@ GOOD = channels.dispatch("T-7", "WePlan", "Write the plan.")
     ],
 )
 def test_contents(core: Callable[[str], ModuleType], content: str, reasons: list[str]) -> None:
-    module = core("space.envelope")
+    module = core("kick.envelope")
     envelope = module.Envelope(
         *(getattr(GOOD, name) for name in ("id", "timestamp", "sender", "receiver", "type", "channel")), content
     )

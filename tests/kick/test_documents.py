@@ -10,10 +10,10 @@ import turnwire
 from turnwire import kick
 from turnwire.checklists import FAIL, PASS
 from turnwire.errors import DecodeError, EncodeError, Reason, RuleError
-from turnwire.finding.judging import conform
 from turnwire.kick import Envelope, Section, Space, codec, documents
 from turnwire.kick.bulk import SCANNER
 from turnwire.kick.documents import columns, faults, is_document, read, read_record
+from turnwire.read.judging import conform
 
 GOOD = {
     "plain": "⫻task/communication:formal/001\n## Message\n\n```json\n{}\n```\n\n⫻task/communication:formal/002\nB\n",

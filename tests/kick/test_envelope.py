@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both
+from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
 from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
@@ -238,7 +239,7 @@ def test_lone_surrogate_is_not_written(twin: str) -> None:
 
 
 def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
-    made = core("space.envelope").Envelope
+    made = core("kick.envelope").Envelope
     envelope = made(*SEED.values(), extra={"x": [1]})
     assert envelope.type is MessageType.COMMAND
     assert envelope.type == "Command"
@@ -264,7 +265,7 @@ def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
 
 
 def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], ModuleType]) -> None:
-    module = core("space.envelope")
+    module = core("kick.envelope")
     for name in FIELDS:
         envelope = module.decode(json.dumps(SEED))
         delattr(envelope, name)
@@ -277,7 +278,7 @@ def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], Mo
 
 
 def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], ModuleType]) -> None:
-    module = core("space.envelope")
+    module = core("kick.envelope")
     envelope = module.decode(json.dumps(SEED))
     envelope.__init__(*[{**SEED, "id": "1"}.get(name) for name in FIELDS])
     assert [issue.where for issue in module.check(envelope)] == ["/id"]
@@ -286,7 +287,7 @@ def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], Mo
 
 
 def test_a_subclass_stays_one(core: Callable[[str], ModuleType]) -> None:
-    class Letter(core("space.envelope").Envelope):  # type: ignore[misc]
+    class Letter(core("kick.envelope").Envelope):  # type: ignore[misc]
         pass
 
     letter = Letter(*[SEED.get(name) for name in FIELDS])
@@ -325,8 +326,8 @@ def outcome(core: ModuleType, data: bytes) -> Any:
     return envelope.to_dict(), core.check(envelope)
 
 
-NATIVE = import_module(f"turnwire._{BACKENDS[0]}.space.envelope")
-PURE = import_module("turnwire._pure.space.envelope")
+NATIVE = core_module(BACKENDS[0], "kick.envelope")
+PURE = import_module("turnwire.kick._envelope_py")
 letters = st.text(alphabet="⫻/abc \n\u2028é0", max_size=12)
 values = st.one_of(letters, st.sampled_from([*SEED.values(), "Alert", "⫻alert/error", 7, None, True, [], {}]))
 
@@ -361,7 +362,7 @@ def test_small_judges_agree(word: str, stamp: str) -> None:
 
 @pytest.mark.parametrize("stamp", ["2026-01-15T10:00:00Z", "9999-12-28T23:59:59", "0000-01-01T00:00:00Z"])
 def test_plain_times(core: Callable[[str], ModuleType], stamp: str) -> None:
-    plain = core("space.envelope").is_plain_time
+    plain = core("kick.envelope").is_plain_time
     assert plain(stamp)
     for place in range(len(stamp)):
         for letter in "x/:":
@@ -375,7 +376,7 @@ def test_plain_times(core: Callable[[str], ModuleType], stamp: str) -> None:
 @pytest.mark.parametrize("made", [seed(), REPORT, ALERT, seed(correlation_id=OTHER)])
 def test_a_record_of_which_nothing_is_said_is_clear(core: Callable[[str], ModuleType], made: dict[str, Any]) -> None:
     """Once its roles and channel were looked at; whatever changes in it, nothing is said to be clear that is not."""
-    module = core("space.envelope")
+    module = core("kick.envelope")
     data = json.dumps(made).encode()
     assert (module.check(module.decode(data)) == []) is module.all_clear(data)
     for name in made:

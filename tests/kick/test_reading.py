@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.conftest import needs_both
 from tests.kick.test_envelope import ALERT, OTHER, REPORT, SEED
+from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import WireError
 
@@ -134,7 +135,7 @@ def told(core: ModuleType, data: str | bytes) -> Any:
 
 @needs_both
 def test_the_twins_read_the_same() -> None:
-    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
     numbers, good = random.Random(7), 0
     for _ in range(6000):
         text = bent(numbers)
@@ -148,7 +149,7 @@ def test_the_twins_read_the_same() -> None:
 @needs_both
 def test_sections_and_what_is_in_front_written_in_any_way() -> None:
     """Each sigil and each byte order mark as itself or as an escape, at the start, at a line's start and within."""
-    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
     sigils = ("⫻", "\\u2afb", "⫺", "\\u2afa", "\\n2afb")
     contents = [
         f"{front}{first}{header}{newline}{between}{second}{following}"
@@ -172,7 +173,7 @@ def test_sections_and_what_is_in_front_written_in_any_way() -> None:
 
 @needs_both
 def test_what_is_set_is_judged() -> None:
-    native = import_module("turnwire._native.space.envelope")
+    native = import_module("turnwire._native.kick.envelope")
     text = json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))
     for name, value in (("id", "x"), ("timestamp", "x"), ("content", "x"), ("correlation_id", "x"), ("sender", 3)):
         envelope = native.decode(text)
@@ -190,7 +191,7 @@ def test_what_is_set_is_judged() -> None:
 
 @needs_both
 def test_unknown_keys_are_written_and_told_of() -> None:
-    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    native, pure = (core_module(name, "kick.envelope") for name in ("native", "pure"))
     deep: Any = 1
     for _ in range(LIMITS.nesting):
         deep = [deep]

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import turnwire._pure.space.format as pure
+import turnwire.kick._format_py as pure
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both
 from tests.levels import each_level
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
 
-native = import_module("turnwire._native.space.format") if BACKENDS[0] == "native" else pure
+native = import_module("turnwire._native.kick.format") if BACKENDS[0] == "native" else pure
 
 PIECES = [
     "⫻", "⫻", "\n", "\n", "a", "b", "/", ":", " ", "\r", "\t", "\v", "\x85", "\u2028", "\u00a0", "\u3000", "😀", "é",
@@ -288,7 +288,7 @@ BAD_UTF8 += [
 
 
 def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
-    module = core("space.format")
+    module = core("kick.format")
     for level in each_level(module):
         sizes = (*range(0, 137 if level else 3), 255, 256, 16380, 16384, 40000)
         for size in sizes:
@@ -305,7 +305,7 @@ def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
 
 def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
     with pytest.raises(DecodeError) as caught:
-        core("space.format").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+        core("kick.format").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
     assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 40006)
 
 
@@ -370,13 +370,13 @@ def test_salvage(twin: str) -> None:
 
 def test_next_header(core: Callable[[str], ModuleType]) -> None:
     data = "⫻a\nx⫻\n⫻b\n".encode()
-    find = core("space.format").next_header
+    find = core("kick.format").next_header
     assert [find(data, start) for start in (-1, 0, 1, 10, 11, 99)] == [0, 0, 10, 10, len(data), len(data)]
 
 
 def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
-    made = core("space.format").Section
-    (parsed,) = core("space.format").parse("⫻a/b:c/1\nx\n")[2]
+    made = core("kick.format").Section
+    (parsed,) = core("kick.format").parse("⫻a/b:c/1\nx\n")[2]
     built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
     assert hash(parsed) == hash(built)

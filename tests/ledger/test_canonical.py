@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -14,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
+from turnwire._backend import core_module
 from turnwire.errors import EncodeError, Reason
 
-TWINS = [import_module(f"turnwire._{backend}.json.canonical") for backend in BACKENDS]
+TWINS = [core_module(backend, "json.canonical") for backend in BACKENDS]
 SAFE = 2**53 - 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from hashlib import sha256
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -13,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import PURE_ONLY
-from turnwire._pure.common import ledger as pure
+from turnwire.ledger import _hashing_py as pure
 
 if PURE_ONLY:
     pytest.skip("there is no twin to compare with", allow_module_level=True)
 
-from turnwire._native.common import ledger as native
+from turnwire._backend import core_module
+from turnwire._native.ledger import hashing as native
 
 START = b"s" * 32
 ITEMS = st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=300), st.text(max_size=600)), max_size=9)
@@ -107,7 +107,7 @@ def test_what_is_no_hash_is_refused() -> None:
 
 @pytest.mark.parametrize("call", ["follow", "seal", "fold"])
 def test_what_is_no_row_is_refused_by_both_ledgers(call: str, backend: str) -> None:
-    core = import_module(f"turnwire._{backend}.common.ledger")
+    core = core_module(backend, "ledger.hashing")
     start = bytes(32)
     if call == "follow":
         with pytest.raises(ValueError, match="value"):

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from turnwire._pure.common.ledger import seal
 from turnwire.cli.program import run
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
+from turnwire.ledger._hashing_py import seal
 from turnwire.ledger.schema import first_link
 
 pytestmark = pytest.mark.once

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import pytest
 
+from turnwire._backend import core_module
+
 
 @pytest.fixture
 def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -15,17 +17,17 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.csp.bulk", "_core", "csp.codec"),
         ("turnwire.json.scanner", "_core", "json.lines"),
         ("turnwire.log.engine.block_pass", "_core", "json.lines"),
-        ("turnwire.log.engine.block_pass", "_heads", "log.line_heads"),
-        ("turnwire.log.engine.shortcut", "_heads", "log.line_heads"),
-        ("turnwire.log.engine.claimed_rows", "_heads", "log.line_heads"),
+        ("turnwire.log.engine.block_pass", "_heads", "framing.line_heads"),
+        ("turnwire.log.engine.shortcut", "_heads", "framing.line_heads"),
+        ("turnwire.log.engine.claimed_rows", "_heads", "framing.line_heads"),
         ("turnwire.log.engine.claimed_rows", "_views", "log.views"),
-        ("turnwire.finding.assembly", "_heads", "log.line_heads"),
+        ("turnwire.framing.assembly", "_heads", "framing.line_heads"),
         ("turnwire.log.output.texts", "_views", "log.views"),
-        ("turnwire.log.output.batch", "_times", "log.times"),
+        ("turnwire.log.output.batch", "_times", "framing.times"),
         ("turnwire.log.engine.fill", "_views", "log.views"),
         ("turnwire.log.output.text_arrays", "_views", "log.views"),
         ("turnwire.log.output.text_arrays", "_arrays", "log.arrays"),
         ("turnwire.log.output.arrow", "_arrays", "log.arrays"),
     ):
-        monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))
+        monkeypatch.setattr(import_module(module), name, core_module(backend, core))
     return backend

@@ -15,6 +15,7 @@ import numpy as np
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 from tests.conftest import PURE_ONLY
 from tests.vectors import load
+from turnwire._backend import core_module
 from turnwire.nslip import base62
 from turnwire.nslip.spec import Slot
 
@@ -56,7 +57,7 @@ UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt
 def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
     """``scan_block`` of one of ``ENGINES``."""
     backend, _, level = name.partition("-")
-    core = import_module(f"turnwire._{backend}.nslip.scan")
+    core = core_module(backend, "nslip.scan")
     if backend == "pure":
         yield core.scan_block
         return

@@ -16,6 +16,7 @@ from typing import Any
 from tests.conftest import BACKENDS
 from tests.log.engines import Names, Read, arrays, by_dtype, same_arrays
 from tests.vectors import load
+from turnwire._backend import core_module
 from turnwire.contract import BulkScanner, Column
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.columns import DTYPES
@@ -61,7 +62,7 @@ def tables(scanner: BulkScanner, room: int, rejects: int) -> tuple[dict[str, Any
 def engine(name: str) -> Iterator[ModuleType]:
     """The core module of one of ``ENGINES``, or of a backend."""
     backend, _, level = name.partition("-")
-    core = import_module(f"turnwire._{backend}.json.lines")
+    core = core_module(backend, "json.lines")
     if level:
         core.choose_simd(level)
     try:

@@ -6,7 +6,6 @@ import ctypes
 import json
 import random
 import sys
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
+from turnwire._backend import core_module
 from turnwire.arrow_structs import ArrowArray
 
 SEEDS = st.integers(0, 2**32)
@@ -22,7 +22,7 @@ WIDTHS = {"u2": 16, "u4": 32, "u8": 64}
 
 
 def modules(name: str) -> list[Any]:
-    return [import_module(f"turnwire._{backend}.{name}") for backend in BACKENDS]
+    return [core_module(backend, name) for backend in BACKENDS]
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)

@@ -14,7 +14,7 @@ from tests.cli.running import turnwire as run
 from tests.log.mixed_logs import damaged_log, good_log
 from tests.nslip.twins import rounds
 from turnwire import WIRES, csp
-from turnwire.finding.located import located
+from turnwire.read.located import located
 
 pytestmark = pytest.mark.once
 

@@ -21,8 +21,8 @@ from tests.cli.running import turnwire as run
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError, MissingDependency, Reason
-from turnwire.finding.contents import contents
 from turnwire.log.input import reading
+from turnwire.read.contents import contents
 
 pytestmark = pytest.mark.once
 

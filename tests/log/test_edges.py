@@ -20,10 +20,7 @@ import turnwire
 from tests.log.test_outputs import MIXED, Rows
 from tests.sap.documents import RESULT, TASK
 from turnwire import LIMITS, nslip, registry, sap
-from turnwire.finding.located import located
 from turnwire.log import stats, write
-from turnwire.log.analysis.pairing import Latencies, Pairing
-from turnwire.log.analysis.stats import LONGEST, Tally, _tallied
 from turnwire.log.input.bookmarks import _is_written_over
 from turnwire.log.input.resuming import OPENING, Bookmark, Identity
 from turnwire.log.input.rotation import beside, is_rotated
@@ -32,6 +29,9 @@ from turnwire.log.output.parts import Parts, later
 from turnwire.log.output.rejects import Rejects, table
 from turnwire.log.planning.states import HEAD, SAMPLES, is_sampled
 from turnwire.pairs import Message, Work
+from turnwire.read.located import located
+from turnwire.read.pairing import Latencies, Pairing
+from turnwire.read.stats import LONGEST, Tally, _tallied
 
 pytestmark = pytest.mark.once
 

@@ -82,8 +82,8 @@ def read_all() -> None:
     """Scans all these texts in front of that page. Each is printed first: the last one is that of a crash."""
     import turnwire
     from turnwire._native.csp import codec
+    from turnwire._native.framing import line_heads, prefixed
     from turnwire._native.json import lines
-    from turnwire._native.log import line_heads, prefixed
     from turnwire._native.nslip import scan
 
     put = at_the_end()

@@ -13,8 +13,8 @@ from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON
 from tests.log.test_mixed import everything
 from turnwire import LIMITS, DecodeError, Scan, scan
-from turnwire._pure.json.rows import Written
-from turnwire._pure.json.unescape import plain
+from turnwire.json._rows_py import Written
+from turnwire.json._unescape_py import plain
 from turnwire.log.engine.streaming import BlockStream
 
 pytestmark = pytest.mark.usefixtures("scan_core")

@@ -29,8 +29,8 @@ from tests.log.json_engines import (
     scanner_plans,
     tables,
 )
-from turnwire._pure.json.parts import DAMAGED
 from turnwire.contract import Column
+from turnwire.json._parts_py import DAMAGED
 from turnwire.json.scanner import REASONS, LineState, bits
 from turnwire.log.engine.claims import empty_parts
 from turnwire.nslip import spec

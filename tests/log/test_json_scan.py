@@ -17,6 +17,7 @@ import turnwire
 from tests.conftest import BACKENDS
 from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
 from turnwire import registry
+from turnwire._backend import core_module
 from turnwire.errors import DecodeError
 from turnwire.json import scanner as json_scanner
 
@@ -29,7 +30,7 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     """Makes the scan, its times and the Arrow export use one backend."""
     parts = (
         ("json.scanner", "_core", "json.lines"),
-        ("log.output.batch", "_times", "log.times"),
+        ("log.output.batch", "_times", "framing.times"),
         ("log.output.texts", "_views", "log.views"),
     )
     for module, name, twin in (
@@ -38,9 +39,7 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         ("log.output.text_arrays", "_arrays", "log.arrays"),
         ("log.output.arrow", "_arrays", "log.arrays"),
     ):
-        monkeypatch.setattr(
-            import_module(f"turnwire.{module}"), name, import_module(f"turnwire._{request.param}.{twin}")
-        )
+        monkeypatch.setattr(import_module(f"turnwire.{module}"), name, core_module(request.param, twin))
     return str(request.param)
 
 
@@ -265,7 +264,7 @@ def test_arrow_consumers_read_it() -> None:
 )
 def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
     text = span + b"".join(odd) + span[:3]
-    plains = {import_module(f"turnwire._{backend}.json.lines").plain(text) for backend in BACKENDS}
+    plains = {core_module(backend, "json.lines").plain(text) for backend in BACKENDS}
     assert len(plains) == 1
 
 
@@ -294,13 +293,13 @@ _TIMES += [
 )
 def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> None:
     text = (time + zone + rest).encode()
-    found = {import_module(f"turnwire._{backend}.log.times").read_time(text) for backend in BACKENDS}
+    found = {core_module(backend, "framing.times").read_time(text) for backend in BACKENDS}
     assert len(found) == 1
     line = np.frombuffer(b"x\n" + head.encode() + text + b"\n", np.uint8)
     results = []
     for backend in BACKENDS:
         times, there = np.zeros(2, np.int64), np.zeros(2, np.uint8)
-        import_module(f"turnwire._{backend}.log.times").head_times(line, np.array([0, 2]), times, there)
+        core_module(backend, "framing.times").head_times(line, np.array([0, 2]), times, there)
         results.append((times.tolist(), there.tolist()))
     assert results.count(results[0]) == len(results)
 

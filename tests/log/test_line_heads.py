@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.nslip.twins import rounds
-from turnwire._pure.log import line_heads as pure
+from turnwire.framing import _line_heads_py as pure
 
 PIECES = (
     *(
@@ -57,7 +57,7 @@ def spans(chance: random.Random, size: int) -> tuple[Any, Any]:
 
 
 def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
-    heads = core("log.line_heads")
+    heads = core("framing.line_heads")
     chance = random.Random(4)
     met, plain, alone = 0, set(), set()
     for _ in range(rounds(600)):
@@ -81,7 +81,7 @@ def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
 
 
 def test_signs_are_those_in_front_of_the_first_message_and_between_claims(core: Callable[[str], ModuleType]) -> None:
-    heads = core("log.line_heads")
+    heads = core("framing.line_heads")
     text = b"a line\n" * 40
     data = b"```\n" + text + b"CSP/1\nFROM A\n" + text + b"\xe2\xab\xbbx\n" + text + b"x CSP/1\n"
     magic, sigil = data.index(b"CSP/1"), data.index(b"\xe2")
@@ -98,7 +98,7 @@ def test_signs_are_those_in_front_of_the_first_message_and_between_claims(core: 
 
 
 def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleType]) -> None:
-    heads = core("log.line_heads")
+    heads = core("framing.line_heads")
     data = b'a {"b": 1} /'
     offsets, lengths = np.array([2], np.int64), np.array([8], np.int64)
     assert heads.plain_gaps(data, offsets, lengths, 1, 0, 0, len(data), False, False)
@@ -111,7 +111,7 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
 @pytest.mark.parametrize("front", ["", " ", "\t", "\n", "\r", "\v", "x"])
 def test_the_key_of_a_message_as_bytes(core: Callable[[str], ModuleType], front: str, behind: str) -> None:
     """MESSAGE is one with any white space of JSON around its colon, in a string of JSON, too."""
-    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    heads, nothing = core("framing.line_heads"), np.zeros(0, np.int64)
     for slashes in ("", "\\", "\\\\\\"):
         for bracket in "[{":
             data = f'MESSAGE{slashes}"{front}:{behind}{bracket}65'.encode()
@@ -121,7 +121,7 @@ def test_the_key_of_a_message_as_bytes(core: Callable[[str], ModuleType], front:
 
 
 def test_a_gap_of_lines_as_long_as_a_part_of_docker_is_looked_at_closely(core: Callable[[str], ModuleType]) -> None:
-    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    heads, nothing = core("framing.line_heads"), np.zeros(0, np.int64)
     for size, plain in ((16383, True), (16384, False), (16385, False)):
         assert heads.plain_gaps(b"x" * size, nothing, nothing, 0, 0, 0, size, True, False) is plain
         assert heads.plain_gaps(b"x" * size, nothing, nothing, 0, 0, 0, size, False, False) is True
@@ -142,7 +142,7 @@ def test_a_quote_that_begins_a_line_of_json(
     core: Callable[[str], ModuleType], begun: str, front: str, is_json: bool
 ) -> None:
     """Blanks and brackets may be in front of it, and numbers and other words of JSON behind a bracket."""
-    heads, nothing = core("log.line_heads"), np.zeros(0, np.int64)
+    heads, nothing = core("framing.line_heads"), np.zeros(0, np.int64)
     data = f'{begun}{front}"@a1'.encode()
     asked = (data, nothing, nothing, 0, 0, 0, len(data), False, False)
     assert heads.plain_gaps(*asked) is pure.plain_gaps(*asked) is (not is_json or begun == 'x"'), data
@@ -153,7 +153,7 @@ def test_a_quote_that_begins_a_line_of_json(
 @pytest.mark.parametrize("more", [-1, 0, 1])
 @pytest.mark.parametrize("front", [b"", b"x\n"])
 def test_lines_and_gaps_as_long_as_a_part_of_docker(core: Callable[[str], ModuleType], more: int, front: bytes) -> None:
-    heads, size, nothing = core("log.line_heads"), 16384 + more, np.zeros(0, np.int64)
+    heads, size, nothing = core("framing.line_heads"), 16384 + more, np.zeros(0, np.int64)
     line = front + b"a" * (size - 5) + b'"log"'
     assert heads.signs(line + b"\n", len(front), len(line) + 1) == (-1, pure.DOCKER if more >= 0 else 0)
     gap = front + b"a" * size
@@ -163,7 +163,7 @@ def test_lines_and_gaps_as_long_as_a_part_of_docker(core: Callable[[str], Module
 
 
 def test_records_are_alone_where_nothing_else_could_be_one(core: Callable[[str], ModuleType]) -> None:
-    heads = core("log.line_heads")
+    heads = core("framing.line_heads")
     data = b"\nCSP/1 {\n\nwords\nCSP/1 @\n\nCSP/1 {"
     offsets, lengths = np.array([101, 117], np.int64), np.array([7, 7], np.int64)
     last = data.rindex(b"CSP")
@@ -201,7 +201,7 @@ def _fence_line_by_line(data: bytes, start: int, fence: bytes, found: list[tuple
 
 
 def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
-    heads = core("log.line_heads")
+    heads = core("framing.line_heads")
     chance = random.Random(9)
     pieces = (b"```", b"~~~", b"````", b"`", b"~", b"\n", b"\n", b"\n", b" ", b"   ", b"json", b"\r\n", b"\t")
     opened = 0
@@ -261,7 +261,7 @@ def test_a_line_behind_which_none_of_a_message_comes_begins_none(
 ) -> None:
     """Of two lines that are alike but for their digits, or of which the second can be none of a message, the first is
     no hint; the second is, as nothing follows it."""
-    first_hint = core("log.line_heads").first_hint
+    first_hint = core("framing.line_heads").first_hint
     data = b"x\n" + line + following
     assert first_hint(data, 2, len(data)) == (2 + len(line) if again else 2)
     assert first_hint(data, 2, 2 + len(line)) == 2
@@ -277,7 +277,7 @@ def test_a_line_behind_which_none_of_a_message_comes_begins_none(
 
 
 def test_the_first_long_line(core: Callable[[str], ModuleType]) -> None:
-    first_long = core("log.line_heads").first_long
+    first_long = core("framing.line_heads").first_long
     for sizes in ((3,), (1, 3), (1, 2, 3, 1), (0, 0, 5, 4), (2, 2, 2, 2, 9)):
         data = b"\n".join(b"x" * size for size in sizes)
         starts = [sum(sizes[:number]) + number for number in range(len(sizes))]

@@ -16,7 +16,7 @@ from tests.log.over_lines import RECORDS
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
 from turnwire import scan
-from turnwire._pure.log import line_heads as pure
+from turnwire.framing import _line_heads_py as pure
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import CLAIMED, DAMAGED, empty_parts

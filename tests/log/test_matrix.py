@@ -16,8 +16,8 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from turnwire import WIRES, DecodeError, session
-from turnwire.finding.located import located
 from turnwire.log import plan, read_block
+from turnwire.read.located import located
 
 CELLS = 160
 HEAD = {"actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s", "logical_clock": 1}

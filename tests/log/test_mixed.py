@@ -18,6 +18,7 @@ from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log, good_log
 from tests.log.plain_values import plain_values
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
+from turnwire._backend import core_module
 from turnwire.registry import bulk_scanner
 
 usesbackend = pytest.mark.usefixtures("scan_core")
@@ -150,8 +151,8 @@ def use(backend: str, patch: pytest.MonkeyPatch) -> None:
         ("turnwire.json.scanner", "json.lines"),
         ("turnwire.log.engine.block_pass", "json.lines"),
     ):
-        patch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
-    patch.setattr("turnwire.log.engine.block_pass._heads", import_module(f"turnwire._{backend}.log.line_heads"))
+        patch.setattr(import_module(module), "_core", core_module(backend, core))
+    patch.setattr("turnwire.log.engine.block_pass._heads", core_module(backend, "framing.line_heads"))
 
 
 @usesbackend

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import random
-from importlib import import_module
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log
 from tests.log.test_mixed import add_up, everything
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, scan
+from turnwire._backend import core_module
 from turnwire.log.engine import block_pass
 from turnwire.log.engine.block_pass import is_text
 from turnwire.log.output import rejects
@@ -152,7 +152,7 @@ def test_a_dense_mixture_keeps_its_order() -> None:
 @pytest.mark.parametrize("name", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_the_first_line_that_may_be_csp(name: str) -> None:
     """As the scanner of CSP/1 itself takes it: a line that is not text for it."""
-    signs = import_module(f"turnwire._{name}.log.line_heads").signs
+    signs = core_module(name, "framing.line_heads").signs
     chance = random.Random(3)
     met = 0
     for _ in range(rounds(400)):

@@ -22,7 +22,7 @@ from tests.log.over_lines import ALL, RECORDS, log
 from tests.log.test_mixed import add_up, everything
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, Decoder, scan
-from turnwire.log.plan import plan, read_block
+from turnwire.log.cluster_plan import plan, read_block
 
 SEEDS = st.integers(0, 1 << 40)
 usesbackend = pytest.mark.usefixtures("scan_core")

@@ -24,7 +24,7 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
-from turnwire.log.plan import scan_cuts
+from turnwire.log.cluster_plan import scan_cuts
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ from tests.log.mixed_logs import damaged_log, good_log
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
 from turnwire import scan
-from turnwire.finding import assembly
+from turnwire.framing import assembly
 from turnwire.log.engine import block_pass, nested
 
 pytestmark = pytest.mark.usefixtures("scan_core")

@@ -14,9 +14,9 @@ import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from turnwire import nslip, registry
 from turnwire.log import stats
-from turnwire.log.analysis.pairing import Latencies, Pairing
-from turnwire.log.analysis.stats import LONGEST, Tally
 from turnwire.pairs import Message
+from turnwire.read.pairing import Latencies, Pairing
+from turnwire.read.stats import LONGEST, Tally
 
 pytestmark = pytest.mark.once
 

@@ -69,7 +69,7 @@ TIME = re.compile(r"\d\d\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\
 
 
 def twins() -> tuple[Any, Any]:
-    return import_module("turnwire._native.log.times"), import_module("turnwire._pure.log.times")
+    return import_module("turnwire._native.framing.times"), import_module("turnwire.framing._times_py")
 
 
 @needs_both
@@ -104,7 +104,7 @@ def test_each_microsecond_counts_far_from_now(core: Any, zone: str, minutes: int
     for micros in range(123_456, 123_460):
         text = f"9999-12-30T12:00:00.{micros}{zone}".encode()
         time = datetime(9999, 12, 30, 12, 0, 0, micros, timezone(timedelta(minutes=minutes)))
-        found = core("log.times").read_time(text)
+        found = core("framing.times").read_time(text)
         assert found == ((time - EPOCH) // timedelta(microseconds=1), len(text))
         assert type(found[0]) is int
 
@@ -113,11 +113,11 @@ def test_the_time_at_the_head_of_the_line_of_each_place(core: Any) -> None:
     data = b"1970-01-01T00:00:01Z a b\nno time\n[1970-01-01 00:01:00] c\n" + b" " * 300 + b"1970-01-01T00:00:01Z"
     offsets = np.array([0, 21, 24, 25, 30, 33, 50, len(data) - 1], np.int64)
     times, there = np.full(8, 77, np.int64), np.full(8, 77, np.uint8)
-    core("log.times").head_times(np.frombuffer(data, np.uint8), offsets, times, there)
+    core("framing.times").head_times(np.frombuffer(data, np.uint8), offsets, times, there)
     assert times.tolist() == [1_000_000] * 3 + [0, 0] + [60_000_000] * 2 + [0]
     assert there.tolist() == [1, 1, 1, 0, 0, 1, 1, 0]
     line = np.frombuffer(b"1970-01-01T00:00:01.5", np.uint8)
-    core("log.times").head_times(line, offsets[:1], times, there)
+    core("framing.times").head_times(line, offsets[:1], times, there)
     assert (times[0], there[0]) == (1_500_000, 1), "the last line has no end"
 
 

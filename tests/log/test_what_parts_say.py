@@ -14,7 +14,7 @@ import turnwire
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from tests.log.test_mixed import everything
 from tests.nslip.twins import rounds
-from turnwire.finding.parts import LEAST_DOCKER
+from turnwire.framing.parts import LEAST_DOCKER
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 

@@ -35,7 +35,7 @@ def outcome(function: Any, value: Any) -> tuple[Any, ...]:
 
 def twins() -> tuple[Any, Any]:
     native = pytest.importorskip("turnwire._native.nslip.base62")
-    from turnwire._pure.nslip import base62 as pure
+    from turnwire.nslip import _base62_py as pure
 
     return native, pure
 
@@ -305,7 +305,7 @@ def test_public_module_is_the_core() -> None:
 
 
 def test_an_element_without_a_fault_was_another_when_it_was_read() -> None:
-    from turnwire._pure.nslip.base62 import element_fault
+    from turnwire.nslip._base62_py import element_fault
 
     with pytest.raises(RuntimeError, match=r"^element 1 changed while it was read$"):
         element_fault(np.array([b"-", b"7"]), 1)

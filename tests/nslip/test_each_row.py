@@ -10,12 +10,12 @@ import pytest
 
 from turnwire import nslip
 from turnwire.errors import DecodeError, RuleError
-from turnwire.finding.judging import conform
 from turnwire.nslip import Act, FrameType, Slot, schema
 from turnwire.nslip.advice import short_ids
 from turnwire.nslip.artifacts import resolve
 from turnwire.nslip.rules import announce, announced
 from turnwire.nslip.spec import Extra
+from turnwire.read.judging import conform
 
 
 def test_kept_fields_without_a_place_come_last(core):

@@ -10,8 +10,8 @@ import pytest
 
 from tests.nslip import binary, twins
 from turnwire import scan
-from turnwire._pure.nslip import codec as pure
 from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.nslip import _codec_py as pure
 from turnwire.nslip import base62, from_cbor, from_protobuf, to_cbor, to_protobuf
 
 HEADER = ["a3", "f0", "c3", "S0", "d1", "T1"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from hypothesis import strategies as st
 
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
+from turnwire._backend import core_module
 from turnwire.errors import WireError
 from turnwire.nslip.spec import STRING_SLOTS, Act, Extra, FrameType, Slot
 
@@ -21,7 +21,7 @@ MAX = 2**64 - 1
 
 def core_of(backend: str, stem: str = "nslip.codec") -> ModuleType:
     """A core module of one backend."""
-    return import_module(f"turnwire._{backend}.{stem}")
+    return core_module(backend, stem)
 
 
 def rounds(default: int) -> int:

@@ -11,10 +11,10 @@ import pytest
 
 from turnwire import WIRES, registry
 from turnwire.checklists import FAIL
-from turnwire.finding.extraction import extract
-from turnwire.finding.judging import conformance
 from turnwire.kick.spec import DEFAULT_ROWS
 from turnwire.prompts import prompt
+from turnwire.read.extraction import extract
+from turnwire.read.judging import conformance
 
 pytestmark = pytest.mark.once
 

@@ -10,8 +10,8 @@ import pytest
 
 from turnwire import registry, tokens
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.finding.extraction import extract
 from turnwire.prompts import prompt, sizes
+from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
 
 pytestmark = pytest.mark.once

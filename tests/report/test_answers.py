@@ -1,4 +1,4 @@
-"""Latencies: the pairs are those of turnwire.log.analysis.pairing, the figures those of the answers."""
+"""Latencies: the pairs are those of turnwire.read.pairing, the figures those of the answers."""
 
 from __future__ import annotations
 

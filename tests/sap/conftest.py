@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
 from turnwire import sap
+from turnwire._backend import core_module
 from turnwire.sap import codec
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every call of decode, encode and check in this test goes through this twin."""
-    monkeypatch.setattr(codec, "_core", import_module(f"turnwire._{backend}.json.sap"))
-    reader = import_module(f"turnwire._{backend}.json.text").Reader(sap.WIRE, ())
+    monkeypatch.setattr(codec, "_core", core_module(backend, "sap.codec"))
+    reader = core_module(backend, "json.text").Reader(sap.WIRE, ())
     monkeypatch.setattr(codec, "_reader", reader)
     return backend
 

@@ -16,10 +16,10 @@ from tests.nslip.twins import rounds
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_conformance import pointers
 from turnwire import sap
-from turnwire._pure.json import sap as pure
 from turnwire.errors import DecodeError
 from turnwire.json.pointers import place_of
 from turnwire.json.text import reader
+from turnwire.sap import _codec_py as pure
 from turnwire.sap import codec
 from turnwire.sap.codec import all_clear
 from turnwire.sap.messages import Record
@@ -50,7 +50,7 @@ VALUES = (
 @settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
 def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
     for table in MESSAGES:
@@ -62,7 +62,7 @@ def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value
 @pytest.mark.parametrize("number", [0, 1.5, 100, 100.0, 100.5, -0.0, -1, 1e300, True, "1", inf, -inf, nan])
 def test_sound_numbers(number: Any) -> None:
     """In each place that takes numbers."""
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     for table, document, place, value in (
         (sap.Task.TABLE, TASK, "/telemetry/budget", {"tokens": number}),
@@ -87,7 +87,7 @@ def _messages(core: Any) -> Any:
 def test_writers_write_the_same_or_leave_it(
     document: dict[str, Any], value: Any, strict: bool, data: st.DataObject
 ) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
     for cls in (sap.Task, sap.Result):
@@ -100,7 +100,7 @@ def test_writers_write_the_same_or_leave_it(
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize(("cls", "document"), [(sap.Task, TASK), (sap.Result, RESULT)])
 def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, Any], strict: bool) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     for core in (native, pure):
         writer = _messages(core)
@@ -112,7 +112,7 @@ def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, A
 @settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
 def test_messages_are_made_of_sound_objects_only(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
     messages = _messages(native)
@@ -168,7 +168,7 @@ PAYLOADS = st.recursive(
 @settings(max_examples=rounds(150))
 @given(PAYLOADS)
 def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     if native.quiet(payload):
         assert pure.quiet(payload)
@@ -181,7 +181,7 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 def test_a_clean_message_is_one_that_check_is_silent_about(
     whole: dict[str, Any], value: Any, uri: str, data: st.DataObject
 ) -> None:
-    from turnwire._native.json import sap as native
+    from turnwire._native.sap import codec as native
 
     shape = sap.Task if whole is TASK else sap.Result
     is_clean = _messages(native).is_clean
@@ -197,7 +197,7 @@ def test_a_clean_message_is_one_that_check_is_silent_about(
 
 def test_a_quiet_payload_is_called_quiet() -> None:
     if not PURE_ONLY:
-        from turnwire._native.json import sap as native
+        from turnwire._native.sap import codec as native
 
         assert native.quiet(TASK["payload"])
         assert not native.quiet({"a": "\ud800" * 20})

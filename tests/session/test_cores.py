@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
 from tests.session.material import sessions
-from turnwire._pure.session import times
-from turnwire._pure.session.fields import leaf_of, split
-from turnwire._pure.session.repeats import alphabet_of
-from turnwire._pure.session.values import Doubtful
 from turnwire.errors import DecodeError
+from turnwire.session import _times_py as times
 from turnwire.session import definitions
+from turnwire.session._fields_py import leaf_of, split
+from turnwire.session._repeats_py import alphabet_of
+from turnwire.session._values_py import Doubtful
 from turnwire.session.definitions import key_of
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.howto import settings_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import BACKENDS
-from turnwire._pure.session.drafts import Array, Given, Member, merged
+from turnwire.session._drafts_py import Array, Given, Member, merged
 from turnwire.session.definitions import key_of
 
 Chance = random.Random

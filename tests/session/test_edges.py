@@ -12,8 +12,9 @@ import pytest
 from tests.conftest import needs_both
 from tests.session.test_cores import UUID, both, judge_the_same, read_by, read_on, result
 from turnwire import session
-from turnwire._pure.session import state, times
 from turnwire.errors import DecodeError
+from turnwire.session import _state_py as state
+from turnwire.session import _times_py as times
 from turnwire.session import definitions
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.interpreting import inner_value

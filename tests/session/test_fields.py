@@ -9,9 +9,9 @@ from zlib import crc32
 import pytest
 
 from tests.session.test_cores import NUMBER, events_of, template_of
-from turnwire._pure.session.checks import PAIRS
-from turnwire._pure.session.fields import folded, leaf_of, split
-from turnwire._pure.session.values import Leaf, of_table
+from turnwire.session._checks_py import PAIRS
+from turnwire.session._fields_py import folded, leaf_of, split
+from turnwire.session._values_py import Leaf, of_table
 
 Core = Callable[[str], ModuleType]
 SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"

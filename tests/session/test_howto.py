@@ -15,8 +15,8 @@ from benchmarks.session_traffic import interleaved_nslip
 from tests.session.material import sessions
 from tests.session.test_round_trip import choices
 from turnwire import session
-from turnwire._pure.session.repeats import ALPHABETS
 from turnwire.errors import DecodeError
+from turnwire.session._repeats_py import ALPHABETS
 from turnwire.session.definitions import read
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.howto import ALL, howto

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import turnwire
 from tests.session.material import KEYS, sessions
 from turnwire import session
-from turnwire._pure.session.values import minified, parsed, restyled, string_of, text_of
 from turnwire.errors import DecodeError, EncodeError
+from turnwire.session._values_py import minified, parsed, restyled, string_of, text_of
 from turnwire.session.encoding import Options, composed, items, plain_lines
 from turnwire.session.metering import Guess, guessed
 from turnwire.session.reading import lines_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.session.test_cores import events_of, template_of
-from turnwire._pure.session import times
+from turnwire.session import _times_py as times
 from turnwire.session import definitions
 from turnwire.session.encoding import Options
 from turnwire.session.planning import _tellable

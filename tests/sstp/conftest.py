@@ -19,5 +19,5 @@ def sstp(core, monkeypatch):
     monkeypatch.setattr(json_text, "_writer", core("json.write"))
     strict = text.Reader("sstp", codec.KEYS)
     monkeypatch.setattr(codec, "_read", strict.read)
-    monkeypatch.setattr(codec, "_judge", core("json.sstp").Judge(codec.kinds(), strict.read_source, codec.judged))
+    monkeypatch.setattr(codec, "_judge", core("sstp.codec").Judge(codec.kinds(), strict.read_source, codec.judged))
     return package

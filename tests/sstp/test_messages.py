@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
 from turnwire import sstp as package
+from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
@@ -172,7 +172,7 @@ def damaged(draw):
 
 
 def judges():
-    modules = [import_module(f"turnwire._{name}.json.sstp") for name in BACKENDS]
+    modules = [core_module(name, "sstp.codec") for name in BACKENDS]
     return [module.Judge(codec.kinds(), None, None) for module in modules]
 
 
@@ -255,7 +255,7 @@ def test_a_judge_gives_the_text_that_was_read(core, source):
     def closer(fields, data):
         return "looked at closely", fields, data
 
-    judge = core("json.sstp").Judge(codec.kinds(), lambda data, limits: (copy.deepcopy(made), source), closer)
+    judge = core("sstp.codec").Judge(codec.kinds(), lambda data, limits: (copy.deepcopy(made), source), closer)
     message = judge.decode("text", LIMITS)
     written = json.dumps(made, separators=(",", ":"))
     for one in (message, judge.message(copy.deepcopy(made), "text")):

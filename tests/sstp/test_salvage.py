@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, UnknownName
-from turnwire.finding.extraction import extract
+from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
 from turnwire.sstp.spec import Kind
 

@@ -251,7 +251,7 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
 
 def _other_wires(name: str) -> str:
     """Which wires the beginning of a file has records of, and how many; "" where that cannot be told."""
-    from turnwire.finding.contents import unpacked
+    from turnwire.read.contents import unpacked
 
     if os.path.exists(name) and not os.path.isfile(name):
         return ""  # a pipe or a device, which is read once

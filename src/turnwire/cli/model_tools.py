@@ -11,7 +11,7 @@ from turnwire import registry
 from turnwire.errors import WireError
 
 if TYPE_CHECKING:
-    from turnwire.finding.located import Located
+    from turnwire.read.located import Located
     from turnwire.sap import Agent, Context, Task
 
 MOST = 200  # records or faults that one answer names
@@ -67,7 +67,7 @@ def _refusing(handler: Callable[..., Any]) -> Callable[[Task, Context], Any]:
 
 
 def _located(text: str, wire: str | None) -> list[Located]:
-    from turnwire.finding.located import located
+    from turnwire.read.located import located
 
     return list(located(text.encode("utf-8", "surrogatepass"), wire))
 

@@ -57,7 +57,7 @@ def session(name: str) -> str:
 
 def _content(name: str) -> bytes:
     """All bytes of an input, decompressed. Raises OSError, Refused."""
-    from turnwire.finding.contents import contents
+    from turnwire.read.contents import contents
 
     try:
         ((_, data),) = contents(inputs.content(name), most=inputs.MOST_AT_ONCE)

@@ -7,8 +7,8 @@ from collections import Counter, OrderedDict
 from typing import Any, NamedTuple
 
 from turnwire.checklists import Fault, Judge
-from turnwire.contract import finding
 from turnwire.conversion import faults
+from turnwire.registry import reading
 
 _BEFORE = 0
 """The line of what is in front of a history."""
@@ -64,7 +64,7 @@ class Watch:
         self.early: Fault | None = None  # what is wrong where something else was asked for
 
     def _fresh(self) -> Judge:
-        judge: Judge = finding("judging").judge_of(self._wire)
+        judge: Judge = reading("judging").judge_of(self._wire)
         if self._opening is not None:
             judge.message(self._opening, _BEFORE)
             _clear(judge)

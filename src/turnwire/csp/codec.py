@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.csp.marks import has_title
-from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
-from turnwire._pure.csp.objects import Spans
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.csp._marks_py import has_title
+from turnwire.csp._message_py import DEF_LINE, LAW_LINE
+from turnwire.csp._objects_py import Spans
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire._pure.csp.codec import check, decode, encode
+    from turnwire.csp._codec_py import check, decode, encode
 
 _core: ModuleType = _backend.load("csp.codec")
 if not TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _core: ModuleType = _backend.load("csp.cuts")
 _ROOM = 1024
 _WINDOW = 1 << 16
-_LINE, _SUSPECT = 0, 3  # places in the state, see _pure/csp/cuts.py
+_LINE, _SUSPECT = 0, 3  # places in the state, see csp/_cuts_py.py
 _MAYBE_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(?:[Cc]|\Z)")
 
 

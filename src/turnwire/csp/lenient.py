@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from turnwire._pure.csp.marks import EXACT, NEAR, has_title
-from turnwire._pure.csp.marks import TEMPLATE as TEMPLATE_LINE
-from turnwire._pure.csp.message import (
+from turnwire.contract import Limits
+from turnwire.csp._marks_py import EXACT, NEAR, has_title
+from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
+from turnwire.csp._message_py import (
     CHECKPOINT,
     KEY,
     MAGIC,
@@ -25,8 +26,7 @@ from turnwire._pure.csp.message import (
     is_delimiter,
     is_look_alike,
 )
-from turnwire._pure.csp.stream import is_preamble_line
-from turnwire.contract import Limits
+from turnwire.csp._stream_py import is_preamble_line
 from turnwire.csp.faults import issue
 from turnwire.csp.messages import (
     AnyBlock,

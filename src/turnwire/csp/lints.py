@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from turnwire._pure.csp.texts import DEFINED_NAME, GIVEN_ID
+from turnwire.csp._texts_py import DEFINED_NAME, GIVEN_ID
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task

@@ -7,13 +7,14 @@ from glob import glob
 from os import PathLike
 from typing import Any, NamedTuple
 
-from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.codec import preambles
 from turnwire.csp.faults import issue, type_fault
 from turnwire.csp.messages import CspMessage, Document, Record
 from turnwire.csp.spec import WIRE
 from turnwire.csp.surroundings import Surroundings
 from turnwire.errors import DecodeError, Reason
+from turnwire.registry import reading
 
 
 class Log(NamedTuple):
@@ -55,7 +56,7 @@ def names_files(source: Any) -> bool:
 def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
     """The bytes of each input."""
     if names_files(source):
-        for _, raw in finding("contents").contents(source, limits=limits):
+        for _, raw in reading("contents").contents(source, limits=limits):
             yield raw
         return
     raw = record_bytes(source)
@@ -65,7 +66,7 @@ def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
 
 
 def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
-    located = finding("located")
+    located = reading("located")
     several = list(located.pieces(raw, WIRE, limits=limits))
     beside, damaged = preambles(raw, limits)
     for there, wrong in Surroundings(located.Found(raw, several)).preambles_elsewhere():

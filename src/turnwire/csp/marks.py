@@ -1,12 +1,12 @@
 """Marks of CSP/1: is what a scan refuses a damaged message, or ordinary text? [readings, Finding 3, CSP/1 9]
 
-The rule itself is told in ``_pure/csp/marks.py``; the scanners of both cores follow it, so that their rejects are
+The rule itself is told in ``csp/_marks_py.py``; the scanners of both cores follow it, so that their rejects are
 damaged messages and look-alikes only. What is here is for those who judge text that no scanner cut out.
 """
 
 from __future__ import annotations
 
-from turnwire._pure.csp.marks import EXACT, NEAR, TEXT, survey
+from turnwire.csp._marks_py import EXACT, NEAR, TEXT, survey
 from turnwire.csp.spec import MAGIC
 
 __all__ = ["begins_message", "csp_damage"]

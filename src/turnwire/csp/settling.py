@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.csp.texts import REST
+from turnwire.csp._texts_py import REST
 from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.laws import first_stems
 from turnwire.csp.lints import REWRITE_LEAST, REWRITE_SHARE, TASK_ID
 from turnwire.csp.states import size_of
 
 if TYPE_CHECKING:
-    from turnwire._pure.csp import texts as _core
+    from turnwire.csp import _texts_py as _core
     from turnwire.csp.checklist import Judge
 else:
     _core = _backend.load("csp.texts")

@@ -147,7 +147,7 @@ place of the extras the lines of BULK_LINES."""
 CUTS_OPEN = 16
 """How many heredocs of different runs may look open at once before no more cuts are made."""
 CUTS_STATE = 7 + 2 * CUTS_OPEN
-"""int64 state of the search for cuts between calls (see ``_pure/csp/cuts.py``)."""
+"""int64 state of the search for cuts between calls (see ``csp/_cuts_py.py``)."""
 
 REASONS: tuple[Reason, ...] = (
     Reason.JUNK,

@@ -7,12 +7,12 @@ from itertools import accumulate
 from typing import Any
 
 from turnwire.checklists import log_lines, spoken, statement
-from turnwire.contract import finding
 from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError
 from turnwire.fences import is_fence
+from turnwire.registry import reading
 
 BOM = b"\xef\xbb\xbf"
 _FENCES = (b"```", b"~~~")
@@ -21,7 +21,7 @@ Beside = list[tuple[int, int, Preamble]]
 
 
 class Surroundings:
-    """What is around everything that was found in a file (:class:`turnwire.finding.located.Found`).
+    """What is around everything that was found in a file (:class:`turnwire.read.located.Found`).
 
     any: whether there is CSP/1 in it.
     """
@@ -71,7 +71,7 @@ class Surroundings:
 
     def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
         """Those in JSON strings, in front of the first message of each string."""
-        wrapping = finding("wrapping")
+        wrapping = reading("wrapping")
         last = -1
         for one in self._found.ones(WIRE):
             if one.inner is None or one.offset == last:
@@ -140,7 +140,7 @@ class Surroundings:
     def prose(self) -> Iterator[tuple[int, int, str]]:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
         what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
-        for one in finding("around").lines_around(self._found, WIRE):
+        for one in reading("around").lines_around(self._found, WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
 

@@ -15,8 +15,8 @@ from typing import Any
 from turnwire.distributed.manifest import Manifest
 from turnwire.distributed.work import run_block
 from turnwire.errors import MissingDependency, Reason, UnknownName
+from turnwire.log.cluster_plan import BLOCK_BYTES, Block, plan
 from turnwire.log.output.writers import arrow
-from turnwire.log.plan import BLOCK_BYTES, Block, plan
 
 PATIENCE = 60.0
 """Seconds without any worker after which a run gives up."""

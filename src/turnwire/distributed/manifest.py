@@ -12,8 +12,8 @@ from typing import Any
 
 from turnwire.atomic import AtomicFile, sweep, sync_directory
 from turnwire.distributed.work import RECORDS, REJECTS, described, file_name
-from turnwire.log.plan import Block
-from turnwire.log.scan import Counts
+from turnwire.log.cluster_plan import Block
+from turnwire.log.scanning import Counts
 
 NAME = "manifest.ndjson"
 _OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")

@@ -6,9 +6,9 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
+from turnwire.log.cluster_plan import Block, lines_in, read_block
 from turnwire.log.output import rejects
 from turnwire.log.output.outputs import FileOutput, written
-from turnwire.log.plan import Block, lines_in, read_block
 
 RECORDS, REJECTS = "records", "rejects"
 """The folders of an output directory: for each block a file of the same name in both."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.json.canonical import canonical
+    from turnwire.json._canonical_py import canonical
 else:
     _core = _backend.load("json.canonical")
     canonical = _core.canonical

@@ -9,7 +9,7 @@ from turnwire import _backend
 from turnwire.json.text import reader
 
 if TYPE_CHECKING:
-    from turnwire._pure.json import held as _core
+    from turnwire.json import _held_py as _core
 else:
     _core = _backend.load("json.held")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.json import text as _core
+    from turnwire.json import _text_py as _core
 else:
     _core = _backend.load("json.text")
 

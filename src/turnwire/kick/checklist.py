@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged
-from turnwire.contract import finding
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.codec import check
 from turnwire.kick.documents import is_document
@@ -25,6 +24,7 @@ from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import WIRE, EventKind
 from turnwire.kick.times import seconds
+from turnwire.registry import reading
 
 __all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNJUDGED", "conformance"]
 
@@ -258,7 +258,7 @@ def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY, now: float |
     number, from 1; those of a document by its own lines where it is the only one that is judged."""
     numbered = ((number, _lenient(message)) for number, message in enumerate(messages, 1))
     options = {"policy": policy, "now": now, "own_lines": len(messages) == 1}
-    found: Checklist = finding("judging").conformance(WIRE, numbered, **options)
+    found: Checklist = reading("judging").conformance(WIRE, numbered, **options)
     return found
 
 

@@ -12,10 +12,10 @@ from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure.space import envelope as _core
-    from turnwire._pure.space.envelope import all_clear, check, decode, encode
+    from turnwire.kick import _envelope_py as _core
+    from turnwire.kick._envelope_py import all_clear, check, decode, encode
 else:
-    _core = _backend.load("space.envelope")
+    _core = _backend.load("kick.envelope")
     decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
     check = _core.check
     encode = _core.encode

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire._lazy import Deferred
-from turnwire._pure.space.format import header_line, judge
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
+from turnwire.kick._format_py import header_line, judge
 from turnwire.kick.faults import input_source, space_fault, space_words
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE

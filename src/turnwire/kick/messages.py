@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.space.envelope import Envelope
+    from turnwire.kick._envelope_py import Envelope
 else:
-    Envelope = _backend.load("space.envelope").Envelope
+    Envelope = _backend.load("kick.envelope").Envelope
 
 __all__ = ["Envelope"]

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.space.format import has_section
 from turnwire.errors import Issue, Reason, RuleError, expect
+from turnwire.kick._format_py import has_section
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, SIGIL, TYPES, WIRE

@@ -10,7 +10,7 @@ from turnwire.kick.faults import encode_fault
 from turnwire.kick.spec import PARTS, SIGIL
 
 if TYPE_CHECKING:
-    from turnwire._pure.space.format import Section
+    from turnwire.kick._format_py import Section
 
 _STUFFED = re.compile(rf"^\\(\\*{SIGIL})", re.M)
 _STUFFABLE = re.compile(rf"^(?=\\*{SIGIL})", re.M)

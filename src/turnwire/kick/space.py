@@ -16,10 +16,10 @@ from turnwire.kick.writing import space_text
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure.space import format as _core
-    from turnwire._pure.space.format import Section
+    from turnwire.kick import _format_py as _core
+    from turnwire.kick._format_py import Section
 else:
-    _core = _backend.load("space.format")
+    _core = _backend.load("kick.format")
     Section = _core.Section
 
 MOST_SHOWN = 60

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.space.format import content_end, has_section, judge, split
 from turnwire.errors import Reason
 from turnwire.fences import fence_behind
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
+from turnwire.kick._format_py import content_end, has_section, judge, split
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.section_methods import header_text, parts_of, stuffed
 from turnwire.kick.spec import SIGIL, WIRE
@@ -16,8 +16,8 @@ from turnwire.kick.spec import SIGIL, WIRE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from turnwire._pure.space.format import Section
     from turnwire.errors import Issue
+    from turnwire.kick._format_py import Section
     from turnwire.kick.policy import Policy
     from turnwire.kick.space import Space
 

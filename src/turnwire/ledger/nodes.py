@@ -10,9 +10,9 @@ from turnwire.ledger import merkle
 from turnwire.ledger.schema import TILE
 
 if TYPE_CHECKING:
-    from turnwire._pure.common import ledger as _core
+    from turnwire.ledger import _hashing_py as _core
 else:
-    _core = _backend.load("common.ledger")
+    _core = _backend.load("ledger.hashing")
 
 _TILE_SIZE = 1 << TILE
 

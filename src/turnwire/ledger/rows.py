@@ -11,9 +11,9 @@ from turnwire.ledger import merkle
 from turnwire.ledger.schema import TILE, first_link
 
 if TYPE_CHECKING:
-    from turnwire._pure.common import ledger as _core
+    from turnwire.ledger import _hashing_py as _core
 else:
-    _core = _backend.load("common.ledger")
+    _core = _backend.load("ledger.hashing")
 
 _ROWS = "SELECT rowid, at, kind, key, body, chain FROM entries{} ORDER BY rowid"
 _TILE_SIZE = 1 << TILE

@@ -12,9 +12,9 @@ import msgspec
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.common import ledger as _core
+    from turnwire.ledger import _hashing_py as _core
 else:
-    _core = _backend.load("common.ledger")
+    _core = _backend.load("ledger.hashing")
 
 APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 FORMAT = 1

@@ -18,9 +18,9 @@ from turnwire.ledger.nodes import Nodes
 from turnwire.ledger.schema import TILE, last_entry
 
 if TYPE_CHECKING:
-    from turnwire._pure.common import ledger as _core
+    from turnwire.ledger import _hashing_py as _core
 else:
-    _core = _backend.load("common.ledger")
+    _core = _backend.load("ledger.hashing")
 
 _GROUP = 64  # rows of one statement, where there are many
 _VALUES = "(?, ?, ?, ?, ?, ?)"

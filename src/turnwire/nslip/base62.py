@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.nslip.base62 import decode, decode_array, encode, encode_array
+    from turnwire.nslip._base62_py import decode, decode_array, encode, encode_array
 else:
     _core = _backend.load("nslip.base62")
     encode = _core.encode

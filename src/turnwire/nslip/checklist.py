@@ -7,12 +7,12 @@ from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged
-from turnwire.contract import finding
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import encode
 from turnwire.nslip.messages import SlipMessage
 from turnwire.nslip.rules import check
 from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS, WIRE
+from turnwire.registry import reading
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
@@ -112,7 +112,7 @@ class Judge(checklists.Judge):
         for start, text in found.strings():
             self._near(found.data, start, text, there=False)
         told = {fault.line for fault in self.faults}
-        for one in finding("around").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
+        for one in reading("around").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
             if one.line not in told and _NOTHING.fullmatch(one.text):
                 self._tell(one.text.decode(), one.line, one.offset)
 
@@ -188,5 +188,5 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True)
 
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
     """Judges messages, or the texts of one message each. Faults are placed by the number of the message, from 1."""
-    found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1))
+    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1))
     return found

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure.nslip.codec import decode, decode_many, encode, encode_many
+    from turnwire.nslip._codec_py import decode, decode_many, encode, encode_many
 else:
     _core = _backend.load("nslip.codec")
     decode = _core.decode

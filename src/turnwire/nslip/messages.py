@@ -6,7 +6,7 @@ from turnwire import _backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from turnwire._pure.nslip.codec import SlipMessage
+    from turnwire.nslip._codec_py import SlipMessage
 else:
     SlipMessage = _backend.load("nslip.codec").SlipMessage
 

@@ -13,7 +13,7 @@ from turnwire.nslip.spec import HEADER, MAX_FRAME, MAX_INTEGER, SCHEMA_VERSION, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turnwire._pure.nslip.codec import check
+    from turnwire.nslip._codec_py import check
     from turnwire.nslip.messages import SlipMessage
 
 __all__ = ["announce", "announced", "check"]

@@ -1,10 +1,10 @@
-"""How long answers took, for each kind of question of each wire: ``turnwire.log.analysis.pairing`` fed with chunks."""
+"""How long answers took, for each kind of question of each wire: ``turnwire.read.pairing`` fed with chunks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from turnwire.log.analysis.pairing import Pairing, Pairs
+from turnwire.read.pairing import Pairing, Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

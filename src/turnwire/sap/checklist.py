@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from turnwire import checklists
 from turnwire.checklists import Checklist as Checklist
 from turnwire.checklists import Clause, Specification, Unjudged
-from turnwire.contract import finding
 from turnwire.errors import DecodeError, Issue, Reason, expect
+from turnwire.registry import reading
 from turnwire.sap.contract import output_issues
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Watching
@@ -350,13 +350,13 @@ def conformance(
         learning: where signals should have been recorded; without it a signal is what a Result carries.
         now: the moment as of which deadlines are judged, seconds since 1970-01-01 UTC; without it that of the messages.
     """
-    found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
+    found: Checklist = reading("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
     return found
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
     """(path, checklist) for each file."""
-    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    found: Iterator[tuple[str, Checklist]] = reading("judging").conform_files(WIRE, paths)
     return found
 
 

@@ -19,9 +19,9 @@ from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Re
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure.json import sap as _core
+    from turnwire.sap import _codec_py as _core
 else:
-    _core = _backend.load("json.sap")
+    _core = _backend.load("sap.codec")
 
 _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
@@ -77,7 +77,7 @@ def findings(message: Record) -> list[Any]:
     fields = message._fields
     if is_sound(fields, message.TABLE):
         return []
-    from turnwire._pure.json.sap import judge
+    from turnwire.sap._codec_py import judge
 
     return list(judge(fields, message.TABLE))
 
@@ -124,7 +124,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
-    from turnwire._pure.json.sap import judge
+    from turnwire.sap._codec_py import judge
 
     for finding in judge(fields, kind.TABLE):
         if finding.severity == "error":

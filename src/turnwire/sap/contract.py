@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.json.canonical import pointer_step
 from turnwire.errors import Issue, Reason
+from turnwire.json._canonical_py import pointer_step
 
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from turnwire._pure.json.canonical import pointer_step
 from turnwire.errors import MissingDependency
+from turnwire.json._canonical_py import pointer_step
 
 Faults = list[tuple[str, str]]
 """(JSON pointer into the task, words) of each fault; empty where a payload is right."""

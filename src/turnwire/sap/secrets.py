@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire._pure.json.canonical import pointer_step
+from turnwire.json._canonical_py import pointer_step
 
 SHORTEST = 15  # characters of a value that can be a secret by its form
 
-# The compiled twin looks for the rare letters of these words first: change _native/json/sap.pyx with them.
+# The compiled twin looks for the rare letters of these words first: change _native/sap/codec.pyx with them.
 _NAME = re.compile(
     r"(?:^|[_\-.\s])(?:pass(?:word|wd|phrase)|pwd|secret|api[_\-]?key|access[_\-]?key|private[_\-]?key|token"
     r"|credentials?|authorization)(?:$|[_\-.\s])",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.session.checks import PAIRS
+from turnwire.session._checks_py import PAIRS
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.checks import Chain
+    from turnwire.session._checks_py import Chain
 else:
     Chain = _backend.load("session.checks").Chain
 

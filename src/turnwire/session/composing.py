@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count, product
 from string import ascii_letters
 
-from turnwire._pure.session.fields import one_line
-from turnwire._pure.session.values import Leaf
 from turnwire.session import definitions
+from turnwire.session._fields_py import one_line
+from turnwire.session._values_py import Leaf
 from turnwire.session.shapes import Shape
 from turnwire.session.state import State, Template, likeness, order_of, tell, written
 

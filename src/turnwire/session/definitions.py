@@ -13,16 +13,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.session.drafts import REMOVED, Array, Given, Member, merged
-from turnwire._pure.session.fields import one_line
-from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 from turnwire.session import notation
+from turnwire.session._drafts_py import REMOVED, Array, Given, Member, merged
+from turnwire.session._fields_py import one_line
+from turnwire.session._values_py import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 from turnwire.session.notation import cut, marked
 from turnwire.session.shapes import Items, Members, Node, Place
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.drafts import changes, written
-    from turnwire._pure.session.drafts import read as _read
+    from turnwire.session._drafts_py import changes, written
+    from turnwire.session._drafts_py import read as _read
 else:
     _core = _backend.load("session.drafts")
     changes, written, _read = _core.changes, _core.written, _core.read

@@ -10,10 +10,10 @@ from itertools import chain
 from operator import ne
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire._pure.session.fields import folded, one_line
-from turnwire._pure.session.values import Leaf, quoted
 from turnwire.errors import EncodeError, expect_number
 from turnwire.json import text as json_text
+from turnwire.session._fields_py import folded, one_line
+from turnwire.session._values_py import Leaf, quoted
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.howto import header, howto, settings

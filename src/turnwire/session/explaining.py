@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from turnwire._pure.session.repeats import BARE
 from turnwire.errors import DecodeError
+from turnwire.session._repeats_py import BARE
 from turnwire.session.reading import Session, beginning, in_bytes, plain_events
 from turnwire.session.records import record_at
 

@@ -6,12 +6,12 @@ import re
 from itertools import count
 from typing import Any
 
-from turnwire._pure.session.fields import leaf_of
-from turnwire._pure.session.rows import fields_of, row, surrogate
-from turnwire._pure.session.values import Doubtful, Leaf, parsed
 from turnwire.errors import DecodeError
 from turnwire.json import text as json_text
 from turnwire.session import definitions
+from turnwire.session._fields_py import leaf_of
+from turnwire.session._rows_py import fields_of, row, surrogate
+from turnwire.session._values_py import Doubtful, Leaf, parsed
 from turnwire.session.checks import Chain
 from turnwire.session.definitions import Given, Leaves, Member
 from turnwire.session.repeats import Expander
@@ -72,7 +72,7 @@ class Interpreter:
         return self._other(body)
 
     def rows(self, text: str, at: list[int], chain: Chain | None, found: list[Any]) -> None:
-        """Reads the records of events from a place on: see ``_pure/session/rows.py``."""
+        """Reads the records of events from a place on: see ``session/_rows_py.py``."""
         expand = self._expander.expand if self._expander.first else None
         rows(text, at, chain, self.templates, self.state, expand, self._rare, self._given_back, self._event, found)
 

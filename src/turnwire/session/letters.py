@@ -10,7 +10,7 @@ from collections import defaultdict
 from functools import lru_cache
 from operator import itemgetter
 
-from turnwire._pure.session.repeats import Alphabet
+from turnwire.session._repeats_py import Alphabet
 
 _PAIRS = {
     "\u3042": (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from turnwire._pure.session.values import quoted
+from turnwire.session._values_py import quoted
 
 _OTHER = "\u00a1-\u2027\u202a-\U0010ffff"
 _LETTERS = rf"A-Za-z0-9_.@/?+~^=$#!&*<>;|()%'{_OTHER}\-"

@@ -11,16 +11,16 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
-from turnwire._pure.session.judging import must_open
+from turnwire.session._judging_py import must_open
 from turnwire.session.definitions import cut, marked
 from turnwire.session.shapes import Shape, is_digested
 from turnwire.session.state import FIXED, SAME, SEEN, order_of
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.judging import Judge
+    from turnwire.session._judging_py import Judge
 else:
     Judge = _backend.load("session.judging").Judge
-from turnwire._pure.session.values import Leaf
+from turnwire.session._values_py import Leaf
 
 MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, Reason
+from turnwire.session._values_py import minified, parsed
 from turnwire.session.howto import HEADER, settings_of
 from turnwire.session.interpreting import Interpreter, value_of
 from turnwire.session.records import Record, Verifier, fault, record_at

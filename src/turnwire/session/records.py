@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnwire._pure.session.rows import record_end, unfolded
 from turnwire.errors import DecodeError, Reason
+from turnwire.session._rows_py import record_end, unfolded
 from turnwire.session.checks import Chain
 
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, Alphabet
+from turnwire.session._repeats_py import ALPHABETS, BARE, LONGEST, Alphabet
 from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.repeats import Expander, Index, holds, neighbours, pieces, spelled, unhyphened
+    from turnwire.session._repeats_py import Expander, Index, holds, neighbours, pieces, spelled, unhyphened
 else:
     _core = _backend.load("session.repeats")
     Expander, Index, holds = _core.Expander, _core.Index, _core.holds

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from re import compile as pattern
 from typing import Any, NamedTuple
 
-from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, quoted
+from turnwire.session._values_py import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, quoted
 from turnwire.session.values import text_of
 
 MOST_DEPTH, LONGEST_KEY = 64, 1024

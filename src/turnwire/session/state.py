@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.session.state import FIXED, LATER, MORE, SAME, SEEN, TURN
-from turnwire._pure.session.values import Leaf
+from turnwire.session._state_py import FIXED, LATER, MORE, SAME, SEEN, TURN
+from turnwire.session._values_py import Leaf
 from turnwire.session.definitions import drafted
 from turnwire.session.shapes import Shape
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.rows import rows
-    from turnwire._pure.session.state import Expected, State, expected, likeness, one_more, read, tell, written
+    from turnwire.session._rows_py import rows
+    from turnwire.session._state_py import Expected, State, expected, likeness, one_more, read, tell, written
 else:
     _core = _backend.load("session.state")
     Expected, State, expected, one_more = _core.Expected, _core.State, _core.expected, _core.one_more

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.session.fields import folded
-from turnwire._pure.session.rows import record_end
 from turnwire.errors import DecodeError, Reason
+from turnwire.session._fields_py import folded
+from turnwire.session._rows_py import record_end
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line, text_record

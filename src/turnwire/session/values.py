@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.session.values import parsed
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.registry import wire_of
+from turnwire.session._values_py import parsed
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.values import built, flatten, minified, text_of
+    from turnwire.session._values_py import built, flatten, minified, text_of
 else:
     _core = _backend.load("session.values")
     built, flatten, minified, text_of = _core.built, _core.flatten, _core.minified, _core.text_of

@@ -7,8 +7,9 @@ from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, log_line, statement
-from turnwire.contract import finding, record_bytes
+from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
+from turnwire.registry import reading
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
 from turnwire.sstp.salvaging import salvage
@@ -121,7 +122,7 @@ class Judge(checklists.Judge):
         in_log = all(log_line(text) or statement(text) for text in found.texts())
         if in_log and b"```" not in data and b"~~~" not in data:
             return
-        for one, _, how in finding("extraction").placed(data, list(found.ones(WIRE))):
+        for one, _, how in reading("extraction").placed(data, list(found.ones(WIRE))):
             last = how.rpartition("/")[2]
             if last not in ("bare", "json") and not (in_log and how == "prose"):
                 self._wrapped[one.line, one.offset] = last
@@ -247,12 +248,12 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
     One text alone may be a whole transcript, as the command ``conform`` reads it: then faults are placed by its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
-        checklist: Checklist = finding("judging").conform(WIRE, record_bytes(messages[0]) or b"")
+        checklist: Checklist = reading("judging").conform(WIRE, record_bytes(messages[0]) or b"")
         if checklist.records or checklist.rejects:
             return checklist
     wrapped: dict[int, str] = {}
     numbered = [pair for number, message in enumerate(messages, 1) for pair in _read(number, message, wrapped)]
-    found: Checklist = finding("judging").conformance(WIRE, numbered, wrapped=wrapped)
+    found: Checklist = reading("judging").conformance(WIRE, numbered, wrapped=wrapped)
     return found
 
 

@@ -16,9 +16,9 @@ from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, W
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure.json import sstp as _core
+    from turnwire.sstp import _codec_py as _core
 else:
-    _core = _backend.load("json.sstp")
+    _core = _backend.load("sstp.codec")
 
 __all__ = ["all_clear", "check", "decode", "detect", "encode", "from_fields"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
-from turnwire.contract import finding
+from turnwire.registry import reading
 from turnwire.sstp.messages import Message
 from turnwire.sstp.spec import WIRE
 
@@ -39,7 +39,7 @@ def salvage(text: str, *, rejects: bool = False) -> list[Any]:
     """Every SSTP message in ``text``, in order, and how each was wrapped ("Output raw JSON only" is seldom followed).
 
     Each message has passed what ``decode`` asks for; objects that do not are left out, or with ``rejects`` come among
-    them as ``turnwire.finding.extraction.NearMiss``. Nothing is repaired.
+    them as ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
     """
-    found = finding("extraction").extract(text, (WIRE,), rejects=rejects)
+    found = reading("extraction").extract(text, (WIRE,), rejects=rejects)
     return [one if one.error else Salvaged(one.message, one.start, one.end, one.wrapped) for one in found]

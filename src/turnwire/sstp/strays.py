@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.checklists import spoken
-from turnwire.contract import finding
 from turnwire.errors import DecodeError
+from turnwire.registry import reading
 from turnwire.sstp.bulk import claims
 from turnwire.sstp.codec import decode
 from turnwire.sstp.spec import HEADER, PAYLOADS, WIRE, Kind
@@ -25,7 +25,7 @@ _MARKS = tuple(map(str.encode, _WORDS))
 def strays(found: Any) -> Iterator[tuple[int, int, str]]:
     """(byte, line, what is wrong) of each: objects with nothing but names of SSTP, of which the finder does not say
     whose they are; and what is not an object in a list of messages."""
-    beside = finding("beside")
+    beside = reading("beside")
     for one in beside.objects(found, _MARKS):
         yield from _objects_in(one, one.value)
     for one in beside.elements(found):
@@ -39,7 +39,7 @@ def strays(found: Any) -> Iterator[tuple[int, int, str]]:
 
 
 def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
-    for fields in finding("beside").within(value, _WORDS):
+    for fields in reading("beside").within(value, _WORDS):
         if near(fields) and not claims(fields):
             wrong = _wrong(fields)
             if wrong is not None:
@@ -52,7 +52,7 @@ _VALUE = "a value in a list of messages is not a message"
 def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
     """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and behind the same
     prefixes: values of JSON, and prose; in a log, prose that speaks as a person does."""
-    around = finding("around")
+    around = reading("around")
     for one in around.lines_in_strings(found):
         yield from _text(one, one.in_log)
     for one in around.lines_behind_prefixes(found, WIRE):

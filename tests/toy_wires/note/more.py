@@ -7,8 +7,8 @@ from typing import Any
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.finding.located import located
 from turnwire.pairs import Rule, Way, back, there
+from turnwire.read.located import located
 
 from .codec import Note
 

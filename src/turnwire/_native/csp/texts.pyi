@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from typing_extensions import disjoint_base
 
-from turnwire._pure.csp.texts import MOST_KEPT as MOST_KEPT
+from turnwire.csp._texts_py import MOST_KEPT as MOST_KEPT
 from turnwire.csp.lints import Context
 
 @disjoint_base

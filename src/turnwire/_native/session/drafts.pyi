@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from turnwire._pure.session.drafts import Member
+from turnwire.session._drafts_py import Member
 
 def changes(base: list[Member], target: list[Member], same: list[int]) -> list[Member] | None: ...
 def read(text: str, cut: Callable[[str], tuple[str, str]]) -> list[Member]: ...

@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from turnwire._pure.session.checks import Chain
-from turnwire._pure.session.state import Expected, State
+from turnwire.session._checks_py import Chain
+from turnwire.session._state_py import Expected, State
 from turnwire.session.shapes import Shape
 from turnwire.session.state import Template
 

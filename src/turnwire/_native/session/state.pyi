@@ -3,7 +3,7 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from turnwire._pure.session.times import Form
+from turnwire.session._times_py import Form
 from turnwire.session.state import Template
 
 def time_of(text: str) -> tuple[Form, int] | None: ...

@@ -70,7 +70,7 @@ def _trusted(file: Path, base: str) -> bool:
 def _read(log: str) -> tuple[Iterator[CspMessage], list[WireError]]:
     """The messages of a log in order, and what is damaged in it."""
     from turnwire.csp.log_reading import read_log
-    from turnwire.finding.contents import contents
+    from turnwire.read.contents import contents
 
     try:
         ((_, data),) = contents(inputs.content(log))

@@ -85,8 +85,8 @@ def _choices(wire: str, fences: bool, policy: str | None, now: float | None) -> 
 
 def _judged(wire: str, names: list[str], choices: dict[str, Any]) -> Iterator[tuple[str, Checklist]]:
     """(file as shown, its checklist) for each file."""
-    from turnwire.finding.contents import contents
-    from turnwire.finding.judging import conform
+    from turnwire.read.contents import contents
+    from turnwire.read.judging import conform
 
     judges = registry.wire(wire).checklist is not None
     own: Any = registry.wire(wire).conform

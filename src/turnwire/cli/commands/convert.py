@@ -189,7 +189,7 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Found]:
 
     CSP/1 behind a heredoc that is not closed may be no more than lines of it; in a JSON string, behind one in that.
     """
-    from turnwire.finding.located import located
+    from turnwire.read.located import located
 
     unclosed: int | None = None  # where the JSON string is that has one
     beside = False  # whether one is in no JSON string

@@ -73,7 +73,7 @@ def cpu_features() -> list[str]:
     """The CPU features beyond the baseline that the compiled modules can use on this machine; none in pure Python."""
     from turnwire import _backend
 
-    return list(_backend.load("common.processor").cpu_features())
+    return list(_backend.cpu_features())
 
 
 def _abilities(wire: Wire) -> list[str]:

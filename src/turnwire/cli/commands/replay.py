@@ -106,7 +106,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
     from turnwire.csp.log_reading import read_log
     from turnwire.csp.log_replay import Replaying
     from turnwire.csp.messages import CspMessage, Preamble
-    from turnwire.finding.contents import contents
+    from turnwire.read.contents import contents
 
     if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
         return _kept(logs[0]), [], None, True

@@ -281,7 +281,7 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
 
 
 def _steps(found: Scan) -> Iterator[Batch | None]:
-    from turnwire.log.scan import steps
+    from turnwire.log.scanning import steps
 
     return steps(found)
 

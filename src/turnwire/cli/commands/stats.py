@@ -40,8 +40,8 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
-    from turnwire.log.analysis.stats import COLUMNS, Statistics
     from turnwire.log.output.json_lines import json_line
+    from turnwire.read.stats import COLUMNS, Statistics
 
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)

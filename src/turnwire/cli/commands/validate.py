@@ -293,7 +293,7 @@ def _teller(judge: Judge) -> Callable[[dict[str, Any]], Finding]:
 
 def _of_lines(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
     """The findings in files of one record a line."""
-    from turnwire.finding.contents import unpacked
+    from turnwire.read.contents import unpacked
 
     for name in inputs.files(names):
         number = 0

@@ -15,7 +15,6 @@ import warnings
 from array import array
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from turnwire import _backend, registry
 from turnwire.contract import COMMON, LIMITS, LINES, OBJECT, TOKEN, BulkScanner, Column, Wire
 from turnwire.errors import Reason
-from turnwire.finding.documents import Documents
+from turnwire.framing.documents import Documents
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import TEXTS, Claims, LineWire, ShortTexts
 from turnwire.log.engine.columns import table_dtypes
@@ -37,7 +36,7 @@ from turnwire.log.output import rejects as quarantine
 if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
-_heads = _backend.load("log.line_heads")
+_heads = _backend.load("framing.line_heads")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
@@ -59,7 +58,7 @@ class _Tokens(NamedTuple):
 
 @cache
 def _pure() -> Any:
-    return import_module("turnwire._pure.json.lines")
+    return _backend.core_module("pure", "json.lines")
 
 
 class State:

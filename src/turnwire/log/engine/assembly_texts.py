@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turnwire.finding.assembly import Assembly
+    from turnwire.framing.assembly import Assembly
     from turnwire.log.engine.block_pass import Pass
 
     Arrays = dict[str, Any]
     Table = list[tuple[Arrays, int]]
 
-_heads = _backend.load("log.line_heads")
-_times = _backend.load("log.times")
+_heads = _backend.load("framing.line_heads")
+_times = _backend.load("framing.times")
 _DOCKER = "docker"
 _CSP = re.compile(rb"CSP/1(?:(?: MODE)?;[^\n]*)?\r?\n(?:(?s:.*)\n)?")
 _HEREDOC = b"\n<<<"

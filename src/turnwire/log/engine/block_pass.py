@@ -10,8 +10,8 @@ import numpy as np
 from turnwire import _backend
 from turnwire.errors import DecodeError
 from turnwire.fences import BEGINNING
-from turnwire.finding.assembly import undecided
-from turnwire.finding.documents import BOM, Document
+from turnwire.framing.assembly import undecided
+from turnwire.framing.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_directly, fill_records, fill_strings
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, StringClaims, nothing
 from turnwire.log.engine.document_rows import DocumentWire, fill_documents, read_document
@@ -23,13 +23,13 @@ from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
-    from turnwire.finding.assembly import Assembly
+    from turnwire.framing.assembly import Assembly
     from turnwire.log.engine.all_wires import Finder, State
 
     Arrays = dict[str, Any]
 
 _core = _backend.load("json.lines")
-_heads = _backend.load("log.line_heads")
+_heads = _backend.load("framing.line_heads")
 _MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
 _BEGINNING = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?"

@@ -9,7 +9,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
-from turnwire.finding.documents import BOM
+from turnwire.framing.documents import BOM
 from turnwire.log.engine.all_wires import Finder, State
 from turnwire.log.engine.space import Space
 from turnwire.log.engine.where import Filter

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LINE_COLUMNS = ("place", "size", "present", "wire", "kind", "inner", "sequence", "time", "depth")
 """What the search says of a record of a wire of lines."""
-_heads = _backend.load("log.line_heads")
+_heads = _backend.load("framing.line_heads")
 _views = _backend.load("log.views")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.finding.documents import Mark, mark
+from turnwire.framing.documents import Mark, mark
 from turnwire.log.engine.claims import DOCUMENT, REFUSED, Claims
 from turnwire.log.output import rejects as quarantine
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turnwire.contract import BulkScanner, DocumentPlan, Wire
-    from turnwire.finding.documents import Document
+    from turnwire.framing.documents import Document
     from turnwire.log.engine.block_pass import Pass
 
     Arrays = dict[str, Any]

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from turnwire.finding.assembly import Assembly, find
+from turnwire.framing.assembly import Assembly, find
 from turnwire.log.engine.claims import DAMAGED, Claims
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class LeftToRight:
     # --- as find() wants it ---
 
     def behind(self, line: int) -> int:
-        """As ``turnwire.finding.assembly.Claimed`` says."""
+        """As ``turnwire.framing.assembly.Claimed`` says."""
         while line >= self._place:
             if self._read == self._stop:
                 return self._stop  # a message is open, or there is no more

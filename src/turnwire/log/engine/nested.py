@@ -1,4 +1,4 @@
-"""Lines of a block that belong together, among the rows and rejects of the block: see ``finding/assembly.py``.
+"""Lines of a block that belong together, among the rows and rejects of the block: see ``framing/assembly.py``.
 
 What such lines say is searched like an input of its own (``assembly_texts.py``). Its records get rows among those of
 the block, placed where they are written there; their texts are in the arena, behind what JSON strings said.
@@ -18,7 +18,7 @@ from turnwire.log.output import rejects as quarantine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.finding.assembly import Assembly
+    from turnwire.framing.assembly import Assembly
     from turnwire.log.engine.block_pass import Pass
 
     Arrays = dict[str, Any]

@@ -13,7 +13,7 @@ import numpy as np
 
 from turnwire import _backend
 
-_heads = _backend.load("log.line_heads")
+_heads = _backend.load("framing.line_heads")
 _OTHERS = re.compile(rb"^(?:[{@]|[ \t]+CSP/1(?:\r?$|;| MODE;))", re.MULTILINE)
 """Lines in a damaged message that may be records of other wires, or a message or a template that is only indented."""
 _MAYBE = re.compile(rb"[{@]|\\u00")

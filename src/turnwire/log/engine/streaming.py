@@ -11,8 +11,8 @@ import numpy as np
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
-from turnwire.finding.documents import BOM
-from turnwire.finding.parts import CRI
+from turnwire.framing.documents import BOM
+from turnwire.framing.parts import CRI
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
 from turnwire.log.engine.block_scanner import Engine, Found

@@ -18,7 +18,7 @@ from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColu
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_times = _backend.load("log.times")
+_times = _backend.load("framing.times")
 _COPIED = 4096
 """Where a record is wanted for each so many bytes of a block, all of it is copied at once."""
 _NEWLINE = ord("\n")

@@ -12,7 +12,7 @@ from turnwire.showing import fields, table
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
     from turnwire.log.output.rejects import Rejects
-    from turnwire.log.scan import Scan
+    from turnwire.log.scanning import Scan
 
 MOST = 10
 """Rows of a batch, and of the quarantine."""

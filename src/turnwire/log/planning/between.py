@@ -12,8 +12,8 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import LINES
-from turnwire.finding.assembly import find
-from turnwire.finding.documents import BOM, SIGIL
+from turnwire.framing.assembly import find
+from turnwire.framing.documents import BOM, SIGIL
 from turnwire.log.engine.all_wires import finder
 
 READ = 1 << 20
@@ -71,7 +71,7 @@ def has_header(file: Any) -> bool:
 
 
 def between_parts(file: Any, offset: int, limit: int) -> bool:
-    """Whether no lines that belong together (``finding/assembly.py``) go on from the lines in front of ``offset``, of
+    """Whether no lines that belong together (``framing/assembly.py``) go on from the lines in front of ``offset``, of
     which the last MiB is looked at."""
     return Parts(file, first_line(file), limit).between(offset)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.fences import BEGINNING
-from turnwire.finding.documents import SIGIL
+from turnwire.framing.documents import SIGIL
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.planning.between import (
     READ,

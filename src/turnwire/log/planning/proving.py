@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.finding.documents import SIGIL
+from turnwire.framing.documents import SIGIL
 from turnwire.log.planning.between import between_objects, between_parts, chunks, first_line, line_ends, scan_cuts
 
 _BEHIND = 64 << 10

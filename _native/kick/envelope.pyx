@@ -1,0 +1,452 @@
+"""Envelopes of KickLang, compiled: the object, its making from a JSON object, and the quick all-clear of ``check``.
+
+The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wrong" or hands over.
+"""
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
+from libc.stdint cimport uint64_t
+
+from _native.json.draft cimport (
+    JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
+    json_text_of, json_value
+)
+from _native.json.rules cimport tw_walk
+from turnwire.json import text as json_text
+from turnwire.contract import LIMITS
+from turnwire.kick import envelope_methods as methods
+from turnwire.kick.policy import DEFAULT_POLICY
+from turnwire.kick.rules import is_plain_content, judge, judge_other, unknown_key
+from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
+from turnwire.kick.writing import envelope_text
+
+cdef extern from *:
+    int PyUnicode_IS_ASCII(object text)
+    int PyUnicode_Check(object value)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
+cdef extern from "_native/json/forms.h":
+    bint tw_is_uuid(const unsigned char *text, size_t size)
+cdef extern from "_native/kick/plain.h":
+    enum:
+        TW_ASK
+    int tw_plain_content(object text)
+    int tw_plain_channel(object text)
+    uint64_t tw_text_hash(object text)
+    bint tw_equal_texts(object one, object other)
+
+cdef object READ = json_text.reader(WIRE, FIELDS).read_source
+cdef object DEFAULT_LIMITS = LIMITS
+cdef object STANDARD = DEFAULT_POLICY
+cdef dict STANDARD_LEARNED = DEFAULT_POLICY.learned
+cdef dict KNOWN_TYPES = TYPES
+cdef object ALL_FIELDS = frozenset(FIELDS)
+cdef tuple FIELD_TUPLE = tuple(FIELDS)
+cdef Py_ssize_t NESTING = LIMITS.nesting
+cdef str DICT_ITEMS = "items"
+cdef PyObject *FIELD_NAMES[8]
+for _place in range(8):
+    FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
+cdef tuple MEMBERS = tuple([f'{"," if name != FIELDS[0] else "{"}"{name}":'.encode() for name in FIELDS])
+
+
+@cython.freelist(64)
+cdef class Envelope:
+    """One message between agents (section 001).
+
+    Args:
+        id: UUID v4. timestamp: ISO 8601 date and time. sender, receiver: roles, the receiver also "Broadcast".
+        type: a :class:`MessageType` or its string. channel: ``⫻family/name``. content: a Space document.
+        correlation_id: the id of the request that this answers, or None.
+        extra: unknown keys and their JSON values, kept and written back.
+
+    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    """
+
+    cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
+    cdef dict _extra
+    cdef object _source  # the text that was read, where writing the envelope gives that again; until something is set
+    cdef Py_ssize_t _count  # characters of the source, none above _most; 0 where nobody counted
+    cdef unsigned int _most
+    cdef tuple _learned  # what the standard policy says of a plain envelope, where that was known; until something is set
+    cdef bint _plain  # whether what the policy says nothing of was found good; until something is set
+    cdef object __weakref__
+
+    __wire__ = WIRE
+    __match_args__ = FIELDS
+    __hash__ = None
+
+    def __init__(
+        self, id, timestamp, sender, receiver, type, channel, content, correlation_id=None, dict extra=None
+    ):
+        self._source = self._learned = None
+        self._plain = False
+        self.id = id
+        self.timestamp = timestamp
+        self.sender = sender
+        self.receiver = receiver
+        self.type = methods.message_type(type)
+        self.channel = channel
+        self.content = content
+        self.correlation_id = correlation_id
+        self._extra = extra
+
+    def __setattr__(self, name, value):
+        if name != "_parsed":
+            self._source = None
+            self._plain = False
+            self._learned = None
+        PyObject_GenericSetAttr(self, name, <PyObject *>value)
+
+    def __delattr__(self, name):
+        self._source = self._learned = None
+        self._plain = False
+        PyObject_GenericSetAttr(self, name, NULL)
+
+    @property
+    def extra(self):
+        """Unknown keys and their JSON values."""
+        if self._extra is None:
+            self._extra = {}
+        return self._extra  # a key in it is not a plain envelope any more, which is looked at before the source
+
+    @extra.setter
+    def extra(self, dict value not None):
+        self._extra = value
+
+    @property
+    def space(self):
+        """The content as a Space document, read leniently when first asked for."""
+        return methods.space(self)
+
+    @property
+    def family(self):
+        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        return methods.channel_parts(self.channel)[0]
+
+    def replace(self, **changes):
+        """A copy with some fields replaced; ``extra`` is copied."""
+        return methods.replace(self, changes)
+
+    def to_dict(self):
+        """The JSON object of this envelope, extra keys behind the fields."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields):
+        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self):
+        return methods.represent(self)
+
+    def _repr_html_(self):
+        return methods.html(self)
+
+    def __eq__(self, other):
+        return methods.equal(self, other)
+
+    def __copy__(self):
+        return type(self)(*methods.state(self))
+
+    def __reduce__(self):
+        return type(self), methods.state(self)
+
+
+cpdef build(dict fields, source=None):
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``: its
+    text, where writing the object gives that again."""
+    cdef bint usual
+    cdef Envelope envelope = Envelope.__new__(Envelope)
+    cdef PyObject *values[8]
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0, known = 0
+    cdef int i
+    for i in range(8):
+        values[i] = NULL
+    # The reader shares the keys and most texts hold them in their usual order: then no key is looked up.
+    while known < 8 and PyDict_Next(fields, &place, &key, &item) and key == <PyObject *>FIELD_NAMES[known]:
+        values[known] = item
+        known += 1
+    usual = known >= 7 and known == PyDict_Size(fields)
+    if not usual:
+        known = 0
+        for i in range(8):
+            values[i] = PyDict_GetItemWithError(fields, <object>FIELD_NAMES[i])
+            known += values[i] != NULL
+    for i in range(8):
+        if values[i] == NULL:
+            if i < 7:
+                return None
+        elif type(<object>values[i]) is not str:
+            return None
+    item = PyDict_GetItemWithError(KNOWN_TYPES, <object>values[4])
+    if item == NULL or not is_channel(<str>values[5]):
+        return None
+    envelope.id = <object>values[0]
+    envelope.timestamp = <object>values[1]
+    envelope.sender = <object>values[2]
+    envelope.receiver = <object>values[3]
+    envelope.type = <object>item
+    envelope.channel = <object>values[5]
+    envelope.content = <object>values[6]
+    if values[7] != NULL:
+        envelope.correlation_id = <object>values[7]
+    if usual:
+        envelope._source = source
+    elif PyDict_Size(fields) != known:
+        envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
+    return envelope
+
+
+cdef bint is_channel(str channel):
+    """Plain channels (the sigil, then printable ASCII with a slash inside) here, all others in Python."""
+    cdef int found = tw_plain_channel(channel)
+    return methods.channel_parts(channel)[0] is not None if found == TW_ASK else found
+
+
+def is_uuid4(str text not None):
+    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    return uuid4(text)
+
+
+cdef bint uuid4(str text) noexcept:
+    cdef const unsigned char *data
+    if PyUnicode_GET_LENGTH(text) != 36 or not PyUnicode_IS_ASCII(text):
+        return False
+    data = <const unsigned char *>PyUnicode_DATA(text)
+    return tw_is_uuid(data, 36) and data[14] == c"4" and (data[19] in (c"8", c"9", c"a", c"b", c"A", c"B"))
+
+
+def is_plain_time(str text not None):
+    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    return plain_time(text)
+
+
+cdef inline int two(const unsigned char *data) noexcept nogil:
+    """Two digits as a number, or 99."""
+    if not (c"0" <= data[0] <= c"9" and c"0" <= data[1] <= c"9"):
+        return 99
+    return (data[0] - c"0") * 10 + data[1] - c"0"
+
+
+cdef bint plain_time(str text) noexcept:
+    """``YYYY-MM-DDTHH:MM:SS`` with or without Z, up to the 28th, no leap second."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
+    cdef const unsigned char *data
+    if (size != 20 and size != 19) or not PyUnicode_IS_ASCII(text):
+        return False
+    data = <const unsigned char *>PyUnicode_DATA(text)
+    if data[4] != c"-" or data[7] != c"-" or data[10] != c"T" or data[13] != c":" or data[16] != c":":
+        return False
+    if two(data) == 99 and (data[0] != c"9" or data[1] != c"9"):
+        return False
+    if two(data + 2) == 99 and (data[2] != c"9" or data[3] != c"9"):
+        return False
+    return (
+        1 <= two(data + 5) <= 12 and 1 <= two(data + 8) <= 28 and two(data + 11) < 24 and two(data + 14) < 60
+        and two(data + 17) < 60 and (size == 19 or data[19] == c"Z")
+    )
+
+
+cdef bint plain_content(str content) except -1:
+    """As ``rules.is_plain_content``, for a content of one ASCII-only header line; that is asked about all others."""
+    cdef int found = tw_plain_content(content)
+    return is_plain_content(content) if found == TW_ASK else found
+
+
+def is_clean(Envelope envelope not None, dict verdicts not None):
+    """As the twin's: whether ``check`` surely finds nothing, given what the policy is known to say."""
+    return clean(envelope, verdicts)
+
+
+cdef bint clean(Envelope envelope, dict verdicts) except -1:
+    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+
+    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
+    (no issue as long as there is a correlation_id).
+    """
+    cdef PyObject *verdict
+    if not are_texts(envelope):
+        return False
+    verdict = PyDict_GetItemWithError(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if verdict == NULL or (<object>verdict is not None and envelope.correlation_id is None):
+        return False
+    return are_plain(envelope)
+
+
+cdef inline bint has_extra(Envelope envelope) noexcept:
+    return envelope._extra is not None and PyDict_Size(envelope._extra) != 0
+
+
+cdef bint are_texts(Envelope envelope) noexcept:
+    """Whether the fields are texts and the only ones."""
+    return not has_extra(envelope) and fields_are_texts(envelope)
+
+
+cdef bint fields_are_texts(Envelope envelope) noexcept:
+    return envelope._plain or (
+        type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
+        and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
+        and (type(envelope.type) is str or type(envelope.type) is MessageType)
+    )
+
+
+cdef bint are_plain(Envelope envelope) except -1:
+    """Whether the fields of which the policy says nothing are surely good."""
+    cdef object correlation = envelope.correlation_id
+    if envelope._plain:
+        return True
+    if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
+        return False
+    return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
+
+
+def remarks(Envelope envelope not None, dict known not None):
+    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver, type
+    and channel, and nothing else; None where it must look closer. As the twin's."""
+    cdef PyObject *found
+    if not are_texts(envelope):
+        return None
+    found = PyDict_GetItemWithError(known, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if found == NULL:
+        return None
+    correlation, issues = <tuple><object>found
+    if (correlation and envelope.correlation_id is None) or not are_plain(envelope):
+        return None
+    return list(issues)
+
+
+cdef enum:
+    SLOTS = 256
+
+cdef uint64_t[SLOTS] MIXED  # what was looked for last in the table of the standard policy, by the hash it is found by
+cdef list LATELY = [None] * SLOTS
+
+
+cdef bint says_of(entry, Envelope envelope):
+    """Whether what was learned is of such an envelope."""
+    cdef tuple names = <tuple>entry
+    return (
+        names is not None and envelope.type is names[2] and tw_equal_texts(envelope.sender, names[0])
+        and tw_equal_texts(envelope.receiver, names[1]) and tw_equal_texts(envelope.channel, names[3])
+    )
+
+
+cdef tuple learned(Envelope envelope, policy, bint lately):
+    """What the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
+    there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
+    of an envelope that was read have no hashes yet. lately: looks no further than what the standard policy was asked for
+    last, so that reading costs no more where nobody checks."""
+    cdef dict table = STANDARD_LEARNED if policy is STANDARD else policy.learned
+    cdef PyObject *found
+    cdef tuple entry
+    cdef uint64_t mixed
+    cdef int slot
+    if type(envelope.type) is not MessageType:
+        return None
+    mixed = tw_text_hash(envelope.sender)
+    mixed = mixed * 31 + tw_text_hash(envelope.receiver)
+    mixed = mixed * 31 + tw_text_hash(envelope.channel)
+    mixed = (mixed * 31 + <size_t><PyObject *>envelope.type) >> 4
+    slot = <int>((mixed ^ mixed >> 20) & (SLOTS - 1))
+    if policy is STANDARD and MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
+        return <tuple>LATELY[slot]
+    if lately:
+        return None
+    key = mixed
+    found = PyDict_GetItemWithError(table, key)
+    if found != NULL and says_of(<object>found, envelope):
+        entry = <tuple>found
+        if policy is STANDARD:
+            LATELY[slot], MIXED[slot] = entry, mixed
+        return entry
+    names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+    found = PyDict_GetItemWithError(policy.known, names)
+    if found != NULL:
+        entry = (*names, <object>found is not None, ())
+    else:
+        found = PyDict_GetItemWithError(policy.remarks, names)
+        if found == NULL:
+            return None
+        entry = (*names, *(<tuple><object>found))
+    table[key] = entry  # no more of them than the policy keeps of its own
+    return entry
+
+
+cdef tuple verdict(Envelope envelope, policy):
+    """The remarks that are all that ``check`` finds but for unknown keys, mostly none; None where it must look closer."""
+    cdef tuple entry
+    if not fields_are_texts(envelope):
+        return None
+    entry = envelope._learned if policy is STANDARD else None
+    if entry is None:
+        entry = learned(envelope, policy, False)
+    if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
+        return None
+    return <tuple>entry[5]
+
+
+def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
+    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+
+    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
+    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
+    form, or is not an envelope (wrong_type).
+    """
+    written = text(envelope, strict, policy)
+    return envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
+
+
+include "writing.pxi"
+include "reading.pxi"
+
+
+def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
+    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
+    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    """
+    envelope = quick(data) if limits is DEFAULT_LIMITS else None
+    if envelope is None:
+        fields, source = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
+        envelope = build(fields, source)
+        if envelope is None:
+            raise methods.field_error(data, fields)
+    if strict:
+        check(envelope, policy, strict=True)
+    return envelope
+
+
+def all_clear(bytes data not None):
+    """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
+    if data[:1] != b"{":
+        return False
+    envelope = quick(data)
+    if envelope is None:
+        envelope = build(READ(data)[0])
+    return envelope is not None and not has_extra(<Envelope>envelope) and verdict(<Envelope>envelope, STANDARD) == ()
+
+
+def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    what lenient reading forgave, and its lints; ``where`` is a line of it then.
+
+    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    is raised as RuleError, its ``rule`` being the section of the specification.
+    """
+    cdef tuple found
+    if not isinstance(envelope, Envelope):
+        return judge_other(envelope, Envelope, strict)
+    found = verdict(<Envelope>envelope, policy)
+    if found is not None and (not found or not strict):
+        if not has_extra(<Envelope>envelope):
+            return list(found)
+        return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]
+    return judge(envelope, policy, strict)

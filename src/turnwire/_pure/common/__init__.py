@@ -1,1 +1,0 @@
-"""Core modules that several protocols share."""

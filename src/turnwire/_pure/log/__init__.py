@@ -1,1 +1,0 @@
-"""Core modules of scans: columns for Arrow, times, heads of lines."""

@@ -1,1 +1,0 @@
-"""Core modules of KickLang: envelopes and the Space Format."""

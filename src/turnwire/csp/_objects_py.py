@@ -1,0 +1,175 @@
+"""Messages as objects, made from spans, written and found clean: the readable twin of ``_native/csp/objects.pxi``.
+
+``usual_message``, ``usual_text`` and ``is_clean`` are for the usual: what one of them is not sure of, and every fault,
+it leaves to ``turnwire.csp.codec``, which tells what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS, Limits
+from turnwire.csp._tables_py import tables
+from turnwire.csp.messages import (
+    AnyBlock,
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Op,
+    Patch,
+    Record,
+    Result,
+    Task,
+)
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, FILE_OPS, INTENTS, TEMPLATE, Intent
+from turnwire.csp.writer import write
+from turnwire.errors import EncodeError, Issue
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
+_INTENTS = tuple(Intent)
+_WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
+_USUAL = (LIMITS.message, LIMITS.fields, LIMITS.key)
+
+
+def usual_message(data: Any) -> CspMessage | None:
+    """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
+    if type(data) is str:
+        try:
+            data = data.encode()
+        except UnicodeEncodeError:
+            return None
+    if type(data) is not bytes or len(data) > LIMITS.message:
+        return None
+    found = _only_row(data)
+    return None if found is None else Spans(data, found[1]).message(found[0])
+
+
+def usual_text(message: Any, strict: bool) -> str | None:
+    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
+    if type(message) is not CspMessage or (strict and message.issues):
+        return None
+    try:
+        written = write(message, strict)
+        return written if not strict or _reads_back(written) else None
+    except (EncodeError, UnicodeEncodeError):
+        return None
+
+
+def is_clean(message: Any) -> bool:
+    """Whether ``check`` surely says nothing about a message."""
+    if type(message) is not CspMessage or message.issues:
+        return False
+    try:
+        if not _reads_back(write(message, strict=False)):
+            return False
+    except (EncodeError, UnicodeEncodeError):
+        return False
+    block = message.block
+    if not isinstance(block, FileOp):
+        return True
+    return block.op in FILE_OPS and (block.op == "DELETE" or block.get("CONTENT") is not None)
+
+
+def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
+    """The one message of a text; code fences around it are dropped.
+
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    usual = usual_message(text) if limits is LIMITS and mode == "strict" else None
+    return codec.decode_closely(text, mode, limits) if usual is None else usual
+
+
+def encode(record: Record | Document, strict: bool = True) -> str:
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    usual = usual_text(record, strict)
+    return codec.encode_closely(record, strict) if usual is None else usual
+
+
+def check(message: Record | Document) -> list[Issue]:
+    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at. Raises TypeError for what is neither.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    return [] if is_clean(message) else codec.check_closely(message)
+
+
+def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
+    rows, extras, rejects = tables(raw, _USUAL, "first")
+    if rejects or len(rows) != 1 or rows[0][3] >= TEMPLATE:
+        return None
+    return rows[0], extras
+
+
+def _reads_back(written: str) -> bool:
+    raw = written.encode()
+    if len(raw) > LIMITS.message:
+        return False
+    found = _only_row(raw)
+    return found is not None and found[0][1] == len(raw)
+
+
+class Spans:
+    """Makes messages from rows; ``text`` gives a span as str."""
+
+    def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
+        self.raw: bytes | str = raw.decode() if raw.isascii() else raw
+        self.extras = extras
+
+    def text(self, start: int, length: int) -> str:
+        """The text of a span."""
+        part = self.raw[start : start + length]
+        return part if isinstance(part, str) else part.decode()
+
+    def message(self, row: tuple[int, ...]) -> CspMessage:
+        """The message of a row."""
+        text = self.text
+        code = row[3] & 0xFF
+        return CspMessage(
+            text(row[4], row[5]),
+            text(row[6], row[7]),
+            text(row[8], row[9]),
+            _INTENTS[code],
+            self._block(code, row),
+            line=row[2] + 1,
+        )
+
+    def _block(self, code: int, row: tuple[int, ...]) -> AnyBlock:
+        text = self.text
+        name = text(row[10], row[11])
+        word = _WORDS[code]
+        keys = FIELDS.get(word)
+        if keys is not None:
+            spans = [(row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys)]
+            spans.sort()
+            fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
+            if word == "FILEOP":
+                return FileOp(name, text(row[18], row[19]), fields)
+            made: AnyBlock = _KINDS[word](name, fields)
+            return made
+        extras = self.extras[row[22] : row[22] + row[23]]
+        if word == "PATCH":
+            ops = [
+                Op(chr(sign), text(key, size), text(start, length) if length >= 0 else None)
+                for sign, key, size, start, length in extras
+            ]
+            return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
+        return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])

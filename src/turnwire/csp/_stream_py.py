@@ -1,0 +1,275 @@
+"""The stream of CSP/1 records in plain Python: cutting text into them; ``message.py`` reads one message.
+
+    stream  = { blank | message | template | preamble | fence | junk }
+    message = "CSP/1" FROM TO CTX INTENT 1*blank block            [MESSAGE FORMAT]
+
+The scanner copies nothing: it fills tables of spans (``turnwire.csp.spec`` gives their columns). A line ends with LF
+or CRLF and nothing else. What is not a valid message becomes a reject, and the scan goes on at the next line that can
+start a record; a line inside a heredoc never does.
+"""
+
+from __future__ import annotations
+
+from turnwire.csp._marks_py import NEAR, NeedMore, has_title
+from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
+from turnwire.csp._message_py import (
+    ABSENT,
+    CODE,
+    DEF_LINE,
+    LAW_LINE,
+    MAGIC,
+    OPENING,
+    TEMPLATE_HEAD,
+    Cursor,
+    Fault,
+    Line,
+    Message,
+    Span,
+    Table,
+    heredoc_closing,
+    is_blank,
+    is_delimiter,
+    is_look_alike,
+)
+from turnwire.csp.spec import (
+    FENCE,
+    INSIDE_UNCLOSED,
+    PREAMBLE,
+    TEMPLATE,
+)
+from turnwire.errors import Reason
+from turnwire.fences import is_fence
+
+# --- the stream -----------------------------------------------------------------------------------------------------
+
+
+class Stream:
+    """Cuts a buffer into rows and rejects. ``state`` is the state between two calls (``spec.STATE_WIDTH``)."""
+
+    def __init__(self, cursor: Cursor, place: int, limits: tuple[int, int, int], state: list[int]) -> None:
+        self.cursor = cursor
+        self.place = place
+        self.limits = limits
+        self.tail = bool(state[1])
+        self.run = state[2]
+        self.settled = bool(state[3])
+        self.rows: Table = []
+        self.extras: Table = []
+        self.rejects: Table = []
+        self.lines = 0  # newlines before self.place
+        self.counted = place
+
+    def line_of(self, offset: int) -> int:
+        """0-based line of an offset at or after the last one asked for."""
+        self.lines += self.cursor.data.count(b"\n", self.counted, offset)
+        self.counted = offset
+        return self.lines
+
+    def run_to(self, most_rows: int, most_extras: int, most_rejects: int) -> int:
+        """Scans until the bytes or the tables are used up; returns the offset of the first byte not consumed."""
+        while self.place < self.cursor.end:
+            marks = len(self.rows), len(self.extras), len(self.rejects)
+            if marks[0] >= most_rows or marks[2] >= most_rejects:
+                break
+            place, run, tail = self.place, self.run, self.tail
+            if not self.step():
+                break
+            if len(self.extras) > most_extras:
+                del self.rows[marks[0] :], self.extras[marks[1] :], self.rejects[marks[2] :]
+                self.place, self.run, self.tail = place, run, tail
+                break
+        return self.place
+
+    def step(self) -> bool:
+        """One item; False, with nothing changed, where it may go on after the bytes at hand."""
+        run, tail, settled = self.run, self.tail, self.settled
+        try:
+            behind = self.item(self.place)
+        except NeedMore:
+            self.run, self.tail, self.settled = run, tail, settled
+            return False
+        if run > 0 and self.run == run and self.swallowed_end(self.place, behind, run):
+            self.run = 0
+        self.place = behind
+        return True
+
+    def swallowed_end(self, start: int, stop: int, run: int) -> bool:
+        return (
+            Cursor(self.cursor.data, stop, self.cursor.final and stop == self.cursor.end).closing_before(
+                start, run, stop
+            )
+            is not None
+        )
+
+    def item(self, place: int) -> int:
+        """One item at the start of a line; returns the offset after it."""
+        line = self.cursor.line(place)
+        assert line is not None
+        text = line.text
+        if is_blank(text):
+            return line.next
+        if text == MAGIC:
+            self.settled = True
+            return self.message(line)
+        if is_delimiter(text):
+            self.settled = True
+            if is_fence(text):
+                self.tail = False
+                return self.row(line.start, line.next, FENCE)
+            if TEMPLATE_HEAD.match(text):
+                return self.template(line)
+            return self.near(line)
+        if self.tail:
+            return self.trailing(line)
+        if is_preamble_line(text, laws=False):
+            return self.preamble(line)
+        return self.reject(Reason.JUNK, line.start, line.next, line.start)
+
+    def row(
+        self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None
+    ) -> int:
+        """Adds a row and its extras; returns ``stop``."""
+        flat = [part for span in spans or [ABSENT] * 9 for part in span]
+        if self.run:
+            code |= INSIDE_UNCLOSED
+        line = self.line_of(start)
+        extras = extras or []
+        self.rows.append((start, stop - start, line, code, *flat, len(self.extras), len(extras)))
+        self.extras.extend(extras)
+        return stop
+
+    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
+        """Adds a reject; returns ``stop``. ``fault`` lies at or after ``start``."""
+        line = self.line_of(start)
+        fault_line = line + self.cursor.data.count(b"\n", start, fault)
+        self.rejects.append((start, stop - start, line, CODE[reason], fault, fault_line))
+        return stop
+
+    def message(self, first: Line) -> int:
+        message = Message(self.cursor, first, self.limits)
+        try:
+            stop = message.read()
+        except Fault as fault:
+            return self.failed(first, fault)
+        self.tail = True
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        return self.row(first.start, stop, message.intent, message.spans, message.extras)
+
+    def failed(self, first: Line, fault: Fault) -> int:
+        """A message with a fault."""
+        return self.recover(first.start, fault)
+
+    def near(self, first: Line) -> int:
+        """What begins with a line that only nearly says CSP/1."""
+        alike = has_title(first.text) or is_look_alike(self.cursor, first, NEAR)
+        return self.recover(
+            first.start, Fault(Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC, first.start, first.next)
+        )
+
+    def recover(self, start: int, fault: Fault) -> int:
+        """Rejects a message from its first line to its end, which is found with respect for heredocs."""
+        self.tail = True
+        if fault.run:
+            if fault.run > 0:
+                self.unclosed(fault.run)
+            return self.reject(fault.reason, start, fault.resume, fault.offset)
+        stop = self.end_of(start, fault.resume)
+        self.reject(fault.reason, start, self.reach(start, stop, fault.offset), fault.offset)
+        return stop
+
+    def reach(self, start: int, stop: int, fault: int) -> int:
+        """Up to where a damaged message is rejected: all of it, as its last lines would be rejects of their own."""
+        return stop
+
+    def end_of(self, start: int, place: int) -> int:
+        bound = start + self.limits[0]
+        while True:
+            line = self.cursor.line(place)
+            if line is None or (line.next > bound and place > start):
+                return place
+            if is_delimiter(line.text) and place > start:
+                return place
+            opening = OPENING.fullmatch(line.text)
+            place = line.next
+            if opening:
+                closing = heredoc_closing(self.cursor, line, len(opening[1]), bound, start)
+                if isinstance(closing, Reason):
+                    self.unclosed(len(opening[1]))
+                    return place
+                place = closing.next
+
+    def unclosed(self, run: int) -> None:
+        self.run = run if self.run in (0, run) else -1
+
+    def trailing(self, line: Line) -> int:
+        opening = OPENING.fullmatch(line.text)
+        stop = line.next
+        if opening:
+            run = len(opening[1])
+            closing = heredoc_closing(self.cursor, line, run, line.start + self.limits[0], line.start)
+            if isinstance(closing, Reason):
+                self.unclosed(run)
+            else:
+                stop = closing.next
+        return self.reject(Reason.TRAILING_TEXT, line.start, stop, line.start)
+
+    def template(self, first: Line) -> int:
+        self.tail = False
+        head = TEMPLATE_HEAD.match(first.text)
+        assert head is not None
+        stop = first.next
+        while True:
+            line = self.cursor.line(stop)
+            if line is None or is_blank(line.text) or is_delimiter(line.text):
+                break
+            stop = line.next
+        if is_look_alike(self.cursor, first, TEMPLATE_LINE):
+            return self.reject(Reason.LOOK_ALIKE, first.start, stop, first.start)
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        spans = [ABSENT] * 9
+        spans[4] = (first.start + head.end(), len(first.text) - head.end())
+        return self.row(first.start, stop, TEMPLATE, spans)
+
+    def preamble(self, first: Line) -> int:
+        laws = first.text == b"LAWS"
+        place = stop = first.next
+        while True:
+            line = self.cursor.line(place)
+            if line is None:
+                break
+            place = line.next
+            if is_blank(line.text):
+                continue
+            if is_delimiter(line.text) or not is_preamble_line(line.text, laws):
+                break
+            laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
+            stop = place
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        return self.row(first.start, stop, PREAMBLE)
+
+
+def is_preamble_line(text: bytes, laws: bool) -> bool:
+    """Whether a line is ``DEF N = v``, ``LAWS`` or (below it, ``laws``) ``- Ln: text``."""
+    if text == b"LAWS":
+        return True
+    return (DEF_LINE if text.startswith(b"DEF ") else LAW_LINE).fullmatch(text) is not None and (
+        laws or text.startswith(b"DEF ")
+    )
+
+
+def bad_utf8(data: bytes, start: int, stop: int) -> int:
+    """Offset of the first byte of ``data[start:stop]`` that is not UTF-8, or -1."""
+    part = data[start:stop]
+    if part.isascii():
+        return -1
+    try:
+        part.decode()
+    except UnicodeDecodeError as error:
+        return start + error.start
+    return -1

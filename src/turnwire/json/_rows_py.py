@@ -1,0 +1,222 @@
+"""Rows of the JSON wires in plain Python: where the values of a message are, and what of them goes into columns."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from turnwire.framing._times_py import read_time
+from turnwire.json._unescape_py import places, plain
+from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_SCALAR = re.compile(rb"[^ \t\r\n,\]}]+")
+_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_SIGIL = b"\xe2\xab\xbb"  # U+2AFB
+_BOM = b"\xef\xbb\xbf"
+_GREATEST = (1 << 63) - 1
+
+
+class Noted(NamedTuple):
+    """A value: its first byte decides what it is; start, end: its span, of a string the inside."""
+
+    first: int
+    start: int
+    end: int
+
+
+class Reading:
+    """Which values of a message matter, and for what; the same for every message of a plan."""
+
+    def __init__(self, plans: Iterable[WirePlan]) -> None:
+        self.values: dict[str, Value] = {}
+        for plan in plans:
+            for value in plan.values:
+                if not self.values.get(value.path, Value("")).form:
+                    self.values[value.path] = value
+        self.parents = {path.rpartition("/")[0] for path in self.values}
+
+    def noted(self, raw: bytes, start: int) -> dict[str, Noted]:
+        """Where the values are in the good JSON object at ``start``."""
+        found: dict[str, Noted] = {}
+        self._members(raw, start, "", found)
+        return found
+
+    def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, Noted]) -> int:
+        place = _skip(raw, place + 1)
+        while raw[place] != 0x7D:
+            key = _STRING.match(raw, place)
+            assert key is not None, "the object is good JSON"
+            path = prefix + plain(key[1]).decode()
+            place = _skip(raw, _skip(raw, key.end()) + 1)
+            if raw[place] == 0x7B and path in self.parents:
+                start = place
+                place = self._members(raw, place, f"{path}/", found)
+                found[path] = Noted(0x7B, start, place)
+            else:
+                start, place = place, _behind(raw, place)
+                quoted = raw[start] == 0x22
+                if path in self.values:
+                    found[path] = Noted(raw[start], start + quoted, place - quoted)
+            place = _skip(raw, place)
+            if raw[place] == 0x2C:
+                place = _skip(raw, place + 1)
+        return place + 1
+
+
+def _skip(raw: bytes, place: int) -> int:
+    return _SPACE.match(raw, place).end()  # type: ignore[union-attr]
+
+
+def _behind(raw: bytes, place: int) -> int:
+    """The offset behind the good JSON value at ``place``."""
+    if raw[place] == 0x22:
+        return _STRING.match(raw, place).end()  # type: ignore[union-attr]
+    if raw[place] not in b"{[":
+        return _SCALAR.match(raw, place).end()  # type: ignore[union-attr]
+    depth = 0
+    while True:
+        mark = _MARK.search(raw, place)
+        assert mark is not None, "the value is good JSON"
+        place = mark.end()
+        if raw[mark.start()] != 0x22:
+            depth += 1 if mark[0] in b"{[" else -1
+            if not depth:
+                return place
+
+
+def text_of(raw: bytes, noted: Noted, most: int) -> bytes | None:
+    """What a string says; None where it is none, or written with escapes in more than ``most`` bytes."""
+    if noted.first != 0x22:
+        return None
+    span = raw[noted.start : noted.end]
+    if b"\\" not in span:
+        return span
+    return plain(span) if len(span) <= most else None
+
+
+def time_of(raw: bytes, noted: Noted) -> int | None:
+    """The time that a string says, if it says one and nothing else."""
+    text = text_of(raw, noted, 64)
+    found = read_time(text) if text else None
+    return found[0] if found is not None and text is not None and found[1] == len(text) else None
+
+
+class Filled(NamedTuple):
+    """What goes into one column: a value, or a span with whether it holds escapes."""
+
+    value: Any = None
+    start: int = 0
+    end: int = 0
+    escaped: bool = False
+
+
+def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> Filled | None:
+    """What a fill makes of a value, or None for nothing."""
+    if fill.how == "constant":
+        return Filled(fill.constant)
+    if noted is None:
+        return None
+    if fill.how == "text":
+        return _span(raw, noted.start, noted.end) if noted.first == 0x22 else None
+    result = _FILLS[fill.how](raw, noted, value)
+    if fill.numbers and isinstance(result, int):
+        number = fill.numbers[result]
+        return None if number == NO_NUMBER else Filled(number)
+    return result if result is None or isinstance(result, Filled) else Filled(result)
+
+
+def _span(raw: bytes, start: int, end: int) -> Filled:
+    return Filled(None, start, end, b"\\" in raw[start:end])
+
+
+def _word(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+    text = text_of(raw, noted, 128)
+    words = [word.encode() for word in value.words] if value else []
+    return words.index(text) if text in words else None
+
+
+def _integer(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+    digits = raw[noted.start : noted.end]
+    if not digits.lstrip(b"-").isdigit() or len(digits.lstrip(b"-")) > 19:
+        return None
+    number = int(digits)
+    return number if abs(number) <= _GREATEST else None
+
+
+def _digits(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
+    number = _integer(raw, noted, value)
+    return None if number is None else Filled(None, noted.end - len(str(number)), noted.end)
+
+
+def _number(raw: bytes, noted: Noted, value: Value | None) -> float | None:
+    return float(raw[noted.start : noted.end]) if noted.first in b"-0123456789" else None
+
+
+def _time(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+    return time_of(raw, noted)
+
+
+def _count(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+    if noted.first != 0x5B:
+        return None
+    return sum(1 for _ in _items(raw, noted.start))
+
+
+def _items(raw: bytes, place: int) -> Iterator[int]:
+    place = _skip(raw, place + 1)
+    while raw[place] != 0x5D:
+        yield place
+        place = _skip(raw, _behind(raw, place))
+        if raw[place] == 0x2C:
+            place = _skip(raw, place + 1)
+
+
+def _sections(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+    if noted.first != 0x22:
+        return None
+    text = plain(raw[noted.start : noted.end])
+    lines = text.removeprefix(_BOM).split(b"\n")
+    return sum(line.startswith(_SIGIL) for line in lines)
+
+
+def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
+    """What is between the sigil of a channel and its first slash."""
+    span = raw[noted.start : noted.end]
+    text = plain(span)
+    slash = text.find(b"/")
+    if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
+        return None
+    written = Written(span)
+    return _span(raw, noted.start + written.place(len(_SIGIL)), noted.start + written.place(slash))
+
+
+_FILLS = {
+    "word": _word,
+    "integer": _integer,
+    "digits": _digits,
+    "number": _number,
+    "time": _time,
+    "count": _count,
+    "sections": _sections,
+    "family": _family,
+}
+
+
+class Written:
+    """Places in what a JSON string says -> places in the string as written."""
+
+    def __init__(self, span: bytes) -> None:
+        self.escapes = places(span)
+        self.starts = [said for _, _, said, _ in self.escapes]
+
+    def place(self, at: int) -> int:
+        """Where the byte at ``at`` is; inside a character, where that starts."""
+        index = bisect_left(self.starts, at) - 1
+        if index < 0:
+            return at
+        start, end, said, size = self.escapes[index]
+        return end + at - said - size if at >= said + size else start

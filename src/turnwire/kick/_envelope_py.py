@@ -1,0 +1,243 @@
+"""Envelopes of KickLang in plain Python: the readable twin of ``_native/kick/envelope.pyx``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS, Limits
+from turnwire.json import text as json_text
+from turnwire.kick import envelope_methods as methods
+from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
+from turnwire.kick.writing import envelope_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire.errors import Issue
+    from turnwire.kick.space import Space
+
+
+class Envelope:
+    """One message between agents (section 001).
+
+    Args:
+        id: UUID v4. timestamp: ISO 8601 date and time. sender, receiver: roles, the receiver also "Broadcast".
+        type: a :class:`MessageType` or its string. channel: ``⫻family/name``. content: a Space document.
+        correlation_id: the id of the request that this answers, or None.
+        extra: unknown keys and their JSON values, kept and written back.
+
+    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    """
+
+    __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
+    __wire__ = WIRE
+    __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
+    __hash__ = None  # type: ignore[assignment]
+    id: str
+    timestamp: str
+    sender: str
+    receiver: str
+    type: MessageType
+    channel: str
+    content: str
+    correlation_id: str | None
+    extra: dict[str, Any]
+    _parsed: tuple[str, Space] | None
+
+    def __init__(
+        self,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.timestamp = timestamp
+        self.sender = sender
+        self.receiver = receiver
+        self.type = methods.message_type(type)
+        self.channel = channel
+        self.content = content
+        self.correlation_id = correlation_id
+        self.extra = {} if extra is None else extra
+        self._parsed = None
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        if name in FIELDS:  # there is no field without a value
+            object.__setattr__(self, name, None)
+
+    @property
+    def space(self) -> Space:
+        """The content as a Space document, read leniently when first asked for."""
+        return methods.space(self)
+
+    @property
+    def family(self) -> str | None:
+        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        return methods.channel_parts(self.channel)[0]
+
+    def replace(self, **changes: Any) -> Envelope:
+        """A copy with some fields replaced; ``extra`` is copied."""
+        return methods.replace(self, changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of this envelope, extra keys after the fields."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Envelope:
+        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self) -> str:
+        return methods.represent(self)
+
+    def _repr_html_(self) -> str:
+        return methods.html(self)
+
+    def __eq__(self, other: object) -> bool:
+        return methods.equal(self, other)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Envelope:
+        return type(self)(*methods.state(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), methods.state(self)
+
+
+_read = json_text.reader(WIRE, FIELDS).read
+_REQUIRED = frozenset(REQUIRED_FIELDS)
+_ALL = frozenset(FIELDS)
+
+
+def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``:
+    its text, where writing the object gives that again, which this twin does not keep."""
+    kind = fields.get("type")
+    if not isinstance(kind, str) or kind not in TYPES or not fields.keys() >= _REQUIRED:
+        return None
+    for name in FIELDS:
+        if not isinstance(fields.get(name, ""), str):
+            return None
+    if methods.channel_parts(fields["channel"])[0] is None:
+        return None
+    extra = {key: value for key, value in fields.items() if key not in _ALL}
+    values = {name: fields.get(name) for name in FIELDS}
+    return Envelope(**values, extra=extra)  # type: ignore[arg-type]
+
+
+_PLAIN_TIME = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z?"
+)
+
+
+def is_plain_time(text: str) -> bool:
+    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    return _PLAIN_TIME.fullmatch(text) is not None
+
+
+def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
+    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+
+    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
+    (no issue as long as there is a correlation_id).
+    """
+    if not _are_texts(envelope):
+        return False
+    verdict = verdicts.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel), "unknown")
+    if verdict is not None and (verdict != "correlation" or envelope.correlation_id is None):
+        return False
+    return _are_plain(envelope)
+
+
+def _are_texts(envelope: Envelope) -> bool:
+    """Whether the fields are texts and the only ones."""
+    texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
+    if envelope.extra or type(envelope.type) not in (str, MessageType):
+        return False
+    return all(type(text) is str for text in texts)
+
+
+def _are_plain(envelope: Envelope) -> bool:
+    """Whether the fields of which the policy says nothing are surely good."""
+    correlation = envelope.correlation_id
+    if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
+        return False
+    return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)
+
+
+def remarks(envelope: Envelope, known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]]) -> list[Issue] | None:
+    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver,
+    type and channel, and nothing else; None where it must look closer.
+
+    known: by these four, whether there must be a correlation_id, and the remarks.
+    """
+    if not _are_texts(envelope):
+        return None
+    found = known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if found is None or (found[0] and envelope.correlation_id is None) or not _are_plain(envelope):
+        return None
+    return list(found[1])
+
+
+def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
+    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+
+    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
+    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
+    form, or is not an envelope (wrong_type).
+    """
+    return envelope_text(envelope, Envelope, check, strict, policy)
+
+
+def decode(
+    data: str | Buffer, *, strict: bool = False, policy: Policy = DEFAULT_POLICY, limits: Limits = LIMITS
+) -> Envelope:
+    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
+    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    """
+    fields = _read(data, limits)
+    envelope = build(fields)
+    if envelope is None:
+        raise methods.field_error(data, fields)
+    if strict:
+        check(envelope, policy, strict=True)
+    return envelope
+
+
+def all_clear(data: bytes) -> bool:
+    """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
+    if data[:1] != b"{":
+        return False
+    envelope = build(_read(data, LIMITS))
+    return envelope is not None and is_clean(envelope, DEFAULT_POLICY.known)
+
+
+def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    what lenient reading forgave, and its lints; ``where`` is a line of it then.
+
+    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    is raised as RuleError, its ``rule`` being the section of the specification.
+    """
+    if not isinstance(envelope, Envelope):
+        return judge_other(envelope, Envelope, strict)
+    if is_clean(envelope, policy.known):
+        return []
+    found = None if strict else remarks(envelope, policy.remarks)
+    if found is not None:
+        return found
+    return judge(envelope, policy, strict)

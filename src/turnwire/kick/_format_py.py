@@ -1,0 +1,323 @@
+"""Space Format in plain Python: the readable twin of ``_native/kick/format.pyx``.
+
+    document  = [BOM] preamble { section }            section = header body
+    header    = SIGIL head [ ":" qualifier ] [ws] eol  SIGIL = U+2AFB at column 0
+    head      = name [ "/" type ]                      (the first "/" splits)
+    qualifier = "" | place [ "/" index ] | ws inline   (the first ":" splits; the last "/" splits place from index)
+
+eol is LF or CRLF and nothing else; ws is what ``str.isspace`` says.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.fences import fence_behind
+from turnwire.kick import section_methods as methods
+from turnwire.kick.faults import space_fault, utf8_fault
+from turnwire.kick.spec import SIGIL, SIGIL_BYTES
+
+_BOM = "\ufeff"
+_AT_LINE_START = "\n" + SIGIL
+_STRICT = re.compile(rf"[^\s/:{SIGIL}]+(?:/[^\s/:{SIGIL}]+)?(?::[^\s/{SIGIL}]+(?:/[^\s/{SIGIL}]+)?)?")
+_WHITE = re.compile(r"\s")
+
+
+class _Header(NamedTuple):
+    name: str
+    type: str | None
+    qualifier: str | None
+    place: str | None
+    number: str | None
+    inline: str | None
+    issues: int
+
+
+class Section:
+    """One section of a Space document: its header's parts and its content.
+
+    Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
+    without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
+    raw is in the document, in characters of a str or bytes of bytes, or None).
+
+    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked.
+    """
+
+    __slots__ = ("_body", "_end", "_parts", "_scale", "_source", "_start", "_stuffing")
+    _parts: tuple[Any, ...] | None
+    _source: str | None
+    _start: int
+    _body: int
+    _end: int
+    _stuffing: bool
+    _scale: bool
+
+    def __init__(
+        self,
+        name: str,
+        type: str | None = None,
+        qualifier: str | None = None,
+        place: str | None = None,
+        index: str | None = None,
+        inline: str | None = None,
+        content: str = "",
+        raw: str | None = None,
+    ) -> None:
+        self._source = None
+        self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw)
+
+    def _part(self, place: int) -> Any:
+        if self._parts is not None:
+            return self._parts[place]
+        assert self._source is not None
+        return split(header_line(self._source, self._start, self._body))[place]
+
+    @property
+    def name(self) -> str:
+        """The part before the first "/"."""
+        return self._part(0)  # type: ignore[no-any-return]
+
+    @property
+    def type(self) -> str | None:
+        """The part after the first "/" of the head, or None."""
+        return self._part(1)  # type: ignore[no-any-return]
+
+    @property
+    def qualifier(self) -> str | None:
+        """What is after the first ":" ("" before inline text), or None without a colon."""
+        return self._part(2)  # type: ignore[no-any-return]
+
+    @property
+    def place(self) -> str | None:
+        """The qualifier before its last "/", or None where the qualifier is empty or absent."""
+        return self._part(3)  # type: ignore[no-any-return]
+
+    @property
+    def index(self) -> str | None:
+        """The qualifier after its last "/", or None."""
+        return self._part(4)  # type: ignore[no-any-return]
+
+    @property
+    def inline(self) -> str | None:
+        """Text that follows ":" and white space in the header, or None."""
+        return self._part(5)  # type: ignore[no-any-return]
+
+    @property
+    def content(self) -> str:
+        """The body without its trailing blank lines."""
+        if self._parts is not None:
+            return self._parts[6]  # type: ignore[no-any-return]
+        assert self._source is not None
+        content = self._source[self._body : content_end(self._source, self._body, self._end)]
+        return methods.unstuffed(content) if self._stuffing else content
+
+    @property
+    def raw(self) -> str | None:
+        """The section exactly as it was read, line endings and blank lines included; None for a built one."""
+        if self._parts is not None:
+            return self._parts[7]  # type: ignore[no-any-return]
+        assert self._source is not None
+        return self._source[self._start : self._end]
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """(start, end) of ``raw`` in the document, or None for a built section."""
+        if self._source is None:
+            return None
+        if not self._scale:
+            return self._start, self._end
+        start = len(self._source[: self._start].encode())
+        return start, start + len(self._source[self._start : self._end].encode())
+
+    def replace(self, **changes: Any) -> Section:
+        """A built section with some parts replaced; ``raw`` is dropped."""
+        return methods.replaced(self, changes)
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The parts by name."""
+        return methods.to_dict(self)
+
+    def __repr__(self) -> str:
+        return methods.represent(self)
+
+    def __eq__(self, other: object) -> bool:
+        return methods.equal(self, other)  # type: ignore[no-any-return]
+
+    def __hash__(self) -> int:
+        return hash(methods.parts_of(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Section, methods.parts_of(self)
+
+
+def header_line(text: str, start: int, body: int) -> str:
+    """The header whose sigil is at ``start`` and whose line ends at ``body``, without sigil and line ending."""
+    line = text[start + 1 : body]
+    if line.endswith("\n"):
+        line = line[:-2] if line.endswith("\r\n") else line[:-1]
+    return line
+
+
+def split(line: str) -> _Header:
+    """Lenient: the parts of a header and the bits of its issues (``spec.HEADER_ISSUES``)."""
+    rest = line.strip()
+    if not rest:
+        return _Header("", None, None, None, None, None, 1)
+    issues = 2 * line[0].isspace() + 4 * line[-1].isspace() + 8 * (SIGIL in rest)
+    head, colon, qualifier = rest.partition(":")
+    name, slash, type_ = head.partition("/")
+    kind = type_ if slash else None
+    issues += not name
+    if not colon:
+        return _Header(name, kind, None, None, None, None, issues)
+    if qualifier and qualifier[0].isspace():
+        return _Header(name, kind, "", None, None, qualifier.lstrip(), issues)
+    issues += 16 * (_WHITE.search(qualifier) is not None)
+    return _Header(name, kind, qualifier, *methods.split_qualifier(qualifier), None, issues)
+
+
+def judge(line: str) -> int:
+    """Strict: the place of the first fault in a header, or -1. A missing part is a fault where it should begin."""
+    if _STRICT.fullmatch(line):
+        return -1
+    part = slashes = 0
+    in_qualifier = False
+    for place, letter in enumerate(line):
+        if letter == "/" or (letter == ":" and not in_qualifier):
+            if part == place or (letter == "/" and slashes):
+                return place
+            slashes += letter == "/"
+            if letter == ":":
+                in_qualifier = True
+                slashes = 0
+            part = place + 1
+        elif letter == SIGIL or letter.isspace():
+            return place
+    return len(line)
+
+
+def content_end(text: str, body: int, end: int) -> int:
+    """Where the content of a body ends: after its last line that is not blank, without that line's ending."""
+    kept = len(text[body:end].rstrip())
+    if not kept:
+        return body
+    stop = text.find("\n", body + kept, end)
+    if stop < 0:
+        return end
+    return stop - 1 if text[stop - 1] == "\r" else stop
+
+
+def parse(
+    source: str | bytes, lenient: bool = False, fences: bool = False, stuffing: bool = False
+) -> tuple[int, int, list[Section], list[tuple[int, int]]]:
+    """Finds the sections of a document given as bytes or str.
+
+    Returns (length of the byte order mark, end of the preamble, sections, marks), all in units of the source; marks are
+    (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
+    DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
+    before everything else (for a str it is lone_surrogate).
+    """
+    text = _text_of(source)
+    first = 1 if text.startswith(_BOM) else 0
+    if first and not lenient:
+        raise space_fault(text, Reason.BOM, 0)
+    starts = list(_fenced_starts(text, first) if fences else _starts(text, first))
+    starts.append(len(text))
+    sections = []
+    marks = []
+    for start, end in pairwise(starts):
+        body = text.find("\n", start, end) + 1 or end
+        line = header_line(text, start, body)
+        if lenient:
+            issues = split(line).issues
+            if issues:
+                marks.append((start, issues))
+        else:
+            fault = judge(line)
+            if fault >= 0 and line.strip():
+                raise space_fault(text, Reason.BAD_HEADER, start + 1 + fault)
+            if fault >= 0:
+                raise space_fault(text, Reason.EMPTY_HEADER, start)
+        section = Section.__new__(Section)
+        section._source, section._parts, section._stuffing = text, None, stuffing
+        section._start, section._body, section._end = start, body, end
+        section._scale = source is not text
+        sections.append(section)
+    if source is text:
+        return first, starts[0], sections, marks
+    places = _in_bytes(text, [first, starts[0], *(place for place, _ in marks)])
+    return places[0], places[1], sections, [(place, bits) for place, (_, bits) in zip(places[2:], marks, strict=True)]
+
+
+def _in_bytes(text: str, places: list[int]) -> list[int]:
+    """The bytes in front of places that rise: each stretch of the text is written once."""
+    stretches = (len(text[before:place].encode()) for before, place in pairwise([0, *places]))
+    return list(accumulate(stretches))
+
+
+def _text_of(source: str | bytes) -> str:
+    try:
+        if isinstance(source, bytes):
+            return source.decode()
+        source.encode()
+    except UnicodeError:
+        raise utf8_fault(source) from None
+    return source
+
+
+def _starts(text: str, first: int) -> list[int]:
+    starts = [first] if text.startswith(SIGIL, first) else []
+    place = text.find(_AT_LINE_START, first)
+    while place >= 0:
+        starts.append(place + 1)
+        place = text.find(_AT_LINE_START, place + 1)
+    return starts
+
+
+def _fenced_starts(text: str, first: int) -> list[int]:
+    """The headers outside Markdown code fences (CommonMark 0.31, section 4.5)."""
+    starts = []
+    fence = ""
+    place = first
+    for line in text[first:].split("\n"):
+        if line.startswith(SIGIL) and not fence:
+            starts.append(place)
+        fence = fence_behind(line, fence)
+        place += len(line) + 1
+    return starts
+
+
+def opening(source: str) -> tuple[str | None, str] | None:
+    """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
+    without white space around it; None where there is no section, or the text cannot be read."""
+    try:
+        sections = parse(source, lenient=True)[2]
+    except DecodeError:
+        return None
+    if not sections:
+        return None
+    return sections[0].place, (sections[0].inline or sections[0].content.partition("\n")[0]).strip()
+
+
+def has_section(source: str) -> bool:
+    """Whether lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
+    if not source.startswith((SIGIL, _BOM + SIGIL)) and _AT_LINE_START not in source:
+        return False
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def next_header(data: bytes, start: int) -> int:
+    """The first offset >= start where a line begins with the sigil, or the length: where reading can begin anew."""
+    if start <= 0:
+        if data.startswith(SIGIL_BYTES):
+            return 0
+        start = 1
+    found = data.find(b"\n" + SIGIL_BYTES, start - 1)
+    return len(data) if found < 0 else found + 1

@@ -1,1 +1,0 @@
-"""What is seen over many records: figures, and which record answers which."""

@@ -1,0 +1,318 @@
+"""One scan cut into blocks that any engine can run, anywhere and in any order: together they are that scan.
+
+Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from io import RawIOBase
+from typing import Any, NamedTuple, Self
+
+from turnwire.contract import LIMITS
+from turnwire.errors import DecodeError, Reason, expect, expect_number
+from turnwire.log.input.compression import format_of
+from turnwire.log.input.sources import Source, sources
+from turnwire.log.planning.between import scan_cuts
+from turnwire.log.planning.cutting import can_be_looked_at, cuts_by_looking, cuts_by_reading
+from turnwire.log.planning.line_numbers import LINE_NUMBERS
+from turnwire.log.planning.plain import plain, restored
+from turnwire.log.planning.proving import Proof
+from turnwire.log.planning.states import HEAD, State, changed, digest_of, inode_of, is_sampled, settled
+from turnwire.log.scanning import Scan, scan
+
+__all__ = ["BLOCK_BYTES", "Block", "plan", "read_block", "scan_cuts"]
+
+BLOCK_BYTES = 64 << 20
+_OPENING = 4096
+"""What a file adds to the size of a block beside its bytes: the work of opening it."""
+
+
+class Block(NamedTuple):
+    """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
+
+    file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
+    number of the first line, None where not counted (:func:`read_block` does). size, mtime_ns, head: the file as it
+    was when the plan was made (``head``: SHA-256 of its first bytes, in hex); a block refuses to read another one. wire
+    and options: what :func:`turnwire.scan` is given. inode: its device, inode and time of change in ns; digest: SHA-256
+    of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read the
+    file and saw that nothing goes over the end of the block; what it did not see is looked for by who reads the block.
+
+    files: of a block of several small files, all of them; then file is the name of the first one, start 0, stop None,
+    line 1, and size the sum.
+    """
+
+    file: str
+    start: int
+    stop: int | None
+    line: int | None
+    size: int
+    mtime_ns: int
+    head: str
+    wire: str | None
+    options: dict[str, Any]
+    inode: tuple[int, int, int] | None = None
+    digest: str = ""
+    sampled: bool = True
+    proved: bool = True
+    files: tuple[State, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """This block as JSON can hold it."""
+        fields = {**self._asdict(), "file": plain(self.file), "options": plain(self.options)}
+        fields["inode"] = None if self.inode is None else list(self.inode)
+        fields["files"] = [[plain(one.name), *one[1:]] for one in self.files]
+        return fields
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """The block of :meth:`to_dict`. Raises ValueError where a field is missing or one too many."""
+        expect(fields, dict, "the fields of a block are a dict")
+        missing = set(cls._fields) - fields.keys() - cls._field_defaults.keys()
+        if missing or fields.keys() - set(cls._fields):
+            raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
+        block = cls(**{**fields, "file": restored(fields["file"]), "options": restored(fields["options"])})
+        files = tuple(State(restored(one[0]), *one[1:]) for one in block.files)
+        files = tuple(one._replace(inode=_inode(one.inode)) for one in files)
+        return block._replace(files=files, inode=_inode(block.inode))
+
+    @property
+    def key(self) -> str:
+        """32 hex digits that another file, part, state of the file, wire or option would not have."""
+        fields = self.to_dict() | {"inode": None if self.inode is None else self.inode[1:]}  # devices get other numbers
+        text = json.dumps(fields, sort_keys=True)
+        from hashlib import sha256
+
+        return sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The files of the block as they were when the plan was made."""
+        facts = self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest, self.sampled
+        return self.files or (State(*facts),)
+
+
+def plan(
+    paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, read: bool = False, **options: Any
+) -> list[Block]:
+    """Cuts files into blocks for :func:`read_block`.
+
+    Args:
+        paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
+        wire: the wire to look for.
+        block_bytes: bytes of a block, about: one ends with the line in which it gets full, however long that line is,
+            and not within a record of several lines. Small files are put together into blocks of that size. Compressed
+            files are not cut.
+        read: whether to read files that are larger than a block from their beginning to their end. Otherwise this is
+            done where blocks are smaller than 8 MiB, and for files with lines that may go on: with other files a few
+            KiB of each block are looked at, lines are not counted (``line`` is None), and the end of a block is proved
+            when it is read.
+        options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
+            ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
+
+    Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
+    counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
+    TypeError.
+    """
+    block_bytes = expect_number(block_bytes, "block_bytes", 1)
+    expect(read, bool, "read is True or False")
+    if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
+        raise ValueError(f"plan takes no {' and no '.join(unfit)}")
+    scan(b"", wire=wire, **options)
+    job = _Job(wire, block_bytes, read, options)
+    return list(_packed(job, (block for source in sources(paths) for block in job.blocks(source))))
+
+
+def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Scan:
+    """The scan of one block: iterate it for batches; ``rejects`` and ``counts`` are those of the block.
+
+    ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Where the plan counted no lines,
+    those in front of the block are counted, once in a process; ``count_lines=False``: then lines count from the start
+    of the block, too. Raises OSError, DecodeError(file_changed) when a file is not the one that was planned with, also
+    when it changes while it is read, and DecodeError(block_open) before anything of the block is given when its end
+    turns out to be no place to cut: plan that file with ``read=True``.
+    """
+    expect(block, Block, "a Block of turnwire.log.plan is read")
+    options = {**block.options, **changes}
+    parts = [_source(block, state, count_lines, options.get("limits", LIMITS).message) for state in block.states]
+    return scan(parts if block.files else parts[0], wire=block.wire, **options)
+
+
+def lines_in(block: Block) -> int:
+    """How many line ends a block has whose lines the plan did not count. Linear where it was not read before."""
+    (state,) = block.states
+    with open(state.name, "rb", buffering=0) as file:
+        return LINE_NUMBERS.between(state, file, block.start, block.size if block.stop is None else block.stop)
+
+
+def _source(block: Block, state: State, count_lines: bool, limit: int) -> Source:
+    stop = state.size if block.stop is None or block.files else block.stop
+    counted = not count_lines or block.line is not None
+    line = (block.line or 1) if counted else None
+    return Source(
+        state.name,
+        open=lambda: _Part(block, state, stop, limit, line),
+        size=stop - block.start,
+        start=block.start,
+        line=line,
+    )
+
+
+class _Job(NamedTuple):
+    """What blocks are made with."""
+
+    wire: str | None
+    every: int
+    read: bool
+    options: dict[str, Any]
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """The blocks of one file."""
+        name = source.name
+        if name is None or not source.mappable:
+            raise TypeError("only files can be cut into blocks, not bytes, pipes, URLs and open files")
+        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
+            raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
+        with open(name, "rb", buffering=0) as file:
+            status = settled(file)
+            size = status.st_size
+            head = os.pread(file.fileno(), HEAD, 0)
+            from hashlib import sha256
+
+            digest = sha256(head).hexdigest()
+            facts = (size, status.st_mtime_ns, digest, self.wire, self.options, inode_of(status))
+            if size <= min(HEAD, self.every):
+                yield Block(name, 0, None if format_of(head) is not None else size, 1, *facts, digest, False)
+                return
+            if format_of(head) is not None:
+                yield Block(name, 0, None, 1, *facts, *_digest(file, 0, size, self.read))
+                return
+            cuts, looked = self._cuts(file, size)
+            start = 0
+            line: int | None = 1
+            for stop, next_line in cuts:
+                yield Block(name, start, stop, line, *facts, *_digest(file, start, stop, not looked), not looked)
+                start, line = stop, next_line
+            read = self.read or (start > 0 and not looked)
+            yield Block(name, start, size, line, *facts, *_digest(file, start, size, read), not (looked and start))
+
+    def _cuts(self, file: Any, size: int) -> tuple[Iterator[tuple[int, int | None]], bool]:
+        """Where the blocks of an open file begin, but for the first, with the line if that is known; whether only some
+        of the file is looked at for that."""
+        limit = self.options.get("limits", LIMITS).message
+        if not self.read and can_be_looked_at(size, self.every):
+            found = cuts_by_looking(file, size, self.every, limit)
+            if found is not None:
+                return ((stop, None) for stop in found), True
+        return cuts_by_reading(file, size, self.every, limit), False
+
+
+def _digest(file: Any, start: int, stop: int, read: bool) -> tuple[str, bool]:
+    sampled = is_sampled(start, stop, read)
+    return digest_of(file, start, stop, sampled), sampled
+
+
+def _packed(job: _Job, blocks: Iterator[Block]) -> Iterator[Block]:
+    """The blocks, with those that are whole small files put together as far as they fit into one."""
+    waiting: list[Block] = []
+    left = job.every
+    for block in blocks:
+        whole = block.start == 0 and block.stop in (None, block.size)
+        weight = block.size + _OPENING
+        if waiting and (not whole or weight > left):
+            yield _pack(waiting)
+            waiting, left = [], job.every
+        if whole:
+            waiting.append(block)
+            left -= weight
+        else:
+            yield block
+    if waiting:
+        yield _pack(waiting)
+
+
+def _pack(blocks: list[Block]) -> Block:
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+    files = tuple(block.states[0] for block in blocks)
+    return first._replace(stop=None, size=sum(block.size for block in blocks), files=files, digest="", inode=None)
+
+
+def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
+    return None if numbers is None else tuple(numbers)  # type: ignore[return-value] # JSON has lists only
+
+
+class _Part(RawIOBase):
+    """A file up to the end of a block, which makes sure that it is the one that was planned with."""
+
+    def __init__(self, block: Block, state: State, stop: int, limit: int, line: int | None) -> None:
+        self._block = block
+        self._state = state
+        self.name = state.name
+        self._left = self._stop = stop
+        self._file = open(state.name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+        try:
+            self._check()
+            if not block.proved:
+                self._prove(limit)
+            self._inode = inode_of(os.fstat(self._file.fileno()))
+            self.line = line or 1 + LINE_NUMBERS.between(state, self._file, 0, block.start)
+            self._file.seek(0)
+        except BaseException:
+            self.close()
+            raise
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Goes to an offset of the file; what is after the block is not there."""
+        if whence != 0:
+            raise ValueError("a part of a file is sought from its start only")
+        self._left = max(self._stop - offset, 0)
+        return self._file.seek(offset)
+
+    def readinto(self, view: Any) -> int:
+        """Fills a part of the view; 0 at the end of the block, once the file is seen to be what it was."""
+        count = self._file.readinto(memoryview(view)[: self._left]) if self._left else 0
+        self._left -= count
+        if not count and len(view):
+            status = os.fstat(self._file.fileno())
+            if (status.st_size, status.st_mtime_ns) != self._state[1:3] or inode_of(status) != self._inode:
+                self._check()
+                raise self._changed("it was written to while it was read")
+            if self._left:
+                raise self._changed(f"{self._left} bytes of the block are missing")
+        return count
+
+    def _check(self) -> None:
+        if (text := changed(self._state, self._file, self._block.start, self._stop)) is not None:
+            raise self._changed(text)
+
+    def _prove(self, limit: int) -> None:
+        """Sees that nothing goes over the end of the block."""
+        found = Proof(self._file, self._block.start, self._stop, self._state.size, limit)
+        if found.fault is not None:
+            text = f"the file cannot be cut at byte {self._stop}, as it was planned: {found.fault}"
+            text += "; plan it with read=True, or read it without a plan"
+            wire, name = self._block.wire, self._state.name
+            raise DecodeError(Reason.BLOCK_OPEN, text, offset=self._stop, wire=wire, path=name)
+        LINE_NUMBERS.learn(self._state, self._block.start, self._stop, found.lines)
+
+    def _changed(self, text: str) -> DecodeError:
+        text = f"the file changed after it was cut into blocks: {text}"
+        return DecodeError(Reason.FILE_CHANGED, text, wire=self._block.wire, path=self._state.name)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+        super().close()

@@ -1,0 +1,331 @@
+"""nSLIP in plain Python: the readable twin of ``_native/nslip/codec.pyx``.
+
+A regular expression reads the common shape at once; what it does not take goes through :func:`nslip_parser.parse`,
+which knows every rule and every fault.
+"""
+
+from __future__ import annotations
+
+from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
+from turnwire.nslip import message_methods as methods
+from turnwire.nslip._base62_py import ALPHABET, DIGIT
+from turnwire.nslip._parser_py import Fault, parse, record
+from turnwire.nslip.encoding import written_parts
+from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
+from turnwire.nslip.spec import (
+    PREFIX_SLOT,
+    SHORT_STRING,
+    WIRE,
+    Act,
+    Extra,
+    FrameType,
+    Slot,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable
+    from typing import Any, Self
+
+    from typing_extensions import Buffer
+
+    from turnwire.errors import Issue
+    from turnwire.nslip._parser_py import Fields
+
+
+class SlipMessage:
+    """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
+
+    Args:
+        conv_id, turn, src, dst: integers 0 .. 2**64-1.
+        act, frame: an :class:`Act` and a :class:`FrameType`.
+        slots: Slot -> int (or str for STATUS and TAG).
+        extra: unknown fields kept by ``unknown="keep"``: prefix -> value as written.
+
+    Values are judged when the message is encoded, not when they are set.
+    """
+
+    __slots__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra", "__weakref__")
+    __wire__ = WIRE
+    __match_args__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
+    __dataclass_fields__ = methods.DataclassFields()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        conv_id: int,
+        turn: int,
+        src: int,
+        dst: int,
+        act: Act,
+        frame: FrameType,
+        slots: dict[Slot, Any] | None = None,
+        *,
+        extra: dict[str, str] | None = None,
+    ) -> None:
+        self.conv_id = conv_id
+        self.turn = turn
+        self.src = src
+        self.dst = dst
+        self.act = act
+        self.frame = frame
+        self.slots = {} if slots is None else slots
+        self.extra = Extra() if extra is None else extra
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.__match_args__ or name == "extra":
+            raise methods.undeletable(name)
+        super().__delattr__(name)
+
+    def get(self, slot: int, default: Any = None) -> Any:
+        """The value of a slot, or ``default``."""
+        return self.slots.get(slot, default)  # type: ignore[call-overload]
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
+        return methods.replace(self, changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dict: names for act, frame and slots."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self) -> str:
+        return methods.represent(self)
+
+    def _repr_html_(self) -> str:
+        return methods.html(self)
+
+    def __eq__(self, other: object) -> bool:
+        return methods.equal(self, other)
+
+    def __copy__(self) -> Self:
+        return methods.shallow_copy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return methods.deep_copy(self, memo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return methods.reduce(self, SlipMessage)
+
+
+# --- decode ---------------------------------------------------------------------------------------------------------
+
+_INT = "([0-9A-Za-z]{1,10})"  # ten digits always fit into 64 bits
+_COMMON = (
+    rf"@a([0-9A])\|f([0-4])\|c{_INT}\|S{_INT}\|d{_INT}\|T{_INT}"
+    r'((?:\|(?:[gkprqse][0-9A-Za-z]{1,10}|[ut]"[^"\\]*"))*)#'
+)
+_SLOT = r'\|(.)("[^"]*"|[0-9A-Za-z]+)'
+_ACTS = {ALPHABET[act]: act for act in Act}
+_FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
+_SMALL: dict[str, int] = {}
+_slots_of: Callable[[str], list[tuple[str, str]]]
+_common: Callable[[str], re.Match[str] | None]
+
+
+def _prepared(text: str) -> re.Match[str] | None:
+    """What ``_common`` is until the first message comes: compiling costs more than importing all the rest."""
+    import re
+
+    global _common, _slots_of
+    _SMALL.update({digit: number for number, digit in enumerate(ALPHABET)})
+    _SMALL.update({high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET})
+    _slots_of = re.compile(_SLOT).findall
+    _common = re.compile(_COMMON).fullmatch
+    return _common(text)
+
+
+_common = _prepared
+
+
+def _integer(digits: str) -> int:
+    number = _SMALL.get(digits)
+    if number is None:
+        number = 0
+        for digit in digits:
+            number = number * 62 + DIGIT[digit]
+    return number
+
+
+def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
+    """One message from text or contiguous bytes; white space around it is dropped (section 3).
+
+    ``unknown="keep"`` keeps unknown slots and frames in ``message.extra``. Raises DecodeError with reason, offset
+    (bytes of the UTF-8 form, also for str) and line.
+    """
+    keep = keep_unknown(unknown)
+    text: object = data
+    if type(data) is bytes:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = None
+    if isinstance(text, str):
+        match = _common(text)
+        if match is not None:
+            message = _from_match(match)
+            if message is not None and (text.isascii() or _encodable(text)):
+                return message
+    raw = input_bytes(data)
+    start, end = strip_span(raw)
+    try:
+        return _message(parse(raw, start, end, keep=keep)[0])
+    except Fault as fault:
+        raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
+
+
+def _message(fields: Fields) -> SlipMessage:
+    return SlipMessage(*fields[:7], extra=fields[7])
+
+
+def keep_unknown(unknown: str) -> bool:
+    """Whether ``unknown`` says keep. Raises UnknownName for anything but "error" and "keep"."""
+    expect_one_of(unknown, "unknown", ("error", "keep"))
+    return unknown == "keep"
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _from_match(match: re.Match[str]) -> SlipMessage | None:
+    act, frame, conv_id, src, dst, turn, rest = match.groups()
+    slots: dict[Slot, Any] = {}
+    if rest:
+        fields = _slots_of(rest)
+        for prefix, value in fields:
+            slots[PREFIX_SLOT[prefix]] = value[1:-1] if value[0] == '"' else _integer(value)
+        if len(slots) != len(fields):
+            return None  # a duplicate: parse() says which
+    return SlipMessage(
+        _integer(conv_id), _integer(turn), _integer(src), _integer(dst), _ACTS[act], _FRAMES[frame], slots
+    )
+
+
+def decode_many(data: list[Any] | tuple[Any, ...] | Buffer | str, *, unknown: str = "error") -> list[SlipMessage]:
+    """The messages of a list (one item each) or of bytes or text (one line each; blank lines are skipped).
+
+    Raises DecodeError at the first fault; for lines, offset and line count in the whole input; for a list, ``path``
+    is ``/index`` and the offset counts in that item.
+    """
+    keep = keep_unknown(unknown)
+    if isinstance(data, (list, tuple)):
+        return [_decode_item(item, index, unknown) for index, item in enumerate(data)]
+    raw = input_bytes(data)
+    messages = []
+    start = 0
+    while start < len(raw):
+        stop = raw.find(b"\n", start)
+        stop = len(raw) if stop < 0 else stop
+        first, last = strip_span(raw[start:stop])
+        if last > first:
+            messages.append(_decode_line(raw, start + first, start + last, keep))
+        start = stop + 1
+    return messages
+
+
+def _decode_item(item: Any, index: int, unknown: str) -> SlipMessage:
+    try:
+        return decode(item, unknown=unknown)
+    except DecodeError as error:
+        error.path = f"/{index}"
+        raise error.relocated() from None
+
+
+def _decode_line(raw: bytes, first: int, last: int, keep: bool) -> SlipMessage:
+    try:
+        fields, place = parse(raw, first, last, keep=keep, log=True)
+        if place < last:
+            raise Fault(Reason.TRAILING_JUNK, place)
+    except Fault as fault:
+        raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
+    return _message(fields)
+
+
+def decode_record(
+    data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = 16 << 20
+) -> tuple[SlipMessage, int] | None:
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset after it), or None when more
+    data is needed to tell. Raises DecodeError, whose offset and line count from ``start``."""
+    keep = keep_unknown(unknown)
+    if start >= len(data):
+        raise ValueError("start is past the end of the data")
+    if limit < 1:
+        raise ValueError("limit is at least one byte")
+    try:
+        found = record(data, start, final, keep, limit)
+    except Fault as fault:
+        damaged = data[start : fault.offset + 1]  # no more: the rest may be long, and hold many faults
+        raise decode_fault(damaged, fault.reason, fault.offset - start, missing=fault.missing) from None
+    return None if found is None else (_message(found[0]), found[1])
+
+
+# --- encode ---------------------------------------------------------------------------------------------------------
+
+
+def encode(message: SlipMessage) -> str:
+    """The wire text of a message: header ``a f c S d T``, then the slots in their own order (section 3).
+
+    Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
+    field in ``path``.
+    """
+    if not isinstance(message, SlipMessage):
+        raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+    return "@" + "|".join(written_parts(message)) + "#"
+
+
+def is_clean(message: Any) -> bool:
+    """Whether ``check`` surely says nothing about a message."""
+    if not isinstance(message, SlipMessage) or message.extra or type(message.slots) is not dict:
+        return False
+    if any(isinstance(value, str) and len(value) > SHORT_STRING for value in message.slots.values()):
+        return False
+    try:
+        encode(message)
+    except EncodeError:
+        return False
+    return True
+
+
+def check(message: SlipMessage) -> list[Issue]:
+    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+
+    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
+      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises TypeError for what is not a message.
+    """
+    if is_clean(message):
+        return []
+    from turnwire.nslip.rules import check_closely
+
+    return check_closely(message)
+
+
+def encode_many(messages: Iterable[SlipMessage]) -> bytes:
+    """One message a line, UTF-8, each line ended by a newline. Raises EncodeError as encode does, and
+    newline_in_string for a text that would break its line; ``path`` starts with the index of the message."""
+    lines = []
+    for index, message in enumerate(messages):
+        try:
+            line = encode(message)
+            if "\n" in line:
+                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
+        except EncodeError as error:
+            error.path = f"/{index}{error.path or ''}"
+            raise error.relocated() from None
+        lines.append(line)
+    lines.append("")
+    return "\n".join(lines).encode()

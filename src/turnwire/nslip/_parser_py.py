@@ -1,0 +1,263 @@
+"""The nSLIP grammar as one left-to-right parser: every rule and every fault (the twin of _native/nslip/parse.h).
+
+message = "@" field { "|" field } "#"          (section 3)
+field   = prefix ( digits | string )
+string  = '"' { byte | '\\\\' | '\\"' } '"'
+"""
+
+from __future__ import annotations
+
+from turnwire.errors import Reason
+from turnwire.nslip._base62_py import ALPHABET, DIGIT
+from turnwire.nslip.spec import (
+    HEADER,
+    LEGACY_PREFIXES,
+    MAX_ACT,
+    MAX_FRAME,
+    MAX_INTEGER,
+    MOST_DIGITS,
+    PREFIX_SLOT,
+    STRING_SLOTS,
+    Act,
+    Extra,
+    FrameType,
+    Slot,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = tuple[Any, ...]
+    """conv_id, turn, src, dst, act, frame, slots, extra: what a message is made of."""
+
+_AT, _HASH, _BAR, _QUOTE, _BACKSLASH, _NEWLINE = b'@#|"\\\n'
+_VALUE = {ord(digit): value for digit, value in DIGIT.items()}
+_HEADER = {ord(prefix): place for place, (prefix, _) in enumerate(HEADER)}
+_SLOTS = {ord(prefix): slot for prefix, slot in PREFIX_SLOT.items()}
+_LETTERS = frozenset(ALPHABET[10:].encode())
+_LAST = ord(LEGACY_PREFIXES[-1])
+
+
+class Fault(Exception):
+    """What the parser raises: a reason and an offset, nothing that costs anything to make.
+
+    ``seen`` is how far it had read when it knew.
+    """
+
+    def __init__(self, reason: Reason, offset: int, missing: str = "", seen: int | None = None) -> None:
+        self.reason = reason
+        self.offset = offset
+        self.missing = missing
+        self.seen = offset if seen is None else seen
+
+
+def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = False) -> tuple[Fields, int]:
+    """Read one message from ``data[start:end]`` left to right; every rule of the readings is here.
+
+    In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
+    message and the offset after its ``#``. Raises Fault at the first fault met.
+    """
+    try:
+        return _Parser(data, end, keep, log).message(start)
+    except Fault:
+        if start < end and legacy(data, start, end) in (LEGACY, LEGACY_ENDS):
+            raise Fault(Reason.LOOK_ALIKE, start) from None
+        raise
+
+
+NOT_LEGACY, LEGACY, LEGACY_ENDS, LEGACY_CUT = range(4)
+
+
+def legacy(data: bytes, start: int, end: int) -> int:
+    """Whether ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
+    digits. LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
+    place = start
+    for prefix in LEGACY_PREFIXES.encode():
+        if place < end and data[place] != (_AT if place == start else _BAR):
+            return NOT_LEGACY
+        if place + 1 < end and data[place + 1] != prefix:
+            return NOT_LEGACY
+        first = place = place + 2
+        while place < end and data[place] in _VALUE:
+            if place - first == MOST_DIGITS:
+                return NOT_LEGACY
+            place += 1
+        if place >= end and (prefix != _LAST or place <= first):
+            return LEGACY_CUT
+        if place == first:
+            return NOT_LEGACY
+    if place == end:
+        return LEGACY_ENDS
+    return LEGACY if data[place] in b"|#\r\n" else NOT_LEGACY
+
+
+class _Parser:
+    def __init__(self, data: bytes, end: int, keep: bool, log: bool) -> None:
+        self.data = data
+        self.end = end
+        self.keep = keep
+        self.log = log
+        self.header: list[int | None] = [None] * 6
+        self.frame_kept = False
+        self.slots: dict[Slot, Any] = {}
+        self.extra = Extra()
+
+    def message(self, start: int) -> tuple[Fields, int]:
+        if start >= self.end or self.data[start] != _AT:
+            raise Fault(Reason.BAD_FRAMING, start if start < self.end else 0)
+        place = start + 1
+        if place < self.end and self.data[place] == _HASH:
+            raise Fault(Reason.EMPTY_MESSAGE, place)
+        while True:
+            place = self.field(place)
+            if self.data[place] == _HASH:
+                break
+            place += 1
+        header = [value for value in self.header if value is not None]
+        if len(header) < len(HEADER):
+            names = ", ".join(name for (_, name), value in zip(HEADER, self.header, strict=True) if value is None)
+            raise Fault(Reason.MISSING_FIELD, place, names)
+        if not self.log and place + 1 < self.end:
+            raise Fault(Reason.TRAILING_JUNK, place + 1)
+        act, frame, conv_id, src, dst, turn = header
+        kind: Any = frame if self.frame_kept else FrameType(frame)
+        return (conv_id, turn, src, dst, Act(act), kind, self.slots, self.extra), place + 1
+
+    def field(self, place: int) -> int:
+        """One field from its prefix on; returns the offset of the ``|`` or ``#`` after it."""
+        data = self.data
+        if place >= self.end:
+            raise Fault(Reason.BAD_FRAMING, self.end)
+        prefix = data[place]
+        if prefix in (_BAR, _HASH):
+            raise Fault(Reason.EMPTY_FIELD, place)
+        header = _HEADER.get(prefix)
+        slot = _SLOTS.get(prefix)
+        if header is not None:
+            seen = self.header[header] is not None
+        elif slot is not None:
+            seen = slot in self.slots
+        elif self.keep and prefix in _LETTERS:
+            seen = chr(prefix) in self.extra
+        else:
+            raise Fault(Reason.UNKNOWN_PREFIX, place)
+        if seen:
+            raise Fault(Reason.DUPLICATE, place)
+        return self.value(place + 1, prefix, header, slot)
+
+    def value(self, first: int, prefix: int, header: int | None, slot: Any) -> int:
+        data = self.data
+        if first >= self.end:
+            raise Fault(Reason.BAD_FRAMING, self.end)
+        if data[first] in (_BAR, _HASH):
+            raise Fault(Reason.EMPTY_VALUE, first)
+        quoted = data[first] == _QUOTE
+        if header is None and slot is None:
+            place = self.string(first)[1] if quoted else self.integer(first)[1]
+            letter = chr(prefix)
+            self.extra[letter] = data[first:place].decode()
+            self.extra.before[letter] = len(self.slots)
+            return place
+        if quoted != (slot in STRING_SLOTS):
+            raise Fault(Reason.WRONG_TYPE, first)
+        if quoted:
+            self.slots[slot], place = self.string(first)
+            return place
+        number, place = self.integer(first)
+        if header is None:
+            self.slots[slot] = number
+            return place
+        if header == 0 and number > MAX_ACT:
+            raise Fault(Reason.UNKNOWN_ACT, first)
+        if header == 1 and number > MAX_FRAME:
+            if not self.keep:
+                raise Fault(Reason.UNKNOWN_FRAME, first)
+            self.frame_kept = True
+            self.extra["f"] = data[first:place].decode()
+        self.header[header] = number
+        return place
+
+    def integer(self, first: int) -> tuple[int, int]:
+        data = self.data
+        number = 0
+        for place in range(first, self.end):
+            digit = _VALUE.get(data[place])
+            if digit is None:
+                if data[place] in (_BAR, _HASH):
+                    return number, place
+                raise Fault(Reason.BAD_DIGIT, place)
+            number = number * 62 + digit
+            if number > MAX_INTEGER:
+                raise Fault(Reason.TOO_LARGE, first)
+        raise Fault(Reason.BAD_FRAMING, self.end)
+
+    def string(self, first: int) -> tuple[str, int]:
+        data = self.data
+        escaped = False
+        place = first + 1
+        while True:
+            if place >= self.end:
+                raise self.unclosed(first)
+            byte = data[place]
+            if byte == _QUOTE:
+                break
+            if byte == _BACKSLASH:
+                if place + 1 >= self.end:
+                    raise self.unclosed(first)
+                if data[place + 1] not in (_BACKSLASH, _QUOTE):
+                    raise Fault(Reason.BAD_ESCAPE, place)
+                escaped = True
+                place += 1
+            place += 1
+        try:
+            text = data[first + 1 : place].decode()
+        except UnicodeDecodeError as error:
+            raise Fault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
+        if escaped:
+            text = "\\".join(part.replace('\\"', '"') for part in text.split("\\\\"))
+        place += 1
+        if place >= self.end:
+            raise Fault(Reason.BAD_FRAMING, self.end)
+        if data[place] not in (_BAR, _HASH):
+            raise Fault(Reason.JUNK_AFTER_STRING, place)
+        return text, place
+
+    def unclosed(self, first: int) -> Fault:
+        # In a log the range ends with the line, so what follows it is its newline, "\r\n" or the end of the data.
+        newline = self.end + (self.data[self.end : self.end + 1] == b"\r")
+        if self.log and self.data[newline : newline + 1] == b"\n":
+            return Fault(Reason.NEWLINE_IN_STRING, newline)
+        return Fault(Reason.UNTERMINATED_STRING, first, seen=self.end)
+
+
+def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[Fields, int] | None:
+    """The record of a stream at ``data[start]``, by the rules of a log; None when more data is needed to tell."""
+    size = len(data)
+    most = min(size, start + limit)
+    fault = None
+    found = None
+    try:
+        found = parse(data, start, most, keep=keep, log=True)
+        seen = found[1]
+    except Fault as error:
+        fault = error
+        seen = error.seen
+    # The line may end where the fault is, or with "\r\n" right after what a message may have.
+    newline = data.find(b"\n", start, seen + 2)
+    if newline >= 0:
+        # A record is one line: what it looked like beyond its end does not count.
+        end = newline - (newline > start and data[newline - 1] == ord("\r"))
+        if end <= most:
+            return parse(data, start, end, keep=keep, log=True)
+    if fault is None:
+        return found
+    if not final and most == size and legacy(data, start, size) in (LEGACY_ENDS, LEGACY_CUT):
+        return None
+    at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
+    last = most if at_end else fault.offset  # what is here may be the "\r" of a line that ends
+    if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
+        return None
+    if at_end and most < size:
+        raise Fault(Reason.MESSAGE_TOO_LARGE, most)
+    raise fault

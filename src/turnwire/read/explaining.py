@@ -1,0 +1,94 @@
+"""Near misses in words that can be sent back to a model, so that it mends its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire import registry
+from turnwire.characters import visible
+from turnwire.errors import DecodeError, Reason, WireError
+from turnwire.read.wrapping import DEEPEST_STRING, unescaped
+
+_AROUND = 40
+"""Bytes of the excerpt on each side of the fault."""
+
+
+def explain(reject: Any) -> str:
+    """What to tell a model so that it mends its answer: the wire, what is wrong, where, what is expected, an excerpt.
+
+    reject: what ``extract(..., rejects=True)``, ``salvage(..., rejects=True)``, ``Scan.errors()`` or
+    ``finding.located`` gave for a near miss, or the DecodeError that ``decode`` or a ``Decoder`` raised. A few lines of
+    plain text; the excerpt is escaped. Raises TypeError for anything else, also for a message that was read.
+    """
+    error, raw = _of(reject)
+    wire = error.wire
+    title = registry.wire(wire).title if wire in registry.names() else None
+    lines = [f"This is not a valid {title or ''} message.".replace("  ", " ")]
+    alone, raw = _alone(error, raw)
+    where = _where(error, error.line if alone is None else alone.line)
+    lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")
+    if raw:
+        lines.append(f"You wrote: {_excerpt(raw, 0 if alone is None else alone.offset or 0)}")
+    lines.append("Send the whole message again with only this mended, and nothing around it.")
+    return "\n".join(lines)
+
+
+def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, bytes | None]:
+    """What the wire says of the bytes alone, None where it is not the same, and the bytes: those of a reject in JSON
+    strings are as written there, and say it without their escapes."""
+    said, written = raw, None
+    for _ in range(DEEPEST_STRING + 1):
+        found = None if said is None or said == written else _judged(said, error.wire)
+        if said is None or found is None:
+            break
+        if found.reason is error.reason:
+            return found, said
+        said, written = unescaped(said), said
+    return None, raw
+
+
+def _of(reject: Any) -> tuple[WireError, bytes | None]:
+    """The error of a near miss, and its bytes where they are known."""
+    if isinstance(reject, WireError):
+        raw = getattr(reject, "raw", None)
+        found = None if raw is None else _judged(raw, reject.wire)
+        if found is not None and found.reason is reject.reason:
+            return found, raw
+        return reject, raw
+    error = getattr(reject, "error", None)
+    raw = getattr(reject, "raw", None)
+    if isinstance(error, DecodeError):
+        return error, raw
+    if isinstance(raw, bytes) and isinstance(getattr(reject, "reason", None), str):  # of Scan.errors()
+        found = _judged(raw, reject.wire)
+        if found is not None and str(found.reason) == reject.reason:
+            return found, raw
+        return DecodeError(Reason(reject.reason), "", offset=None, line=None, wire=reject.wire), raw
+    raise TypeError(f"a near miss or a DecodeError is explained, not {type(reject).__name__}")
+
+
+def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
+    """What the wire says of some bytes alone; None where it takes them."""
+    if wire not in registry.names():
+        return None
+    try:
+        registry.wire(wire).decode(raw)
+    except DecodeError as error:
+        return error
+    return None
+
+
+def _where(error: WireError, line: int | None) -> str:
+    """Where the fault is: a JSON pointer, or the line of the message."""
+    if error.path:
+        return f" at {visible(error.path)}"
+    return f" in line {line}" if line is not None and line > 1 else ""
+
+
+def _excerpt(raw: bytes, place: int) -> str:
+    """What is around the fault, on one line."""
+    place = min(place, len(raw))
+    start, end = max(place - _AROUND, 0), min(place + _AROUND, len(raw))
+    text = raw[start:end].decode("utf-8", "ignore")
+    shown = " ".join(visible(line).strip() for line in text.splitlines()).strip()
+    return f"{'…' if start else ''}{shown}{'…' if end < len(raw) else ''}"

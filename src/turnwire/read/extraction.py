@@ -1,0 +1,148 @@
+"""Messages of all wires out of any text: an LLM's answer, a chat transcript, a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, overload
+
+from turnwire import registry
+from turnwire.errors import DecodeError
+from turnwire.read.located import Located, located
+from turnwire.read.wrapping import Text, inside_end, unescaped, written
+
+_ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
+
+
+class Found(NamedTuple):
+    """One message that was found.
+
+    start, end: its span in the text, in characters (inside a JSON string: of its escaped form). wrapped: "bare" (it is
+    the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/"
+    is before that, once for each level.
+    """
+
+    message: Any
+    wire: str
+    start: int
+    end: int
+    wrapped: str
+
+    @property
+    def error(self) -> None:
+        """Nothing is wrong with it; of a near miss (:class:`NearMiss`) this says what."""
+        return None
+
+
+class NearMiss(NamedTuple):
+    """What carries the marks of a wire and is not a message.
+
+    error: why it is none: ``reason``, ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in
+    the text's UTF-8; :func:`turnwire.explain` says it in words for a model. wire: whose marks. start, end, wrapped: as
+    of :class:`Found`. raw: its bytes, in a JSON string those that the string says.
+    """
+
+    error: DecodeError
+    wire: str
+    start: int
+    end: int
+    wrapped: str
+    raw: bytes
+
+    @property
+    def message(self) -> None:
+        """There is none."""
+        return None
+
+
+@overload
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: Literal[False] = False) -> list[Found]: ...
+
+
+@overload
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> list[Found | NearMiss]: ...
+
+
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
+    """Every message of ``wires`` (a name or several; by default all) in ``text``, in order, with its span and wrapping.
+
+    They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what is inside a
+    message is its content. With ``rejects``, near misses are given among them (:class:`NearMiss`).
+    Raises UnknownName for a name that is not a wire.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"the text to search is a str, not {type(text).__name__}")
+    wanted = set(registry.chosen(wires))
+    raw = text.encode("utf-8", "surrogatepass")
+    records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
+    found = list(placed(raw, records))
+    places = Text(raw).characters(place for _, span, _ in found for place in span)
+    return [
+        Found(one.message, one.wire, places[start], places[end], how)
+        if one.error is None
+        else NearMiss(
+            one.error, one.wire, places[start], places[end], how, unescaped(one.raw, how.count("json_string/"))
+        )
+        for one, (start, end), how in found
+    ]
+
+
+def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
+    """What was found in a text, in order, each with its span in bytes and how it is wrapped."""
+    whole = Text(raw)
+    for start, group in groupby(found, key=partial(_string, whole)):
+        members = list(group)
+        spans: Iterator[tuple[tuple[int, int], str]]
+        if start is None:
+            spans = (_outside(whole, one) for one in members)
+        else:
+            members.sort(key=attrgetter("inner"))
+            spans = _inside(whole, start, members)
+        for one, (span, how) in zip(members, spans, strict=True):
+            yield one, span, how
+
+
+def _string(whole: Text, one: Located) -> int | None:
+    """Where the JSON string around a record or a reject begins, None for none: those in one are
+    looked at together. The place of a record is that of the string, a reject has its own."""
+    if one.inner is None:
+        return None
+    if one.error is None:
+        return one.offset + 1
+    literal = whole.literal(one.offset)
+    return None if literal is None else literal[0]
+
+
+def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
+    end = one.offset + len(whole.raw[one.offset : one.offset + one.length].rstrip())
+    return (one.offset, end), whole.how(one.offset, end)
+
+
+def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
+    """Those in the JSON string whose inside begins at ``start``, in order, as bytes of the text as written."""
+    end = inside_end(whole.raw, start)
+    places = written(whole.raw[start:end], [one.inner or 0 for one in found])
+    said = whole.said(start, end)
+    for one in found:
+        inner = one.inner or 0
+        whole_raw = one.raw if one.error is None else unescaped(one.raw)
+        raw = whole_raw.rstrip()
+        how = said.wrapped(raw, inner) if said is not None else "json_string/prose"
+        first = start + places[inner]
+        literal = whole.raw[first : first + one.length]
+        yield (first, first + _without(literal, whole_raw[len(raw) :], how.count("json_string/"))), how
+
+
+def _without(literal: bytes, space: bytes, depth: int) -> int:
+    """How long a part of a JSON string's inside is without the white space that it says at its end; depth: in how many
+    strings that is."""
+    size = len(literal)
+    for byte in reversed(space):
+        escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")
+        if literal.endswith(escape, 0, size):
+            size -= len(escape)
+        elif literal.endswith(bytes([byte]), 0, size):
+            size -= 1
+    return size

@@ -1,0 +1,110 @@
+"""Judging by a checklist: the one place that reads messages and asks a wire's judge about each.
+
+What is judged are the records and the rejects of the finder, in the order of the input.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from turnwire import registry
+from turnwire.checklists import Checklist, Judge, Specification, checklist_of
+from turnwire.errors import DecodeError, UnknownName
+from turnwire.read.located import Found, Piece, pieces
+from turnwire.read.refusals import Refusals
+
+_STRANGE = "{} is not an option of {}; those are {}"
+
+
+def specification(wire: str) -> Specification:
+    """What a wire is judged by. Raises UnknownName where there is no such wire, or it has no checklist."""
+    found: Specification | None = registry.wire(wire).checklist
+    if found is None:
+        raise UnknownName("wire", wire, text=f"{wire} has no checklist")
+    return found
+
+
+def judge_of(wire: str, **options: Any) -> Judge:
+    """A new judge of a wire. Raises TypeError for options that it has not; None stands for "not given"."""
+    found = specification(wire)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in found.options and name != "now":
+            raise TypeError(_STRANGE.format(name, wire, ", ".join(("now", *found.options))))
+    judge: Judge = found.judge(**{name: value for name, value in given.items() if name in found.options})
+    return judge
+
+
+def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = False, **options: Any) -> Checklist:
+    """The checklist of a wire over the bytes of a file: one history.
+
+    Args:
+        file: the name that faults carry.
+        fences: as :func:`turnwire.scan` has it.
+        options: of the wire's judge, such as ``now`` or ``policy``.
+    """
+    found = specification(wire)
+    judge = judge_of(wire, **options)
+    several = pieces(data, None if found.around else wire, fences=fences, columns=True)
+    if found.around:
+        several = list(several)  # type: ignore[assignment]
+        judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]
+    refusals = Refusals(judge, wire)
+    for piece in several:
+        _judged(judge, piece, wire, refusals)
+    judge.end()
+    return checklist_of(wire, found.clauses, judge, file)
+
+
+def _judged(judge: Judge, piece: Piece, wire: str, refusals: Refusals) -> None:
+    """Gives a judge the records and rejects of a wire in a piece, in order; messages are made of what its bytes do not
+    settle."""
+    refusals.take(piece)
+    batch = piece.batch
+    if batch is not None and len(batch):
+        codes = batch["wire"]
+        rows: Any = (codes == registry.names().index(wire)).nonzero()[0]
+        places = (batch[name][rows].tolist() for name in ("line", "offset"))
+        inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)
+        inside = batch.valid("inner")[rows].tolist() if refusals.waiting else inners
+        message, decode = judge.message, batch.decoder(wire)
+        settled = None if type(judge).settled is Judge.settled else judge.settled
+        for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
+            if refusals.first < offset or (refusals.first == offset and there):
+                refusals.tell(offset, inner if there else -1)
+            if settled is None or not settled(raw, line, offset):
+                message(decode(raw), line, offset, raw)
+        judge.records += len(rows)
+    refusals.tell()
+
+
+def conform_files(
+    wire: str, paths: Iterable[str | os.PathLike[str]], **options: Any
+) -> Iterator[tuple[str, Checklist]]:
+    """(path, checklist) for each file."""
+    for path in paths:
+        yield os.fspath(path), conform(wire, Path(path).read_bytes(), **options)
+
+
+def conformance(wire: str, messages: Iterable[tuple[int, Any]], **options: Any) -> Checklist:
+    """The checklist of messages or their texts, each with its number; or with the DecodeError that says why it is
+    none."""
+    judge = judge_of(wire, **options)
+    decode = registry.wire(wire).decode
+    for number, message in messages:
+        raw = message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message
+        try:
+            if isinstance(message, DecodeError):
+                raise message
+            made = decode(message) if isinstance(message, (str, bytes)) else message
+        except DecodeError as error:
+            judge.rejects += 1
+            judge.refused(error, number, None, raw if isinstance(raw, bytes) else None)
+            continue
+        judge.records += 1
+        judge.message(made, number, None, raw if isinstance(raw, bytes) else None)
+    judge.end()
+    return checklist_of(wire, specification(wire).clauses, judge)

@@ -1,0 +1,320 @@
+"""The records and rejects of a scan, one by one and in the order of the input. Whatever else reads messages out of text
+reads these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire import registry
+from turnwire.contract import LIMITS, Limits
+from turnwire.errors import DecodeError, Reason
+from turnwire.read.wrapping import Text, inside_end
+
+if TYPE_CHECKING:
+    from turnwire.log import Batch
+    from turnwire.log.output.rejects import Explainer, SomeRejects
+
+_COLUMNS = ("offset", "length", "line", "wire", "inner")
+_UNCLOSED = "inside_unclosed_heredoc"
+
+
+class Located(NamedTuple):
+    """A record or a reject.
+
+    file: where it is, None for bytes. offset, length: its bytes as written there; in a JSON string the offset is
+    that of the outermost string's quote, and ``inner`` (else None) the byte in what that string says. line: 1-based,
+    the one in which it begins. wire: whose it is. raw: its bytes; of a record in a JSON string those that it says.
+    message: what it says, None for a reject. error: why a reject is none: ``offset`` and ``line`` are those of the
+    byte where reading failed, ``path`` is the JSON pointer, if any. doubtful: a CSP/1 message that a heredoc which is
+    never closed would have swallowed.
+    """
+
+    file: str | None
+    offset: int
+    length: int
+    line: int
+    inner: int | None
+    wire: str
+    raw: bytes
+    message: Any = None
+    error: DecodeError | None = None
+    doubtful: bool = False
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What comes earlier in a file has the smaller one."""
+        return self.offset, -1 if self.inner is None else self.inner
+
+
+def located(
+    source: Any,
+    wire: str | None = None,
+    *,
+    unknown: str = "error",
+    limits: Limits = LIMITS,
+    fences: bool = False,
+    rejects: bool = True,
+) -> Iterator[Located]:
+    """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
+
+    Args:
+        source: what ``scan`` takes; bytes-like data is data itself.
+        wire: the wire whose records and rejects are wanted; None for all.
+        unknown, limits, fences: as ``scan`` has them.
+        rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
+
+    Raises what ``scan`` raises.
+    """
+    for piece in pieces(source, wire, unknown=unknown, limits=limits, fences=fences, rejects=rejects):
+        yield from (one for one in piece.rejects if piece.batch is None or one.file != piece.batch.file)
+        yield from piece
+
+
+class Piece(NamedTuple):
+    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one. columns: the
+    same rejects, block by block, where they were asked for as columns."""
+
+    batch: Batch | None
+    rejects: list[Located]
+    columns: tuple[SomeRejects, ...] = ()
+
+    @property
+    def places(self) -> Iterator[tuple[Any, ...]]:
+        """Of the rejects, four columns: offset, length, wire (its place in ``registry.names()``), whether it is in a
+        JSON string."""
+        numbers = {name: number for number, name in enumerate(registry.names())}
+        if self.rejects:
+            rows = ((one.offset, one.length, numbers[one.wire], one.inner is not None) for one in self.rejects)
+            yield tuple(zip(*rows, strict=True))
+        for some in self.columns:
+            found = some.columns
+            wires = found["wire"] if "wire" in found else [numbers[some.wire]] * len(found["offset"])
+            yield found["offset"], found["length"], wires, found["inner"] >= 0
+
+    @property
+    def damaged(self) -> bool:
+        """Whether there are rejects."""
+        return bool(self.rejects or self.columns)
+
+    def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
+        """The records, and the rejects of the same file among them."""
+        if self.batch is None:
+            return iter(())
+        here = [one for one in self.rejects if one.file == self.batch.file]
+        ones = _of_batch(self.batch)
+        return iter(sorted([*here, *ones], key=_place)) if here else ones
+
+    def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """What is with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
+        data: the bytes of the file."""
+        if self.batch is not None:
+            rows = self.batch.valid("inner").nonzero()[0]
+            rows = rows[~_whole(data, *(self.batch[name][rows] for name in ("offset", "length", "inner")))]
+            places = (self.batch[name][rows].tolist() for name in ("offset", "inner"))
+            yield from zip(*places, self.batch.raws(rows), strict=True)
+
+
+def pieces(
+    source: Any,
+    wire: str | None = None,
+    *,
+    unknown: str = "error",
+    limits: Limits = LIMITS,
+    fences: bool = False,
+    rejects: bool = True,
+    columns: bool = False,
+) -> Iterator[Piece]:
+    """What :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as columns
+    only: an object for each, and words for what is wrong with it, take longest."""
+    from turnwire.log.output.rejects import Explainer
+    from turnwire.log.scanning import scan
+
+    explainer = Explainer(unknown)
+    wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
+    errors = "collect" if rejects else "skip"
+    found = scan(source, wire=wire, columns=wanted, unknown=unknown, limits=limits, fences=fences, errors=errors)
+    done = 0
+    for batch in chain(found, (None,)):
+        if not rejects:
+            new = Piece(batch, [])
+        elif columns:
+            new = Piece(batch, [], tuple(found.rejects.parts_since(done)))
+        else:
+            new = Piece(batch, [_of_reject(one, explainer) for one in found.rejects.since(done)])
+        done = len(found.rejects)
+        yield new
+
+
+class Found:
+    """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
+
+    def __init__(self, data: bytes, several: list[Piece]) -> None:
+        self.data = data
+        self.pieces = several
+
+    @cached_property
+    def places(self) -> tuple[Any, Any, Any, Any]:
+        """In the order of the input, four arrays: offset, length, the wire (its place in ``registry.names()``), and
+        whether it is in a JSON string."""
+        import numpy as np
+
+        batches = [piece.batch for piece in self.pieces if piece.batch is not None]
+        parts: list[tuple[Any, ...]] = [
+            (batch["offset"], batch["length"], batch["wire"], batch.valid("inner")) for batch in batches
+        ]
+        parts += [columns for piece in self.pieces for columns in piece.places]
+        kinds = (np.int64, np.int64, np.int64, bool)
+        columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
+        whole = [
+            np.concatenate([np.empty(0, kind), *column]).astype(kind)
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
+        offsets, lengths, wires, inside = whole
+        if any(piece.damaged for piece in self.pieces):
+            order = np.argsort(offsets, kind="stable")  # those of one string are in order
+            offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
+        return offsets, lengths, wires, inside
+
+    def of(self, wire: str) -> Any:
+        """Which of the places are of a wire (an array)."""
+        return self.places[2] == registry.names().index(wire)
+
+    def ones(self, wire: str) -> Iterator[Located]:
+        """The records of a wire, in order."""
+        for piece in self.pieces:
+            if piece.batch is not None:
+                yield from (one for one in _of_batch(piece.batch) if one.wire == wire)
+
+    @cached_property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Where something that is not blank surrounds what is in no string: (start, stop), in order."""
+        offsets, lengths, _, inside = self.places
+        return self._around(offsets[~inside], (offsets + lengths)[~inside])
+
+    def rest(self) -> Iterator[tuple[int, bytes]]:
+        """The text beside everything that was found, and without the strings in which something was: (byte, text), in
+        order."""
+        for start, stop in self.rest_places:
+            yield start, self.data[start:stop]
+
+    @cached_property
+    def rest_places(self) -> list[tuple[int, int]]:
+        """Where that text is: (start, stop)."""
+        offsets, lengths, _, inside = self.places
+        stops = offsets + lengths
+        if inside.any():
+            starts = offsets[inside].tolist()
+            ends: list[int] = []
+            for start in starts:  # in order: what begins in the string before ends where that does
+                ends.append(ends[-1] if ends and start < ends[-1] else inside_end(self.data, start + 1))
+            stops[inside] = ends
+        return self._around(offsets, stops)
+
+    def strings(self, instead: bytes = b" ") -> Iterator[tuple[int, bytes]]:
+        """What the strings say in which records were found with other text, without these: (byte, text). instead: what
+        stands for each of them."""
+        for start, parts in self._mixed:
+            yield start, instead.join(parts)
+
+    @cached_property
+    def _mixed(self) -> list[tuple[int, list[bytes]]]:
+        """Of each such string, its byte and the texts between its records."""
+        if not self.places[3].any():
+            return []
+        several = (one for piece in self.pieces for one in piece.raws(self.data))
+        strings = ((start, _between(self.data, start, list(ones))) for start, ones in groupby(several, itemgetter(0)))
+        return [(start, parts) for start, parts in strings if any(map(bytes.strip, parts))]
+
+    def _around(self, starts: Any, stops: Any) -> list[tuple[int, int]]:
+        import numpy as np
+
+        behind = np.concatenate([[0], np.maximum.accumulate(stops)]).astype(np.int64)
+        ahead = np.concatenate([starts, [len(self.data)]]).astype(np.int64)
+        sizes = ahead - behind
+        data = np.frombuffer(self.data, np.uint8)
+        odd = sizes > _SHORT_GAP
+        for step in range(_SHORT_GAP):
+            rows = np.flatnonzero(sizes > step)
+            odd[rows[~np.isin(data[behind[rows] + step], _BLANKS)]] = True
+        found = zip(behind[odd].tolist(), ahead[odd].tolist(), strict=True)
+        return [(start, stop) for start, stop in found if self.data[start:stop].strip()]
+
+    def texts(self) -> Iterator[bytes]:
+        """The lines that are not blank around all that is in no string."""
+        for start, stop in self.gaps:
+            yield from (line for line in self.data[start:stop].split(b"\n") if line.strip())
+
+
+def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
+    """What the string at ``start`` says around its records (:meth:`Piece.raws`); of those in strings in it, what the
+    innermost one says that holds the first of them."""
+    said = Text(data).said(start + 1, inside_end(data, start + 1))
+    if said is None:
+        return []
+    text, place, parts = said.raw, 0, []
+    for _, inner, raw in records:
+        if not text.startswith(raw, inner) or b'"' in text[place:inner]:
+            break
+        parts.append(text[place:inner])
+        place = inner + len(raw.rstrip())
+    else:
+        return [*parts, text[place:]]
+    kept, place = said.innermost(records[0][1])[0].raw, 0
+    parts = []
+    for _, _, raw in records:
+        bare = raw.rstrip()
+        found = kept.find(bare, place)
+        if found < 0:
+            break
+        parts.append(kept[place:found])
+        place = found + len(bare)
+    return [*parts, kept[place:]]
+
+
+def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:
+    """Which records in strings (an array) are all that these say, but for line ends behind them."""
+    import numpy as np
+
+    read = np.frombuffer(data, np.uint8)
+    stops = np.minimum(offsets + 1 + lengths, len(read) - 1)
+    for _ in range(_LINE_ENDS):
+        stops += 2 * ((read[stops] == 0x5C) & (read[np.minimum(stops + 1, len(read) - 1)] == 0x6E))
+        stops = np.minimum(stops, len(read) - 1)
+    return (inners == 0) & (read[stops] == 0x22)
+
+
+_LINE_ENDS = 2
+_SHORT_GAP = 3
+_BLANKS = tuple(b" \t\n\r\v\f")
+
+
+def _place(one: Located) -> tuple[int, int]:
+    return one.place
+
+
+def _of_batch(batch: Batch) -> Iterator[Located]:
+    names, file = registry.names(), batch.file
+    codes = set(batch["wire"].tolist())
+    decoders = {code: batch.decoder(names[code]) for code in codes}
+    numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
+    inside = zip(batch["inner"].tolist(), batch.valid("inner").tolist(), strict=True)
+    inners = [inner if there else None for inner, there in inside]
+    doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
+    rows = zip(*numbers, inners, doubts, batch.raws(), strict=True)
+    for offset, length, line, code, inner, doubtful, raw in rows:
+        yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
+
+
+def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
+    from turnwire.log.output.rejects import fault_line
+
+    reason = Reason(reject["reason"])
+    text, path = explainer(reject)
+    line = fault_line(reject)
+    error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=reject["wire"], path=path)
+    places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
+    return Located(reject["file"], *places, reject["wire"], reject["raw"], None, error)
