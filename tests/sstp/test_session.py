@@ -25,7 +25,9 @@ def message(actor, clock, kind=Kind.INTENT, to=None, session="s-1", text=None, *
     if session is None:
         del value["header"]["session_id"]
     name = {Kind.QUERY: "directed_to", Kind.DELEGATION: "assigned_to"}.get(kind)
-    if name:
+    if name and to is None:
+        value["payload"].pop(name)  # null would be of the wrong type
+    elif name:
         value["payload"][name] = to
     elif to:
         value["payload"]["directed_to"] = to
