@@ -1,4 +1,4 @@
-"""The wires of CONTRIBUTING.md, "Add a wire", are found in logs by who only puts their folders there."""
+"""The wires of docs/development/wires.md are found in logs by who only puts their folders there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import BACKENDS
 
 pytestmark = pytest.mark.once
 
-PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+PAGE = Path(__file__).parents[1] / "docs" / "development" / "wires.md"
 MESSAGES = {
     "ping": "<<ada>bob:hello>>",
     "diary": "DIARY of ada, page 7\nIt rains.\nDONE",

@@ -14,7 +14,7 @@ from tests.cli.running import GOOD, ROOT, environment, needs_posix, process, tur
 from turnwire.cli.manual import main, pages
 
 pytestmark = pytest.mark.once
-ACTION = ROOT / ".ci" / "action"
+ACTION = ROOT / "packaging" / "action"
 
 
 def test_every_command_has_a_page_with_all_its_options() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SYNTAXES = Path(__file__).parents[2] / "editors" / "syntaxes"
+SYNTAXES = Path(__file__).parents[2] / "packaging" / "editors" / "syntaxes"
 KNOWN = {
     "name",
     "match",

@@ -10,7 +10,7 @@ import pytest
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parent.parent.parent
-RECIPE = ROOT / "conda" / "recipe.yaml"
+RECIPE = ROOT / "packaging" / "conda" / "recipe.yaml"
 OTHER_NAMES = {"duckdb": "python-duckdb", "Cython": "cython"}
 """What a distribution is called by conda-forge."""
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not RECIPE.exists(), reason="needs the source tree")]

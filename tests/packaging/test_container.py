@@ -11,9 +11,11 @@ import pytest
 pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).parents[2]
-if not (ROOT / "Containerfile").exists():
+if not (ROOT / "packaging" / "Containerfile").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
-TEXT = re.sub(r"\s*\\\n\s*", " ", re.sub(r"^#.*\n", "", (ROOT / "Containerfile").read_text("utf-8"), flags=re.M))
+TEXT = re.sub(
+    r"\s*\\\n\s*", " ", re.sub(r"^#.*\n", "", (ROOT / "packaging" / "Containerfile").read_text("utf-8"), flags=re.M)
+)
 LINES = [line.split(None, 1) for line in TEXT.splitlines() if line.strip()]
 STAGES: list[list[list[str]]] = []
 for word, *rest in LINES:
@@ -37,7 +39,7 @@ def test_it_is_made_of_known_words_in_two_stages() -> None:
 def test_what_is_copied_is_there_and_goes_to_the_builder() -> None:
     build, last = STAGES
     assert said(last, "COPY") == [], "the image has the wheel alone"
-    allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.M)
+    allowed = re.findall(r"^!(.+)$", (ROOT / "packaging" / "Containerfile.dockerignore").read_text("utf-8"), re.M)
     copied = [name for line in said(build, "COPY") for name in line.split()[:-1]]
     assert sorted(copied) == sorted(allowed)
     assert all((ROOT / name).exists() for name in copied)

@@ -1,4 +1,4 @@
-"""``.ci/release``: a number, a day and a tag for what is under "Unreleased", or nothing at all."""
+"""``packaging/release.py``: a number, a day and a tag for what is under "Unreleased", or nothing at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parent.parent.parent / ".ci" / "release"
+SCRIPT = Path(__file__).parent.parent.parent / "packaging" / "release.py"
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not SCRIPT.exists(), reason="needs the source tree")]
 CHANGES = "# Changelog\n\n## [Unreleased]\n\n### Fixed\n- A fault.\n\n## [0.1.0] - 2026-01-01\n\nThe first.\n"
 
@@ -28,8 +28,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "src" / "turnwire").mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "0.1.0"\n')
     (tmp_path / "src" / "turnwire" / "__init__.py").write_text('__version__ = "0.1.0"\n')
-    (tmp_path / "conda").mkdir()
-    (tmp_path / "conda" / "recipe.yaml").write_text('context:\n  version: "0.1.0"\n')
+    (tmp_path / "packaging" / "conda").mkdir(parents=True)
+    (tmp_path / "packaging" / "conda" / "recipe.yaml").write_text('context:\n  version: "0.1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text(CHANGES)
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", ".")
@@ -49,7 +49,7 @@ def test_a_release(tree: Path) -> None:
     assert git(tree, "status", "--porcelain") == ""
     assert '"0.2.0"' in (tree / "pyproject.toml").read_text()
     assert '"0.2.0"' in (tree / "src" / "turnwire" / "__init__.py").read_text()
-    assert '  version: "0.2.0"' in (tree / "conda" / "recipe.yaml").read_text()
+    assert '  version: "0.2.0"' in (tree / "packaging" / "conda" / "recipe.yaml").read_text()
     changes = (tree / "CHANGELOG.md").read_text()
     assert re.search(r"## \[Unreleased\]\n\n## \[0\.2\.0\] - \d{4}-\d\d-\d\d\n\n### Fixed\n- A fault\.\n", changes)
     assert git(tree, "rev-list", "-n", "1", "v0.2.0") == git(tree, "rev-parse", "HEAD")

@@ -1,8 +1,8 @@
-"""Makes a release of what is under "Unreleased": ``python .ci/release 0.2.0``.
+"""Makes a release of what is under "Unreleased": ``python packaging/release.py 0.2.0``.
 
-Gives the section of CHANGELOG.md its number and day, writes the number where it stands, commits that and tags the commit.
-Nothing is pushed and nothing is uploaded. Refuses, and changes nothing, when the tree has changes, when the number is not
-above the last one, when the tag is there, or when there is nothing to release.
+Gives the section of CHANGELOG.md its number and day, writes the number where it stands, commits that and tags the
+commit. Nothing is pushed and nothing is uploaded. Refuses, and changes nothing, when the tree has changes, when the
+number is not above the last one, when the tag is there, or when there is nothing to release.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import Path
 PLACES = {
     "pyproject.toml": r'^version = "(.+)"$',
     "src/turnwire/__init__.py": r'^__version__ = "(.+)"$',
-    "conda/recipe.yaml": r'^  version: "(.+)"$',
+    "packaging/conda/recipe.yaml": r'^  version: "(.+)"$',
 }
 UNRELEASED = "## [Unreleased]\n"
 
@@ -68,5 +68,5 @@ def main(version: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python .ci/release 0.2.0")
+        sys.exit("usage: python packaging/release.py 0.2.0")
     main(sys.argv[1])
