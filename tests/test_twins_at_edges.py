@@ -354,16 +354,6 @@ def test_times_of_heads_in_any_order() -> None:
         alike("framing.times", read)
 
 
-def test_leaves_of_a_ledger_of_every_size_of_kind_and_key() -> None:
-    for size in (*range(0, 40), *range(440, 530)):
-        for kind in ("k", "k" * 30, "\u00e9" * 10):
-            for body in (b"", b"body", b"b" * 70):
-                alike(
-                    "ledger.hashing",
-                    lambda core, kind=kind, size=size, body=body: core.leaf_of(1, 2, kind, "x" * size, body),
-                )
-
-
 # --- what is kept, and given back -------------------------------------------------------------------------------------
 
 

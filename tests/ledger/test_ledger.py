@@ -451,3 +451,17 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int)
         assert verdict.size >= acknowledged
         with Ledger(path) as ledger:
             head = ledger.head()
+
+
+def test_a_key_that_was_changed_in_its_index_alone_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Ledger(path) as ledger:
+        ledger.append_many([("kind", b"body" * 10, f"key-{number:05}") for number in range(400)])
+        ledger.backup(f"{path}.one")
+    data = bytearray(Path(f"{path}.one").read_bytes())
+    at = -1
+    while (at := data.index(b"kindkey-00123", at + 1)) and data[at + 13 : at + 17] == b"body":
+        pass
+    data[at + 12] ^= 1
+    Path(f"{path}.two").write_bytes(data)
+    assert verify_file(f"{path}.two").fault == ("pages", None, "row 124 missing from index entries_by_key")

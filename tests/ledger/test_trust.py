@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from turnwire.cli.program import run
 from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
-from turnwire.ledger._hashing_py import seal
+from turnwire.ledger.hashing import seal
 from turnwire.ledger.schema import first_link
 
 pytestmark = pytest.mark.once

@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from turnwire.errors import Reason, RuleError, expect_one_of
 from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schema
@@ -48,38 +48,6 @@ def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", 
     query = f"mode={mode}{also}"
     uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?{query}"
     return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
-
-
-class Way(NamedTuple):
-    """How a file was opened. ``path``: absolute, ``file``: which one had it just before."""
-
-    path: str
-    file: tuple[int, int]
-    mode: str = "ro"
-    also: str = ""
-
-    def again(self, least: int) -> sqlite3.Connection | None:
-        """A second connection to the same file, that waits for no lock. None where the file has fewer bytes than
-        ``least``, where another has its path now, and where SQLite cannot open it."""
-        try:
-            if os.path.getsize(self.path) < least:
-                return None
-            second = connect(self.path, 0, mode=self.mode, also=self.also)
-        except (OSError, sqlite3.Error):
-            return None
-        if which(self.path) == self.file:
-            return second
-        second.close()
-        return None
-
-
-def which(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Which file has a path now; (0, 0) for none. Not by opening it: to close it would end SQLite's locks on it."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
 
 
 def open_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
@@ -158,9 +126,9 @@ class Untouched:
             raise OSError(errno.EBUSY, "somebody wrote the ledger while it was read here: read it again", self._path)
 
 
-def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Any, Way]:
-    """A connection for reading alone, also on a medium that cannot be written, the lock to hold while it is read
-    (:class:`Untouched` where the file is read as one that nobody writes), and how it was opened. Raises OSError.
+def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Any]:
+    """A connection for reading alone, also on a medium that cannot be written, and the lock to hold while it is read
+    (:class:`Untouched` where the file is read as one that nobody writes). Raises OSError.
 
     What a process left in a ``-journal`` file, killed while it made the ledger or took a backup into use, was never
     committed: who may write the file takes it back, as SQLite does at each opening.
@@ -177,25 +145,23 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
     if not os.access(path, os.R_OK):  # asked, not tried: to close a file here would end SQLite's locks on it
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
     place = os.path.realpath(path)
-    way = Way(str(Path(path).absolute()), which(path))
     logs = [f"{place}-wal", f"{place}-journal"]
     ours = os.access(place, os.W_OK) and os.access(os.path.dirname(place), os.W_OK)
     if ours or any(map(os.path.exists, (*logs, f"{place}-shm"))):
-        way = way._replace(also="" if ours else _AS_THEY_ARE)
-        connection = connect(path, timeout, mode="ro", also=way.also)
+        connection = connect(path, timeout, mode="ro", also="" if ours else _AS_THEY_ARE)
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            return connection, threading.Lock(), way
+            return connection, threading.Lock()
         except UnicodeDecodeError:
-            return connection, threading.Lock(), way  # as below
+            return connection, threading.Lock()  # as below
         except sqlite3.DatabaseError as error:
             failed = input_output(error, path)
             if failed is None:
-                return connection, threading.Lock(), way  # what is wrong with it will be said by who reads it
+                return connection, threading.Lock()  # what is wrong with it will be said by who reads it
             connection.close()
             code = getattr(error, "sqlite_errorcode", 0)
             if ours and code == sqlite3.SQLITE_READONLY_ROLLBACK:
-                return open_reader(path, timeout), threading.Lock(), way._replace(mode="rw")
+                return open_reader(path, timeout), threading.Lock()
             if code & 0xFF not in _NO_PLACE:
                 raise failed from error
             for log in logs:
@@ -203,12 +169,12 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
                     text = f"what was written last is in its {log[len(place) :]} file, which cannot be read here: "
                     raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", os.fspath(path)) from error
     lock = Untouched(path)
-    return connect(path, timeout, mode="ro", also=_ALONE), lock, way._replace(also=_ALONE)
+    return connect(path, timeout, mode="ro", also=_ALONE), lock
 
 
 def open_read_only(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Any, str]:
     """As :func:`open_to_read`, and the ledger's id. Raises OSError, RuleError(bad_ledger, ledger_broken)."""
-    connection, lock, _ = open_to_read(path, timeout)
+    connection, lock = open_to_read(path, timeout)
     try:
         with lock:
             if not _is_ledger(connection, path):

@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 import sqlite3
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from turnwire import _backend
-
-if TYPE_CHECKING:
-    from turnwire.ledger import _hashing_py as _core
-else:
-    _core = _backend.load("ledger.hashing")
+from turnwire.ledger import hashing
 
 APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 FORMAT = 1
 TILE = 8  # inner nodes are stored at levels 8, 16, 24 ...: one row for 256 leaves
+TILE_SIZE = 1 << TILE
 
 
 def _append_only(table: str, in_order: str) -> dict[str, str]:
@@ -124,8 +120,7 @@ class Entry(NamedTuple):
     @property
     def leaf(self) -> bytes:
         """The leaf hash of this entry, as its inclusion proof has it."""
-        leaf: bytes = _core.leaf_of(self.seq, self.at, self.kind, self.key, self.body)
-        return leaf
+        return hashing.leaf_of(self.seq, self.at, self.kind, self.key, self.body)
 
     def json(self) -> Any:
         """The body read as JSON."""

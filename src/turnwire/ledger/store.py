@@ -23,9 +23,8 @@ from turnwire.ledger.connection import (
     require_continued,
     require_schema,
 )
-from turnwire.ledger.nodes import Nodes, OpenTile
-from turnwire.ledger.rows import Broken, Hashed
 from turnwire.ledger.schema import Entry, last_entry
+from turnwire.ledger.tree import HashedRows, Nodes, OpenTile, ProofFailed
 from turnwire.ledger.writing import Batch, Item, Writer, item
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class Ledger:
             self._reader = connection if self.in_memory else open_reader(path, timeout)
             self._read_lock = Reading(threading.RLock() if self.in_memory else threading.Lock())
             self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
-        self._hashed = Hashed(self.id)  # the rows that are proved
+        self._hashed = HashedRows(self.id)  # the rows that are proved
         self._open = OpenTile()
         if after is not None:
             try:
@@ -241,7 +240,7 @@ class Ledger:
             require_continued(connection, proved.size, proved.chain)
         try:
             proved.go_on(connection, wanted)
-        except Broken as found:
+        except ProofFailed as found:
             raise broken(f"{found.fault.where} at entry {found.fault.seq}: {found.fault.text}") from None
 
     def _require_after(self, connection: sqlite3.Connection, after: Checkpoint) -> None:

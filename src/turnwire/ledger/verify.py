@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import LOST_LOG, Way, input_output, ledger_id, lost_its_log, open_to_read, told
-from turnwire.ledger.pages import Pages
-from turnwire.ledger.rows import Broken, Fault, Hashed
+from turnwire.ledger.connection import LOST_LOG, input_output, ledger_id, lost_its_log, open_to_read, told
 from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
+from turnwire.ledger.tree import Fault, HashedRows, ProofFailed
 
 if TYPE_CHECKING:
     from turnwire.ledger.checkpoint import Checkpoint
 
 
+_CACHE = -4000  # KiB, twice that of SQLite: each row is looked up in the index, which may be in any order
 NO_LEDGER = "no ledger"
 """Where a fault is of a file that never was a ledger, as far as can be seen."""
 
@@ -39,25 +38,24 @@ class Verdict(NamedTuple):
         return self.fault is None
 
 
-class _Pass:
+class _Verification:
     """One run over a file; its attributes are what is known so far."""
 
     def __init__(self, heads: tuple[Checkpoint, ...], trusted: Trusted) -> None:
         self.heads = heads
         self.trusted = trusted
-        self.rows: Hashed | None = None
+        self.rows: HashedRows | None = None
         self.proved: list[str] = []
 
-    def run(self, connection: sqlite3.Connection, path: object, pages: Pages) -> None:
-        pages.begin()
+    def run(self, connection: sqlite3.Connection, path: object) -> None:
+        connection.execute("BEGIN")
         self._schema(connection)
-        pages.start()
         identity = ledger_id(connection, path)
-        self.rows = rows = Hashed(identity)
+        self.rows = rows = HashedRows(identity)
         rows.go_on(connection, {head.size for head in self.heads})
         self.proved.append(f"{rows.size} entries are the ones that were appended, in order, by their hash chain")
         self._nodes(connection, rows)
-        self._pages(connection, pages.found())
+        self._pages(connection)
         for head in self.heads:
             self._head(head, identity, rows)
 
@@ -66,40 +64,47 @@ class _Pass:
         if application != APPLICATION_ID:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             if not application and not tables:
-                raise Broken(NO_LEDGER, LOST_LOG if lost_its_log(connection) else "it is empty")
+                raise ProofFailed(NO_LEDGER, LOST_LOG if lost_its_log(connection) else "it is empty")
             if not tables & TABLES:
-                raise Broken(NO_LEDGER, "it is an SQLite database of another application")
-            raise Broken("schema", "the file does not say that it is a ledger")
+                raise ProofFailed(NO_LEDGER, "it is an SQLite database of another application")
+            raise ProofFailed("schema", "the file does not say that it is a ledger")
         strange = strange_schema(connection)
         if strange is not None:
-            raise Broken("schema", strange)
+            raise ProofFailed("schema", strange)
         self.proved.append("tables and append-only triggers are as they were made")
 
-    def _nodes(self, connection: sqlite3.Connection, rows: Hashed) -> None:
+    def _nodes(self, connection: sqlite3.Connection, rows: HashedRows) -> None:
         for level, position, stored in connection.execute("SELECT level, position, hash FROM nodes"):
             if rows.nodes.pop((level, position), None) != stored:
-                raise Broken("tree", f"the node at level {level}, position {position} is wrong")
+                raise ProofFailed("tree", f"the node at level {level}, position {position} is wrong")
         if rows.nodes:
             level, position = min(rows.nodes)
-            raise Broken("tree", f"the node at level {level}, position {position} is missing")
+            raise ProofFailed("tree", f"the node at level {level}, position {position} is missing")
         self.proved.append(f"the Merkle tree over them is whole; its root is {rows.root()}")
 
-    def _pages(self, connection: sqlite3.Connection, found: str) -> None:
+    def _pages(self, connection: sqlite3.Connection) -> None:
+        # Not quick_check, for which a record of the index with a field too many before its row number is no fault.
+        (cache,) = connection.execute("PRAGMA cache_size").fetchone()
+        connection.execute(f"PRAGMA cache_size = {_CACHE}")
+        try:
+            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA cache_size = {cache}")
         if found != "ok":
-            raise Broken("pages", found)
+            raise ProofFailed("pages", found)
         (extra,) = connection.execute("SELECT count(*) FROM about WHERE name NOT IN ('format', 'id')").fetchone()
         if extra:
-            raise Broken("schema", "about holds a name that does not belong there")
+            raise ProofFailed("schema", "about holds a name that does not belong there")
         self.proved.append("pages and indexes of the file are consistent")
 
-    def _head(self, head: Checkpoint, identity: str, rows: Hashed) -> None:
+    def _head(self, head: Checkpoint, identity: str, rows: HashedRows) -> None:
         if head.ledger != identity:
-            raise Broken("head", f"the kept head is of ledger {head.ledger}, this is {identity}")
+            raise ProofFailed("head", f"the kept head is of ledger {head.ledger}, this is {identity}")
         self.trusted.require(head)
         if head.size > rows.size:
-            raise Broken("head", f"the kept head has {head.size} entries: the tail is cut off", rows.size + 1)
+            raise ProofFailed("head", f"the kept head has {head.size} entries: the tail is cut off", rows.size + 1)
         if head.size < 0 or rows.seen[head.size] != (head.root, head.chain):
-            raise Broken("head", f"the first {head.size} entries are not those of the kept head")
+            raise ProofFailed("head", f"the first {head.size} entries are not those of the kept head")
         self.proved.append(f"it continues the {self.trusted.words}head of {head.time} with {head.size} entries")
 
 
@@ -119,12 +124,12 @@ class Trusted:
         return "signed " * bool(self.keys) + f"and {self.threshold} times witnessed " * bool(self.threshold)
 
     def require(self, head: Checkpoint) -> None:
-        """Raises Broken where a signature is missing."""
+        """Raises ProofFailed where a signature is missing."""
         if self.keys and not any(head.signed_by(key) for key in self.keys):
-            raise Broken("head", "the kept head is not signed by a trusted key")
+            raise ProofFailed("head", "the kept head is not signed by a trusted key")
         found = head.witnessed_by(self.witnesses)
         if found < self.threshold:
-            raise Broken("head", f"the kept head has {found} trusted witnesses, {self.threshold} are wanted")
+            raise ProofFailed("head", f"the kept head has {found} trusted witnesses, {self.threshold} are wanted")
 
 
 def verify_file(
@@ -144,34 +149,30 @@ def verify_file(
     FileNotFoundError, or OSError for a file that cannot be read.
     """
     asked = Trusted(trusted, witnesses, threshold)
-    connection, lock, way = open_to_read(path, timeout)
+    connection, lock = open_to_read(path, timeout)
     try:
         with lock:
-            return verify_connection(connection, path, *heads, trusted=asked, way=way)
+            return verify_connection(connection, path, *heads, trusted=asked)
     finally:
         connection.close()
 
 
-def verify_connection(
-    connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted, way: Way | None = None
-) -> Verdict:
-    """Proves the ledger of an open connection, in one transaction; ``path`` is what errors call it, ``way`` how it was
-    opened, where it is a file."""
-    run = _Pass(heads, trusted)
-    with closing(Pages(connection, way)) as pages:
-        fault = _fault(run, connection, path, pages)
+def verify_connection(connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Trusted) -> Verdict:
+    """Proves the ledger of an open connection, in one transaction. path: its name in errors."""
+    run = _Verification(heads, trusted)
+    fault = _fault(run, connection, path)
     rows = run.rows
     if rows is None:
         return Verdict(0, merkle.EMPTY_ROOT.hex(), "", tuple(run.proved), fault)
     return Verdict(rows.size, rows.root(), rows.chain.hex(), tuple(run.proved), fault)
 
 
-def _fault(run: _Pass, connection: sqlite3.Connection, path: object, pages: Pages) -> Fault | None:
+def _fault(run: _Verification, connection: sqlite3.Connection, path: object) -> Fault | None:
     """What a run finds. Raises OSError where the file cannot be read."""
     try:
-        run.run(connection, path, pages)
-    except Broken as broken:
-        return broken.fault
+        run.run(connection, path)
+    except ProofFailed as failure:
+        return failure.fault
     except sqlite3.DatabaseError as error:
         if (failed := input_output(error, path)) is not None:
             raise failed from error

@@ -8,19 +8,14 @@ import time
 from collections import deque
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from turnwire import _backend
 from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
+from turnwire.ledger import hashing
 from turnwire.ledger.connection import broken, damage, in_memory, require_continued, require_schema
-from turnwire.ledger.nodes import Nodes
-from turnwire.ledger.schema import TILE, last_entry
-
-if TYPE_CHECKING:
-    from turnwire.ledger import _hashing_py as _core
-else:
-    _core = _backend.load("ledger.hashing")
+from turnwire.ledger.schema import TILE, TILE_SIZE, last_entry
+from turnwire.ledger.tree import Nodes
 
 _GROUP = 64  # rows of one statement, where there are many
 _VALUES = "(?, ?, ?, ?, ?, ?)"
@@ -29,7 +24,6 @@ _INSERT_ONE = f"{_INSERT.format(_VALUES)} RETURNING rowid"
 _INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
 _COUNT = "SELECT count(*) FROM entries WHERE rowid BETWEEN ? AND ?"
 _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
-_TILE_SIZE = 1 << TILE
 _NAME_LIMIT = 0xFFFF  # bytes
 _SURELY_SHORT = _NAME_LIMIT // 4  # characters
 
@@ -176,20 +170,20 @@ class Writer:
             if self._known_version != -1 and self._last:
                 require_continued(self.connection, self._last, self._chain)
             self._last, self._chain = last_entry(self.connection, self._id)
-            self._tile = None if self._last % _TILE_SIZE else []
+            self._tile = None if self._last % TILE_SIZE else []
             self._known_version = version
 
     def _insert(self, items: list[Item], now: int) -> None:
         start = 0
         while start < len(items):  # up to the end of a tile at a time
-            piece = items[start : start + _TILE_SIZE - self._last % _TILE_SIZE]
-            rows, leaves, self._chain = _core.seal(self._last, now, piece, self._chain)
+            piece = items[start : start + TILE_SIZE - self._last % TILE_SIZE]
+            rows, leaves, self._chain = hashing.seal(self._last, now, piece, self._chain)
             self._insert_rows(rows)
             self._last += len(piece)
             start += len(piece)
             if self._tile is not None:
                 self._tile += leaves
-            if not self._last % _TILE_SIZE:
+            if not self._last % TILE_SIZE:
                 self._close_tile(self._last, self._tile)
                 self._tile = []
 
@@ -212,7 +206,7 @@ class Writer:
         """Stores the inner nodes that the entry ``seq`` completes."""
         source = Nodes(self.connection)
         if leaves is not None:
-            source.tiles[seq // _TILE_SIZE - 1] = leaves
+            source.tiles[seq // TILE_SIZE - 1] = leaves
         level = TILE
         while not seq % (1 << level):
             position = (seq >> level) - 1
