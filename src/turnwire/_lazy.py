@@ -54,7 +54,7 @@ class Deferred:
         self._found: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """What the function gives."""
+        """Calls the function."""
         return (self._found or self.function)(*args, **options)
 
     @property

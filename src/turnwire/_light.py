@@ -1,4 +1,4 @@
-"""What ``typing`` would give at run time, without its import: that alone costs a quarter of ``import turnwire``.
+"""Stand-ins for ``typing`` at run time, without its import: that alone costs a quarter of ``import turnwire``.
 
 Type checkers do not look in here: where these names are used, ``if TYPE_CHECKING:`` shows them those of ``typing``.
 """

@@ -1,4 +1,4 @@
-"""What a wire is, the limits, and the types that both cores share.
+"""The definition of a wire, the limits, and the types that both cores share.
 
 This module imports nothing of turnwire but the errors. Each protocol describes itself in one object (:class:`Wire`),
 which ``turnwire.registry`` finds: a new wire changes no code outside its own folder.
@@ -45,8 +45,11 @@ MOST_LIMIT = 1 << 62
 
 
 def checked_limits(limits: object) -> Limits:
-    """What was given as ``limits=``. Raises TypeError if that is no ``Limits`` or one of them no whole number, and
-    ValueError if one is negative or too large."""
+    """The limits that were given as ``limits=``.
+
+    Raises TypeError if that is no ``Limits`` or one of them no whole number, ValueError if one is negative or too
+    large.
+    """
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
         raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
@@ -77,7 +80,7 @@ class Column(NamedTuple):
 
 
 class MessageStream(Protocol):
-    """What a wire gives to :class:`turnwire.Decoder` (``<package>.stream(unknown=, limits=)``)."""
+    """The stream of a wire for :class:`turnwire.Decoder` (``<package>.stream(unknown=, limits=)``)."""
 
     def write(self, data: Buffer, /) -> None:
         """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when too much would be held."""
@@ -268,11 +271,11 @@ class Wire:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
 
     def has(self, name: str) -> bool:
-        """Whether the wire has an attribute that it may have, such as "bulk"; imports nothing."""
+        """True if the wire has an optional attribute such as "bulk"; imports nothing."""
         return self._references[name] not in (None, (), {}) or (name == "bulk" and self._bulk_of_plan)
 
     def writes_as_document(self, text: str) -> bool:
-        """Whether the text of a message of a wire of style "object" is that of a document of its: it is no object."""
+        """True if the text is that of a document of a wire of style "object", not of a JSON object."""
         return self.style == OBJECT and self.has("documents") and not text.lstrip(" \t\n\r").startswith("{")
 
     def plain_values(self, message: Any) -> dict[str, Any]:
@@ -346,7 +349,7 @@ class TextPlan(NamedTuple):
 
 
 def _meant(reference: Any, package: str) -> Any:
-    """What "module:name" refers to; anything else stands for itself."""
+    """The object that "module:name" refers to; anything else stands for itself."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
@@ -403,7 +406,7 @@ Refusal = tuple[Reason, str, "str | None"]
 
 
 class BulkScanner(NamedTuple):
-    """How a wire is scanned in bulk; ``turnwire.nslip.bulk.SCANNER`` is one.
+    """The bulk scan of a wire; ``turnwire.nslip.bulk.SCANNER`` is one.
 
     - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
       ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.

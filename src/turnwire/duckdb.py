@@ -72,10 +72,10 @@ def _packages() -> tuple[ModuleType, ModuleType]:
 
 
 def _dataset(pyarrow: ModuleType, described: Scan, narrowed: Callable[[list[str] | None], Scan]) -> Any:
-    """What DuckDB takes for a dataset: of it, only ``schema`` and ``scanner`` are used, and there is nothing else."""
+    """A dataset for DuckDB: of it, only ``schema`` and ``scanner`` are used, and there is nothing else."""
 
     class Reader:
-        """What reads some columns: DuckDB asks for one for each query."""
+        """A reader of some columns: DuckDB asks for one for each query."""
 
         def __init__(self, found: Scan, wanted: Any) -> None:
             self._found = found

@@ -486,7 +486,7 @@ def expect_number(value: Any, name: str, least: int | None = None, most: int | N
 
 
 class Issue(NamedTuple):
-    """What lenient reading forgave, or what ``check`` found.
+    """A fault that lenient reading forgave, or a doubt that ``check`` found.
 
     ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
     (strict writing refuses it) or "info" (may well be fine); session monitors also say "error" (a rule is broken;

@@ -78,7 +78,7 @@ def _polars() -> tuple[ModuleType, Callable[..., Any]]:
 
 
 class _Reader:
-    """What Polars calls for the frames of a query."""
+    """The source that Polars asks for the frames of a query."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ def _conjuncts(tree: Any) -> Iterator[Any]:
 
 
 def _conditions(polars: ModuleType, tree: Any) -> list[tuple[str, Condition]]:
-    """What one part says: a comparison with a value, or one of four functions."""
+    """The conditions of one part: a comparison with a value, or one of four functions."""
     match tree:
         case {"Column": str(name)}:
             return [(name, {True})]
@@ -212,7 +212,7 @@ def _conditions(polars: ModuleType, tree: Any) -> list[tuple[str, Condition]]:
 
 
 def _asked(name: str, how: Any, values: list[list[Any] | None]) -> list[tuple[str, Condition]]:
-    """What a function of a column says that gives a bool."""
+    """The condition that a boolean function of a column states."""
     match how, values:
         case "IsNull", []:
             return [(name, {None})]
@@ -247,7 +247,7 @@ def _next(value: float | str) -> float | str:
 
 
 def _values(polars: ModuleType, tree: Any) -> list[Any] | None:
-    """What a literal says, as numbers and texts (times in microseconds since 1970); None for anything else."""
+    """The values of a literal, as numbers and texts (times in microseconds since 1970); None for anything else."""
     inner = tree
     while isinstance(inner, dict) and "Cast" in inner:
         inner = inner["Cast"]["expr"]
@@ -268,7 +268,7 @@ def _values(polars: ModuleType, tree: Any) -> list[Any] | None:
 
 
 def _both(one: Condition, other: Condition) -> Condition:
-    """What meets two conditions."""
+    """The condition that both of two conditions state."""
     if isinstance(one, set) and isinstance(other, set):
         return one & other
     if isinstance(one, tuple) and isinstance(other, tuple):

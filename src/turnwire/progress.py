@@ -1,4 +1,4 @@
-"""How far a long scan has come, on standard error, only where that is a terminal and only when it takes a while."""
+"""Progress of a long scan on standard error, only where that is a terminal and only when it takes a while."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _folders() -> Iterator[str]:
 
 
 def _may_have_entries() -> bool:
-    """Whether a distribution may name a wire. Where all of them are folders that can be looked into, none of which has
+    """True if a distribution may name a wire. Where all of them are folders that can be looked into, none of which has
     the name of the group in its file, ``importlib.metadata`` need not be imported, which a quarter of a scan's start
     would go into."""
     if any(hasattr(finder, "find_distributions") and finder.__module__ != PATHS for finder in sys.meta_path):
@@ -101,7 +101,7 @@ def _may_have_entries() -> bool:
 
 
 def _entries() -> Iterator[Wire]:
-    """What the entry points name. One that cannot be loaded gives a warning; the others are used."""
+    """The wires that entry points name. One that cannot be loaded gives a warning; the others are used."""
     if not _may_have_entries():
         return
     import warnings
@@ -181,7 +181,7 @@ def wire(name: str) -> Wire:
 
 
 def bulk_scanner(name: str) -> BulkScanner:
-    """What the bulk scan needs to know of a wire. Raises UnknownName where it cannot be scanned."""
+    """The bulk scanner of a wire. Raises UnknownName where it cannot be scanned."""
     found = wire(name)
     if found.bulk is None:
         text = f"{name} cannot be scanned: the wire has no plan and no bulk scanner; decode() reads it"
@@ -268,7 +268,7 @@ def encode(message: Any, strict: bool = True) -> str:
 
 
 def check(message: Any, **context: Any) -> list[Issue]:
-    """What is doubtful about a message of any wire, as its own ``check`` says.
+    """The doubts about a message of any wire, as its own ``check`` says.
 
     ``context`` is what that takes beside the message (see the wire's page). Raises EncodeError(wrong_type) for an
     object that is not a message.

@@ -1,4 +1,4 @@
-"""What notebooks show of an object (``_repr_html_``): small HTML tables, safe whatever is in a log.
+"""HTML for notebooks (``_repr_html_``): small HTML tables, safe whatever is in a log.
 
 Every text is escaped for HTML, controls and characters that turn the writing around or cannot be seen are written as
 escapes, and long ones are cut. There is no style and no script, so that any notebook shows it in its own way.

@@ -20,7 +20,7 @@ _TEXTS = ("ledger", "root", "chain", "time")
 
 
 class Checkpoint(NamedTuple):
-    """What a ledger was at one moment. Keep it elsewhere: only a kept head shows that a tail was cut off.
+    """The state of a ledger at one moment. Keep it elsewhere: only a kept head shows that a tail was cut off.
 
     ledger: id of the ledger (hex). size: entries. root: RFC 9162 tree head over them (hex). chain: last link of the
     hash chain (hex). time: UTC, ``YYYY-MM-DDTHH:MM:SSZ``. key, signature: Ed25519 (hex), or None.
@@ -99,7 +99,7 @@ class Checkpoint(NamedTuple):
         return proof is not None and (proof.old, proof.new) == (after.size, self.size) and proof.holds(after, self)
 
     def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
-        """How many of these keys countersigned it."""
+        """The number of these keys that countersigned it."""
         trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
         good = {
             key
@@ -109,7 +109,7 @@ class Checkpoint(NamedTuple):
         return len(good)
 
     def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
-        """Whether the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
+        """True if the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
         public = public_key(key).public_bytes_raw().hex()
@@ -123,7 +123,7 @@ class Checkpoint(NamedTuple):
 
 
 def _good(key: str, signature: str, text: bytes) -> bool:
-    """Whether a signature (hex) of a text is one of a public key (hex)."""
+    """True if a signature (hex) of a text is one of a public key (hex)."""
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -172,7 +172,7 @@ class InclusionProof(NamedTuple):
     root: bytes
 
     def holds(self, head: Checkpoint | None = None, *, leaf: bytes | None = None) -> bool:
-        """Whether the proof leads to its root; with ``head``, to that checkpoint; with ``leaf``, from that entry."""
+        """True if the proof leads to its root; with ``head``, to that checkpoint; with ``leaf``, from that entry."""
         found = merkle.root_from_inclusion(self.leaf, self.seq - 1, self.size, self.path)
         if found is None or found != self.root or (leaf is not None and leaf != self.leaf):
             return False
@@ -204,7 +204,7 @@ class ConsistencyProof(NamedTuple):
     new_root: bytes
 
     def holds(self, old: Checkpoint | None = None, new: Checkpoint | None = None) -> bool:
-        """Whether the proof leads to both roots; with checkpoints, whether they are those checkpoints'."""
+        """True if the proof leads to both roots; with checkpoints, whether they are those checkpoints'."""
         found = merkle.roots_from_consistency(self.old, self.new, self.old_root, self.path)
         if found is None or found[0] != self.old_root or found[1] not in (b"", self.new_root):
             return False

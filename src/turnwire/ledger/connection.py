@@ -38,7 +38,7 @@ _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode 
 
 
 def in_memory(path: object) -> bool:
-    """Whether a path is that of no file: the text ``:memory:``, as everywhere in SQLite. A Path is always a file's."""
+    """True for the path that is no file: the text ``:memory:``, as everywhere in SQLite. A Path is always a file's."""
     return isinstance(path, str) and path == MEMORY
 
 
@@ -66,7 +66,7 @@ def input_output(error: sqlite3.Error, path: object) -> OSError | None:
 
 
 def told(error: Exception) -> str:
-    """What SQLite says. Where it names what is no UTF-8, Python raises UnicodeDecodeError with that message."""
+    """The message of SQLite. Where it names what is no UTF-8, Python raises UnicodeDecodeError with that message."""
     if isinstance(error, UnicodeDecodeError):
         return error.object.decode("utf-8", "backslashreplace")
     return str(error)
@@ -225,7 +225,7 @@ LOST_LOG = "it holds nothing, but SQLite wrote to it by a -wal file, which is no
 
 
 def lost_its_log(connection: sqlite3.Connection) -> bool:
-    """Whether a file without tables had a ``-wal`` file when something was written to it."""
+    """True if a file without tables had a ``-wal`` file when something was written to it."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     return bool(pages) and mode == "wal"

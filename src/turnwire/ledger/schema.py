@@ -69,7 +69,7 @@ _ROWS = frozenset(_described(name, sql) for name, sql in SCHEMA.items())
 
 
 def strange_schema(connection: sqlite3.Connection) -> str | None:
-    """What is not as it was made among all that the file has (also under names that SQLite keeps for itself), or None.
+    """The first object of the file that is not as it was made (also under names that SQLite keeps for itself), or None.
 
     A trigger under such a name, put there by ``writable_schema``, runs as any other.
     """
@@ -96,7 +96,7 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
 
 
 def first_link(ledger_id: str) -> bytes:
-    """What the chain of a ledger starts from: two ledgers never share a chain."""
+    """The start of a ledger's chain: two ledgers never share a chain."""
     return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()
 
 

@@ -23,7 +23,7 @@ NO_LEDGER = "no ledger"
 
 
 class Verdict(NamedTuple):
-    """What verification proved. True when nothing failed.
+    """The result of a verification. True when nothing failed.
 
     size, root, chain: of the entries that were read before the fault, or of all. proved: sentences. fault: or None.
     """
@@ -120,7 +120,7 @@ class Trusted:
 
     @property
     def words(self) -> str:
-        """What is proved of a head that passes."""
+        """The words for a head that passes."""
         return "signed " * bool(self.keys) + f"and {self.threshold} times witnessed " * bool(self.threshold)
 
     def require(self, head: Checkpoint) -> None:
@@ -168,7 +168,7 @@ def verify_connection(connection: sqlite3.Connection, path: object, *heads: Chec
 
 
 def _fault(run: _Verification, connection: sqlite3.Connection, path: object) -> Fault | None:
-    """What a run finds. Raises OSError where the file cannot be read."""
+    """The fault that a run finds. Raises OSError where the file cannot be read."""
     try:
         run.run(connection, path)
     except ProofFailed as failure:

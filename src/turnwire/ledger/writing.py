@@ -47,7 +47,7 @@ class Batch:
 
 
 class _Ticket:
-    """What one caller wants written, and what became of it."""
+    """The entries that one caller wants written, and their outcome."""
 
     __slots__ = ("error", "expected", "first", "items")
 
@@ -77,7 +77,7 @@ def _conflict(expected: int, last: int) -> RuleError:
 
 
 class Writer:
-    """What appends to a ledger, for several threads at a time.
+    """Appends to a ledger, for several threads at a time.
 
     Args:
         connection: that writes. identity: the ledger's id. path: of its file.
