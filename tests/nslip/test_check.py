@@ -30,7 +30,7 @@ from turnwire.nslip import (
     rules,
 )
 from turnwire.nslip import check as public_check
-from turnwire.nslip.search import search
+from turnwire.nslip.codec import search
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 from turnwire import nslip
 from turnwire.errors import DecodeError, RuleError
 from turnwire.nslip import Act, FrameType, Slot, schema
-from turnwire.nslip.advice import short_ids
 from turnwire.nslip.artifacts import resolve
 from turnwire.nslip.rules import announce, announced
 from turnwire.nslip.spec import Extra
+from turnwire.nslip.tokens import short_ids
 from turnwire.read.judging import conform
 
 
@@ -108,27 +108,6 @@ def test_a_line_is_one_message_to_its_last_byte(core, behind):
         found = caught.value
         assert (str(found.reason), found.offset, found.line) == ("trailing_junk", 2 * len(one) + 1, 2)
     assert len(decode_many(f"{one}\n\n {one} \n".encode())) == 2
-
-
-@pytest.mark.parametrize(
-    ("version", "oldest", "read"),
-    [
-        (1, 1, True),
-        (2, 1, True),
-        (9, 1, True),
-        (2, 2, False),
-        (1, 2, False),
-        (0, 0, False),
-        (0, 1, False),
-        (1, 0, False),
-    ],
-)
-def test_which_versions_are_read(version, oldest, read):
-    if read:
-        schema.check_version(version, oldest)
-    else:
-        with pytest.raises(DecodeError, match="unsupported_version"):
-            schema.check_version(version, oldest)
 
 
 @pytest.mark.parametrize("act", Act)

@@ -1,10 +1,11 @@
-"""Messages: thin, mutable, lossless."""
+"""Messages: thin, mutable, lossless; and the agents that make them."""
 
 from __future__ import annotations
 
 import copy
 import json
 import pickle
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,6 @@ from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
 from turnwire import sstp as package
 from turnwire._backend import core_module
-from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
 from turnwire.sstp.rules import findings
@@ -107,41 +107,83 @@ def test_patterns(sstp):
 
 
 @pytest.mark.parametrize(
-    ("labels", "days"),
+    ("text", "found"),
     [
-        (None, None),
-        ([], None),
-        (["retention:90d"], 90),
-        (["a", "retention:90d", "retention:7d"], 7),
-        (["retention:0d"], 0),
-        (["retention:d", "retention:-1d", "retention:1.5d", "retention:٣d", "Retention:1d", "retention:1"], None),
+        (' {"header": {"kind"', True),
+        ('{"header":', True),
+        ('{"header":{}}', True),
+        ('{"x":1,"header":{"kind":"intent"},"payload":{}}', True),
+        ('{"payload":{},"header":{}}', True),
+        ('{"payload":{},"header":1}', False),
+        ('{"a":1,"header":{}}', False),
+        ('{"payload":{"header":{}},"protocolVersion":"2.0"}', False),
+        ('{"protocolVersion":"2.0","payload":{"header":{}}}', False),
+        ('{"payload":1,"header":{"actor_id":', True),
+        ('{"a":1,"header":{},"payload":', False),
+        ('{"a":1,"actor_id":"x","payload":', False),
+        ('{"a":1,"kind":"query","origin":{}}', True),
+        ('{"a":1,"kind":"query","origin":"x"}', False),
+        ('{"a":1,"origin":{}}', False),
+        ('{"kind":"query"}', False),
+        ('{"id":"x","sender":"a"}', False),
+        ('["header"]', False),
+        ("header", False),
+        ("", False),
     ],
 )
-def test_retention(sstp, labels, days):
-    value = example(Kind.MEMORY_DELTA)
-    if labels is not None:
-        value["header"]["policy_labels"] = labels
-    assert sstp.decode(json.dumps(value)).retention_days == days
+def test_detect(sstp, text, found):
+    for data in (text, text.encode(), f" \n{text}"):
+        assert sstp.detect(data) is found
+    assert sstp.detect(b"\xff\xfe") is False
+
+
+WAYS = {
+    "fields": lambda message: message.fields["note"],
+    "extras": lambda message: message.extras["note"],
+    "header": lambda message: message.header["note"],
+    "payload": lambda message: message.payload["note"],
+}
+"""Ways to what can be changed in a message that was read."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_changed_inside_a_message_is_written(sstp, way):
+    value = example(Kind.INTENT)
+    for part in (value, value["header"], value["payload"]):
+        part["note"] = {"a": 1}
+    text = json.dumps(value, separators=(",", ":"))
+    read = sstp.decode(text)
+    assert sstp.encode(read) == text
+    WAYS[way](read)["a"] = 2
+    assert json.loads(sstp.encode(read)) == read.to_dict() != value
+    for other in (copy.copy(read), copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
+        assert json.loads(sstp.encode(other)) == read.to_dict()
+    apart = sstp.decode(text)
+    apart.to_dict()["note"]["a"] = 2
+    assert sstp.encode(apart) == text
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("labels", "days"),
     [
-        (b' {"header": {"kind"', True),
-        (b'{"x":1,"header":{"kind":"intent"},"payload":{}}', True),
-        (b'{"payload":{},"header":{}}', True),
-        (b'{"payload":{"header":{}},"protocolVersion":"2.0"}', False),
-        (b'{"protocolVersion":"2.0","payload":{"header":{}}}', False),
-        (b'{"payload":1,"header":{"actor_id":', True),
-        (b'{"id":"x","sender":"a"}', False),
-        (b"[]", False),
-        (b"", False),
-        (b"\xff\xfe", False),
-        (b"header", False),
+        (["retention:123456789d"], 123456789),
+        (["retention:1234567890d"], None),
+        (["retention:7d", "retention:30d"], 7),
+        (["retention:30d", "retention:7d", "x"], 7),
+        (["retention:0d"], 0),
+        (["retention:d", "retention:-1d", "retention:1.5d", "Retention:1d"], None),
+        ([], None),
+        (None, None),
+        (["retention:\u0663d"], None),
+        (["retention:3"], None),
+        ([7], None),
+        ("retention:7d", None),
     ],
 )
-def test_detect(sstp, data, found):
-    assert sstp.detect(data) is found
+def test_days_of_retention(labels, days):
+    assert package.retention_days(labels) == days
+    made = package.Knowledge({**example(Kind.KNOWLEDGE)["header"], "policy_labels": labels}, {})
+    assert made.retention_days == days
 
 
 # --- anything at all -------------------------------------------------------------------------------------------------
@@ -248,24 +290,70 @@ def test_values_that_no_json_has_are_named_by_their_type(sstp):
     assert found[0].text.endswith(", not bytes")
 
 
-@pytest.mark.parametrize("source", ["as it was read", b"as it was read", None])
-def test_a_judge_gives_the_text_that_was_read(core, source):
-    made = example(Kind.KNOWLEDGE)
+# --- agents: the right message is the easy one
 
-    def closer(fields, data):
-        return "looked at closely", fields, data
 
-    judge = core("sstp.codec").Judge(codec.kinds(), lambda data, limits: (copy.deepcopy(made), source), closer)
-    message = judge.decode("text", LIMITS)
-    written = json.dumps(made, separators=(",", ":"))
-    for one in (message, judge.message(copy.deepcopy(made), "text")):
-        assert type(one) is package.Knowledge and judge.is_known(one)
-    assert judge.text(message, True) == (written if source is None else "as it was read")
-    assert judge.text(judge.message(copy.deepcopy(made), "text"), True) == written
-    assert judge.text(object(), True) is None
-    odd = {**made, "payload": {}}
-    assert judge.message(odd, "data") == ("looked at closely", odd, "data")
-    lacks = copy.deepcopy(made)
-    del lacks["header"]["session_id"]
-    assert judge.text(judge.message(lacks, ""), True) is None
-    assert judge.text(judge.message(lacks, ""), False) == json.dumps(lacks, separators=(",", ":"))
+def speak(agent, kind, **header):
+    return {
+        Kind.INTENT: lambda: agent.intent("g", success_criteria="c", assumptions=("a",), **header),
+        Kind.QUERY: lambda: agent.query("q", directed_to="b", uncertainty=0.5, **header),
+        Kind.KNOWLEDGE: lambda: agent.knowledge("k", confidence=1, **header),
+        Kind.DELEGATION: lambda: agent.delegation(
+            "t", assigned_to="b", output_schema_id="ioc.result.v0", evaluation_criteria="e", **header
+        ),
+        Kind.COMMIT: lambda: agent.commit("d", scope="s", commit_mode="unilateral", **header),
+        Kind.EVIDENCE_BUNDLE: lambda: agent.evidence_bundle(
+            "c", artifacts=[{"type": "fact", "name": "n", "value": 1}], verdict="pass", checks_run=["x"], **header
+        ),
+        Kind.MEMORY_DELTA: lambda: agent.memory_delta(
+            "s", memory_type="episodic", derived_rule="r", propagation="domain-wide", **header
+        ),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_is_complete(kind):
+    agent = package.Agent("alex", "s")
+    message = speak(agent, kind, risk_score=0.1, policy_labels=["retention:3d"], provenance="p")
+    assert package.decode(package.encode(message)) == message and package.check(message) == []
+    assert list(message.header) == [field.name for field in HEADER]
+    assert list(message.payload) == [field.name for field in PAYLOADS[kind]]
+    assert (message.actor_id, message.session_id, message.logical_clock) == ("alex", "s", 1)
+    assert agent.clock == 2
+
+
+def test_clocks_and_turns_come_out_right():
+    session = package.Session(["a", "b"], strict=True)
+    first, second = package.Agent("a", "s"), package.Agent("b", "s")
+    for _ in range(3):
+        assert session.feed(first.query("q?", directed_to="b", uncertainty=0.2)) == []
+        assert session.feed(second.knowledge("k!", confidence=0.9)) == []
+    assert session.open_queries == []
+    late = package.Agent("a", "s", clock=session.next_clock("a"))
+    assert session.feed(late.intent("g", success_criteria="c")) == []
+
+
+def test_a_refused_message_uses_up_no_clock():
+    agent = package.Agent("a", "s")
+    with pytest.raises(EncodeError) as caught:
+        agent.knowledge("k", confidence=1.5)
+    assert (caught.value.reason, caught.value.path) == (Reason.OUT_OF_RANGE, "/payload/confidence")
+    with pytest.raises(TypeError, match="actor"):
+        agent.knowledge("k", confidence=1, actor="x")
+    assert agent.knowledge("k", confidence=1).logical_clock == 1
+    with pytest.raises(EncodeError):
+        package.Agent("<your-agent-id>", "s").knowledge("k", confidence=1)
+
+
+def test_threads_share_an_agent():
+    agent = package.Agent("a", "s")
+    clocks = []
+    threads = [
+        Thread(target=lambda: clocks.extend(agent.knowledge("k", confidence=1).logical_clock for _ in range(50)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(clocks) == list(range(1, 201))

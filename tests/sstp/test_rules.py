@@ -1,15 +1,21 @@
-"""Accept, issue or reject: every field missing, mistyped and out of range, on reading and on writing."""
+"""Accept, issue or reject: every field missing, mistyped or out of range, read and written; and the JSON Schema."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from hypothesis import given
 
+from tests import vectors
 from tests.sstp.examples import WRONG, example, fields
+from tests.sstp.test_messages import damaged
+from turnwire import sstp as package
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp.spec import SESSION_OPTIONAL, Kind
 
+jsonschema = pytest.importorskip("jsonschema")
 CASES = [pytest.param(*case, id=f"{case[0]}-{case[1]}-{case[2].name}") for case in fields()]
 
 
@@ -347,3 +353,104 @@ def test_a_class_writes_its_own_kind(sstp):
             sstp.encode(sstp.Intent(value["header"], value["payload"]), strict=strict)
         assert caught.value.reason is Reason.MISMATCH
     assert json.loads(sstp.encode(sstp.Query(value["header"], value["payload"], {"x": 1}))) == {**value, "x": 1}
+
+
+# --- the conformance vectors
+
+
+@vectors.cases("sstp")
+def test_vectors_are_read(sstp, case):
+    if case["read"] == "error":
+        with pytest.raises(DecodeError) as caught:
+            sstp.decode(case["text"])
+        assert caught.value.wire == "sstp" and caught.value.offset is not None and caught.value.text
+        return
+    message = sstp.decode(case["text"])
+    severities = {issue.severity for issue in sstp.check(message)}
+    assert ("warning" in severities) == (case["read"] == "issue")
+    assert "error" not in severities
+
+
+@vectors.cases("sstp")
+def test_vectors_are_written(sstp, case):
+    if case["write"] is None or case["read"] == "error":
+        return
+    message = sstp.decode(case["text"])
+    assert json.dumps(json.loads(sstp.encode(message, strict=False))) == json.dumps(json.loads(case["text"]))
+    if case["write"] == "ok":
+        assert json.dumps(json.loads(sstp.encode(message))) == json.dumps(json.loads(case["text"]))
+    else:
+        with pytest.raises(EncodeError):
+            sstp.encode(message)
+
+
+# --- the JSON Schema agrees with the rules, as an independent validator sees it
+
+
+UNSAYABLE = {Reason.PLACEHOLDER, Reason.ADDRESSEE_CONFLICT, Reason.LOOK_ALIKE}
+"""What a schema cannot say."""
+
+
+def validator(schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+WRITTEN, READ = (validator(package.json_schema(strict=strict)) for strict in (True, False))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_schema_of_each_kind(kind):
+    one = validator(package.json_schema(kind))
+    assert one.is_valid(example(kind)) and WRITTEN.is_valid(example(kind)) and READ.is_valid(example(kind))
+    assert one.schema["$schema"].endswith("2020-12/schema")
+    for other in set(Kind) - {kind}:
+        assert not one.is_valid(example(other))
+    assert package.json_schema(kind.value) == package.json_schema(kind)
+
+
+@pytest.mark.parametrize(("kind", "part", "field"), fields())
+def test_the_schema_of_each_field(kind, part, field):
+    for wrong in WRONG[field.type]:
+        value = example(kind)
+        value[part][field.name] = wrong
+        if type(wrong) is not float:  # 1.0 is an integer to JSON Schema
+            assert not READ.is_valid(value) and not WRITTEN.is_valid(value)
+    value = example(kind)
+    value[part].pop(field.name, None)
+    assert READ.is_valid(value) == (field.need != "read")
+    assert WRITTEN.is_valid(value) == (field.need == "never")
+
+
+@given(damaged())
+def test_schema_and_rules_agree(value):
+    clock = value["header"].get("logical_clock")
+    if type(clock) is float:
+        return
+    try:
+        message = package.decode(json.dumps(value))
+        readable = True
+    except DecodeError as error:
+        if error.reason in UNSAYABLE:
+            return
+        readable = False
+    assert READ.is_valid(value) == readable
+    try:
+        writable = readable and bool(package.encode(message))
+    except EncodeError as error:
+        if error.reason in UNSAYABLE:
+            return
+        writable = False
+    assert WRITTEN.is_valid(value) == writable
+
+
+def test_a_lenient_schema_asks_for_what_reading_asks_for():
+    """Nothing of the parts of artifacts, which reading takes as they are."""
+    strict, lenient = (json.dumps(package.json_schema(strict=strict)) for strict in (True, False))
+    parts = '"required": ["type", "name", "value"]'
+    assert parts in strict and parts not in lenient
+
+
+def test_the_published_schema_is_the_generated_one():
+    page = Path(__file__).parent.parent.parent / "docs" / "sstp.schema.json"
+    assert json.loads(page.read_text("utf-8")) == package.json_schema()

@@ -1,4 +1,4 @@
-"""Messages out of prose, fences, larger JSON and strings; turnwire.extract over all wires."""
+"""Messages out of prose, fences, larger JSON, strings and logs; what is nearly one; turnwire.extract over all wires."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import turnwire
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, UnknownName
 from turnwire.read.extraction import extract
 from turnwire.registry import WIRES
-from turnwire.sstp.spec import Kind
+from turnwire.sstp.bulk import claims, marked
+from turnwire.sstp.near_misses import near
+from turnwire.sstp.spec import HEADER, Kind
 
 ONE = json.dumps(example(Kind.INTENT))
 TWO = json.dumps(example(Kind.COMMIT), indent=2)
@@ -188,3 +191,82 @@ def test_extract_finds_csp():
     assert [(each.wire, each.wrapped) for each in found] == [("csp", "prose"), ("csp", "fence"), ("sstp", "prose")]
     assert text[found[0].start : found[0].end] == message.rstrip()
     assert found[0].message == csp.decode(message)
+
+
+# --- what is nearly a message, or claims to be one
+
+
+@pytest.mark.parametrize("name", ["kind", "type"])
+@pytest.mark.parametrize("kind", Kind)
+def test_what_is_near_to_a_message(name, kind):
+    assert near({name: kind.value}) is (name == "kind")
+    assert near({name: kind.value, "actor_id": "a"})
+    assert near({name: kind.value, "header": {}, "payload": 1})
+    assert near({name: kind.value, **example(kind)["payload"]})
+    assert not near({name: kind.value, "actor_id": "a", "other": 1})
+    assert not near({name: kind.value.upper(), "actor_id": "a"})
+
+
+def test_parts_of_a_message_are_near_to_one_by_their_names():
+    whole = {field.name: 1 for field in HEADER} | {"directed_to": 1}
+    assert near({"header": whole}) and near({"header": whole, "payload": {}}) and near({"header": {}, "payload": {}})
+    assert not near({"header": whole | {"other": 1}}) and not near({"header": {}, "payload": {}, "other": {}})
+    assert near({"header": {"actor_id": "a"}}) and near({"payload": {"goal": "x"}}) and near({"header": 1})
+    assert not near({}) and not near({"header": {"actor": "a"}}) and not near({"payload": {"goals": "x"}})
+    assert not near({"header": {"actor_id": "a"}, "body": {}})
+
+
+MARKS = {"actor_id": "a", "schema_id": "x", "logical_clock": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "claimed"),
+    [
+        *(({"header": {name: MARKS[name]}}, False) for name in MARKS),
+        *(({"header": {name: MARKS[name] for name in MARKS if name != left}}, True) for left in MARKS),
+        ({"header": {"schema_id": "ioc.x"}}, True),
+        ({"header": {"schema_id": "ioc"}}, False),
+        ({"header": {"kind": "intent"}}, False),
+        ({"header": {"kind": "intent"}, "payload": None}, True),
+        ({"header": {"kind": "letter"}, "payload": {}}, False),
+        ({"header": {"protocol": "SSTP"}}, True),
+        ({"header": {"protocol": "L9"}}, True),
+        ({"header": {"protocol": "L8"}}, False),
+        ({"header": {}, "payload": {"success_criteria": 1}}, False),
+        ({"header": {}, "payload": {"success_criteria": 1, "assigned_to": 1}}, True),
+        ({"payload": {"success_criteria": 1, "assigned_to": 1}}, False),
+        ({"origin": {}, "kind": "intent"}, True),
+        ({"origin": {}, "kind": "letter"}, False),
+        ({"origin": 1, "kind": "intent"}, False),
+    ],
+)
+def test_what_claims_to_be_a_message(fields, claimed):
+    assert claims(fields) is claimed
+    found = sstp.salvage(json.dumps(fields))
+    assert [one.message for one in found] == []
+
+
+@pytest.mark.parametrize(
+    "marks", [(), ("actor_id",), ("actor_id", "schema_id"), ("schema_id", "logical_clock"), tuple(MARKS)]
+)
+def test_two_marks_in_damaged_bytes_make_them_a_message(marks):
+    damaged = ('{"x": {' + ", ".join(f'"{mark}": 1' for mark in marks)).encode()
+    assert marked(damaged) is (len(marks) >= 2)
+    scan = turnwire.scan(damaged + b"\n")
+    assert sum(map(len, scan)) == 0 and len(scan.rejects.rows()) == (len(marks) >= 2)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_column_of_a_scan_has_its_field(kind):
+    """By the name of the field; what a kind lacks is null."""
+    value = example(kind)
+    value["header"] |= {"provenance": "grep", "risk_score": 0.25}
+    for name, number in (("confidence", 0.5), ("uncertainty", 0.75)):
+        if name in value["payload"]:
+            value["payload"][name] = number
+    (batch,) = turnwire.scan(json.dumps(value).encode(), wire="sstp")
+    fields = value["header"] | value["payload"]
+    for name in ("actor_id", "session_id", "logical_clock", "provenance", "risk_score", "confidence", "uncertainty",
+                 "directed_to", "assigned_to", "commit_mode", "verdict", "memory_type"):  # fmt: skip
+        found = batch[name][0] if batch.valid(name)[0] else None
+        assert found == fields.get(name), name

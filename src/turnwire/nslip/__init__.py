@@ -18,8 +18,7 @@ if TYPE_CHECKING:
         FrameType,
         Slot,
     )
-    from turnwire.nslip.codec import decode, decode_many, detect, encode, encode_many
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage, decode, decode_many, detect, encode, encode_many
     from turnwire.nslip.artifacts import ArtifactStore, resolve
     from turnwire.nslip.checklist import conformance
     from turnwire.nslip.cbor import from_cbor, to_cbor
@@ -66,15 +65,13 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "spec": "END_MARKER LEAST_DOUBTFUL SCHEMA_VERSION SEPARATOR START_MARKER WIRE Act Extra FrameType Slot",
-        "codec": "decode decode_many detect encode encode_many",
-        "messages": "SlipMessage",
+        "codec": "SlipMessage decode decode_many detect encode encode_many",
         "artifacts": "ArtifactStore resolve",
         "checklist": "conformance",
         "cbor": "from_cbor to_cbor",
         "protobuf": "from_protobuf to_protobuf",
         "protocol": "decode_int_base62 decode_message encode_int_base62 encode_message",
         "rules": "announce announced check",
-        "streaming": "stream",
     },
     modules="base62 protocol",
 )

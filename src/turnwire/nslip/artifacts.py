@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from turnwire.errors import Reason, RuleError, expect
-from turnwire.nslip.messages import SlipMessage
+from turnwire.nslip.codec import SlipMessage
 from turnwire.nslip.spec import WIRE, Slot
 
 __all__ = ["ArtifactStore", "resolve"]

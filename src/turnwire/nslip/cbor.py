@@ -1,12 +1,12 @@
-"""nSLIP messages as CBOR (section 6, RFC 8949), by cbor2: deterministic bytes out, any bytes in.
+"""nSLIP messages as CBOR (section 6, RFC 8949): deterministic bytes out, any bytes in.
 
     {0: schema_version, 1: conv_id, 2: turn, 3: src, 4: dst, 5: act, 6: frame, 7: [[slot, value], ...],
      8: oldest_reader}
 
 Keys 0 to 23 belong to the schema, other integers to its future, text keys to whoever wants one; a reader skips the keys
 it does not know. ``turnwire.nslip.schema`` has the rules about versions, unknown slots and frames. The bytes are judged
-first, without building anything: lengths are definite, nesting is bounded, keys occur once, and known keys hold
-plain items without tags; cbor2 then reads nothing else.
+without building anything: lengths are definite, nesting is bounded, keys occur once, and known keys hold plain items
+without tags, which are then all there is to read; cbor2 writes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
 __all__ = ["from_cbor", "to_cbor"]
 
@@ -69,19 +69,15 @@ def from_cbor(data: Buffer) -> SlipMessage:
     Raises DecodeError(bad_encoding|trailing_junk|too_deep|unsupported_version|missing_field|duplicate|wrong_type|...)
     with the offset in ``data`` and the field in ``path``, and MissingDependency without the extra ``cbor``.
     """
-    cbor2 = _cbor2()
+    _cbor2()  # for its refusal: reading needs none
     raw = schema.input_bytes(data)
     spans = _spans(raw)
     offsets = {name: span.start for name, span in spans.items()}
-    values = {name: _plain(cbor2, raw, span, f"/{name}") for name, span in spans.items() if name != "slots"}
-    if "schema_version" not in values:
-        raise fault(Reason.MISSING_FIELD, "schema_version is required", None, "/schema_version")
-    version = schema.integer(values["schema_version"], "/schema_version", offsets["schema_version"])
-    oldest = schema.integer(values.get("oldest_reader", 1), "/oldest_reader", offsets.get("oldest_reader"))
-    schema.check_version(version, oldest, offsets["schema_version"])
+    values = {name: _plain(raw, span, f"/{name}") for name, span in spans.items() if name != "slots"}
+    schema.check_version(values, offsets)
     if "slots" not in spans:
         raise fault(Reason.MISSING_FIELD, "slots is required", None, "/slots")
-    return schema.message(values, _entries(cbor2, raw, spans["slots"]), offsets)
+    return schema.message(values, _entries(raw, spans["slots"]), offsets)
 
 
 def _cbor2() -> ModuleType:
@@ -191,25 +187,27 @@ def _spans(data: bytes) -> dict[str, Span]:
 # --- known items --------------------------------------------------------------------------------------------------
 
 
-def _plain(cbor2: ModuleType, data: bytes, span: Span, path: str) -> Any:
-    """An integer or a text; everything else is of the wrong type here, and never reaches cbor2."""
-    major, argument, after = span[2:]
-    if major == _TAG and argument in (_BIGNUM, _NEGATIVE_BIGNUM):
-        inner = _head(data, after)
-        if inner[0] == _BYTES and len(data[inner[2] : span.end].lstrip(b"\0")) > 8:
-            reason = Reason.TOO_LARGE if argument == _BIGNUM else Reason.NEGATIVE
-            raise fault(reason, "integers go from 0 to 2**64-1", span.start, path)
-    if major not in (_UNSIGNED, _NEGATIVE, _TEXT):
-        raise fault(Reason.WRONG_TYPE, "an integer or a text is needed", span.start, path)
+def _plain(data: bytes, span: Span, path: str) -> int | str:
+    """An integer or a text; everything else is of the wrong type here."""
+    _, end, major, argument, after = span
+    if major == _UNSIGNED:
+        return argument
+    if major == _NEGATIVE:
+        return -1 - argument
     if major == _TEXT:
         try:
-            data[after : span.end].decode()
+            return data[after:end].decode()
         except UnicodeDecodeError as error:
             raise fault(Reason.BAD_UTF8, "the text is not valid UTF-8", after + error.start, path) from None
-    return cbor2.loads(data[span.start : span.end])
+    if major == _TAG and argument in (_BIGNUM, _NEGATIVE_BIGNUM):
+        inner = _head(data, after)
+        if inner[0] == _BYTES and len(data[inner[2] : end].lstrip(b"\0")) > 8:
+            reason = Reason.TOO_LARGE if argument == _BIGNUM else Reason.NEGATIVE
+            raise fault(reason, "integers go from 0 to 2**64-1", span.start, path)
+    raise fault(Reason.WRONG_TYPE, "an integer or a text is needed", span.start, path)
 
 
-def _entries(cbor2: ModuleType, data: bytes, slots: Span) -> list[Entry]:
+def _entries(data: bytes, slots: Span) -> list[Entry]:
     count = _array(slots, "slots is an array of entries")
     if count > LIMITS.fields:
         raise fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} slots", slots.start, "/slots")
@@ -221,8 +219,8 @@ def _entries(cbor2: ModuleType, data: bytes, slots: Span) -> list[Entry]:
             raise fault(Reason.WRONG_TYPE, "an entry is [slot, value]", entry.start, "/slots")
         key = _span(data, entry.after)
         value = _span(data, key.end)
-        plain = [_plain(cbor2, data, item, f"/slots/{index}") for item in (key, value)]
-        entries.append(Entry(plain[0], plain[1], entry.start))
+        path = f"/slots/{index}"
+        entries.append(Entry(_plain(data, key, path), _plain(data, value, path), entry.start))
         place = entry.end
     return entries
 

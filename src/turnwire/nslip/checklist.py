@@ -8,8 +8,7 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
-from turnwire.nslip.codec import encode
-from turnwire.nslip.messages import SlipMessage
+from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
 from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS, WIRE
 from turnwire.registry import reading
@@ -99,7 +98,7 @@ _ALONE = re.compile(rb"^%b\r?$|%b" % (_EMPTY, _EMPTY_STRING), re.MULTILINE)
 _NOTHING = re.compile(_EMPTY)
 
 
-class Judge(checklists.Judge):
+class NslipChecklist(checklists.Judge):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
     foresees = alone = True
@@ -164,7 +163,7 @@ class Judge(checklists.Judge):
 
     def admits(self, message: SlipMessage, line: int) -> Fault | None:
         """Judges one message alone: no other changes what is said of it."""
-        alone = Judge()
+        alone = NslipChecklist()
         alone.message(message, line)
         self.applied |= alone.applied
         return alone.faults[0] if alone.faults else None
@@ -182,7 +181,7 @@ _ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
 _PLAINLY = _ALWAYS | {"shape"}
 _WITH_SLOTS = _PLAINLY | {"slots", "types"}
 _WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True)
+CHECKLIST = Specification(CLAUSES, UNJUDGED, NslipChecklist, around=True)
 """What nSLIP is judged by."""
 
 

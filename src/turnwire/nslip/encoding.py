@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
 
 def is_raw_value(text: str) -> bool:

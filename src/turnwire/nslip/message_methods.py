@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
     Message = TypeVar("Message", bound=SlipMessage)
 
@@ -220,8 +220,8 @@ def reduce(message: SlipMessage, base: type) -> tuple[Any, ...]:
 def rebuild(cls: type[SlipMessage] | None, *fields: Any) -> SlipMessage:
     """The other half of :func:`reduce`."""
     if cls is None:
-        from turnwire.nslip import messages
+        from turnwire.nslip.codec import SlipMessage
 
-        cls = messages.SlipMessage
+        cls = SlipMessage
     *values, extra = fields
     return cls(*values, extra=extra)

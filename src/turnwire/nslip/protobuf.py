@@ -5,7 +5,7 @@ clashes with nobody who compiled ``slip.proto`` himself. ``turnwire.nslip.schema
 slots and frames.
 
 protobuf itself lets a later field override an earlier one, drops a known field of another wire type, and cuts enums
-to 32 bits; appended bytes could forge a header that way. So the bytes are judged first, field by field.
+to 32 bits; appended bytes could forge a header that way. So what is read here is read field by field, without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
 __all__ = ["file_descriptor", "from_protobuf", "to_protobuf"]
 
@@ -97,39 +97,43 @@ def from_protobuf(data: Buffer) -> SlipMessage:
     Raises DecodeError(bad_encoding|unsupported_version|missing_field|duplicate|wrong_type|too_large|...) with the
     offset in ``data`` and the field in ``path``, and MissingDependency without the extra ``protobuf``.
     """
-    message_class = _message_class()
+    _message_class()  # for its refusal: reading needs none
     raw = schema.input_bytes(data)
-    found, entry_offsets = _judge(raw)
-    parsed = _parse(message_class, raw)
-    offsets = {name: place for name, place in found.items() if name not in ("frame", "kept_frame")}
-    values = {name: getattr(parsed, name) for name in offsets}
-    for name in ("frame", "kept_frame"):
-        if name in found:
-            values["frame"] = getattr(parsed, name)
-            offsets["frame"] = found[name]
-    if "schema_version" not in values:
-        raise fault(Reason.MISSING_FIELD, "schema_version is required", None, "/schema_version")
-    schema.check_version(values["schema_version"], values.get("oldest_reader", 1), offsets["schema_version"])
-    entries = [_entry(entry, offset) for entry, offset in zip(parsed.slots, entry_offsets, strict=True)]
-    return schema.message(values, entries, offsets)
+    values: dict[str, Any] = {}
+    offsets: dict[str, int] = {}
+    entries: list[tuple[dict[str, Any], int]] = []
+    for field, start, first, end in _known_fields(raw, 0, len(raw), _MESSAGE):
+        if field.oneof != "repeated":
+            _put(values, offsets, field, _value(raw, field, first, end), start)
+            continue
+        entry: dict[str, Any] = {}
+        for inner, place, begin, stop in _known_fields(raw, first, end, _ENTRY):
+            value = inner.name, _value(raw, inner, begin, stop)
+            _put(entry, {}, inner._replace(name=inner.oneof), value, place)
+        entries.append((entry, start))
+    if "kept_frame" in values:
+        if "frame" in values:
+            raise fault(
+                Reason.DUPLICATE, "frame and kept_frame", max(offsets["frame"], offsets["kept_frame"]), "/frame"
+            )
+        values["frame"], offsets["frame"] = values["kept_frame"], offsets["kept_frame"]
+    schema.check_version(values, offsets)
+    return schema.message(values, [_entry(*entry) for entry in entries], offsets)
 
 
-def _entry(entry: Any, offset: int) -> Entry:
-    key, value = entry.WhichOneof("key"), entry.WhichOneof("value")
-    if key is None or value is None:
+def _put(values: dict[str, Any], offsets: dict[str, int], field: _Field, value: Any, start: int) -> None:
+    if field.name in values:
+        raise fault(Reason.DUPLICATE, "the field appears twice", start, f"/{field.name}")
+    values[field.name], offsets[field.name] = value, start
+
+
+def _entry(parts: dict[str, Any], offset: int) -> Entry:
+    if len(parts) < 2:
         raise fault(Reason.MISSING_FIELD, "an entry has a slot or prefix, and a value", offset, "/slots")
+    (key, name), (value, kept) = parts["key"], parts["value"]
     if (key == "prefix") != (value == "kept"):
         raise fault(Reason.WRONG_TYPE, "a prefix goes with kept, a slot with number or text", offset, "/slots")
-    return Entry(getattr(entry, key), getattr(entry, value), offset)
-
-
-def _parse(message_class: Any, raw: bytes) -> Any:
-    from google.protobuf.message import DecodeError as ProtobufError
-
-    try:
-        return message_class.FromString(raw)
-    except (ProtobufError, UnicodeDecodeError) as error:  # UnicodeDecodeError: the runtime in plain Python
-        raise fault(Reason.BAD_ENCODING, str(error), 0) from None
+    return Entry(name, kept, offset)
 
 
 # --- the descriptor -----------------------------------------------------------------------------------------------
@@ -184,64 +188,41 @@ def _message_class() -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.SlipMessage"))
 
 
-# --- the bytes, judged before they are parsed ---------------------------------------------------------------------
+# --- the bytes ----------------------------------------------------------------------------------------------------
 
 _VARINT, _FIXED64, _BYTES, _START, _END, _FIXED32 = range(6)
 _BITS = {"uint32": 32, "uint64": 64, "Act": 31, "FrameType": 31, "Slot": 31}
 
 
-def _judge(data: bytes) -> tuple[dict[str, int], list[int]]:
-    """(offset of each field by name, offsets of the entries). Raises DecodeError at the first fault."""
-    fields = {field.number: field for field in _MESSAGE}
-    found: dict[str, int] = {}
-    entries: list[int] = []
-    for number, wire, start, first, end in _records(data, 0, len(data)):
+def _known_fields(
+    data: bytes, first: int, end: int, known: tuple[_Field, ...]
+) -> Iterator[tuple[_Field, int, int, int]]:
+    """(field, offset of its tag, offset of its value, end of that) of what is known in ``data[first:end]``."""
+    fields = {field.number: field for field in known}
+    for number, wire, start, begin, stop in _records(data, first, end):
         field = fields.get(number)
         if field is None:
             continue
-        _judge_value(data, field, wire, start, first, end)
-        if field.oneof != "repeated":
-            _once(found, field, start)
-            continue
-        entries.append(start)
-        _judge_entry(data, first, end)
-    if "frame" in found and "kept_frame" in found:
-        raise fault(Reason.DUPLICATE, "frame and kept_frame", max(found["frame"], found["kept_frame"]), "/frame")
-    return found, entries
+        if wire != (_VARINT if field.kind in _BITS else _BYTES):
+            text = f"wire type {wire} is not that of a {field.kind}"
+            raise fault(Reason.WRONG_TYPE, text, start, f"/{field.name}")
+        yield field, start, begin, stop
 
 
-def _judge_entry(data: bytes, first: int, end: int) -> None:
-    fields = {field.number: field for field in _ENTRY}
-    found: dict[str, int] = {}
-    for number, wire, start, inner, stop in _records(data, first, end):
-        field = fields.get(number)
-        if field is not None:
-            _judge_value(data, field, wire, start, inner, stop)
-            _once(found, field._replace(name=field.oneof), start)
-
-
-def _once(found: dict[str, int], field: _Field, start: int) -> None:
-    if field.name in found:
-        raise fault(Reason.DUPLICATE, "the field appears twice", start, f"/{field.name}")
-    found[field.name] = start
-
-
-def _judge_value(data: bytes, field: _Field, wire: int, start: int, first: int, end: int) -> None:
+def _value(data: bytes, field: _Field, first: int, end: int) -> int | str:
     path = f"/{field.name}"
     bits = _BITS.get(field.kind)
-    if wire != (_BYTES if bits is None else _VARINT):
-        raise fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of a {field.kind}", start, path)
-    if bits is not None:
-        value = _varint(data, first, end)[0]
-        if bits == 31 and value >> 63:
-            raise fault(Reason.NEGATIVE, "codes are non-negative", first, path)
-        if value >> bits:
-            raise fault(Reason.TOO_LARGE, f"more than {bits} bits", first, path)
-    elif field.kind == "string":
+    if bits is None:
         try:
-            data[first:end].decode()
+            return data[first:end].decode()
         except UnicodeDecodeError as error:
             raise fault(Reason.BAD_UTF8, "the text is not valid UTF-8", first + error.start, path) from None
+    value = _varint(data, first, end)[0]
+    if bits == 31 and value >> 63:
+        raise fault(Reason.NEGATIVE, "codes are non-negative", first, path)
+    if value >> bits:
+        raise fault(Reason.TOO_LARGE, f"more than {bits} bits", first, path)
+    return value
 
 
 def _records(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:

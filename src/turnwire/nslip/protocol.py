@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwire.nslip import base62, codec
-from turnwire.nslip.messages import SlipMessage
+from turnwire.nslip.codec import SlipMessage
 from turnwire.nslip.spec import END_MARKER, SEPARATOR, START_MARKER, Act, FrameType, Slot
 
 if TYPE_CHECKING:

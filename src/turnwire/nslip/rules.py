@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turnwire.nslip._codec_py import check
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
 __all__ = ["announce", "announced", "check"]
 

@@ -39,7 +39,7 @@ from turnwire.nslip.spec import (
 )
 
 if TYPE_CHECKING:
-    from turnwire.nslip.messages import SlipMessage
+    from turnwire.nslip.codec import SlipMessage
 
 _core: Any = _backend.load("nslip.codec")
 
@@ -86,22 +86,21 @@ def content(message: SlipMessage) -> Content:
     )
 
 
-def check_version(version: int, oldest_reader: int, offset: int | None = None) -> None:
-    """Whether this reader understands a message. Raises DecodeError(unsupported_version)."""
-    if version < 1 or not 1 <= oldest_reader <= version:
-        raise fault(
-            Reason.UNSUPPORTED_VERSION,
-            f"no writer has schema version {version} and serves readers from {oldest_reader} on",
-            offset,
-            "/schema_version",
-        )
-    if oldest_reader > SCHEMA_VERSION:
-        raise fault(
-            Reason.UNSUPPORTED_VERSION,
-            f"the message is for readers of schema version {oldest_reader}, this one reads {SCHEMA_VERSION}",
-            offset,
-            "/schema_version",
-        )
+def check_version(values: dict[str, Any], offsets: dict[str, int]) -> None:
+    """Raises DecodeError(missing_field|wrong_type|negative|unsupported_version|...) for a message that this reader does
+    not understand, as its schema_version and oldest_reader say."""
+    path = "/schema_version"
+    if "schema_version" not in values:
+        raise fault(Reason.MISSING_FIELD, "schema_version is required", None, path)
+    offset = offsets["schema_version"]
+    version = integer(values["schema_version"], path, offset)
+    oldest = integer(values.get("oldest_reader", 1), "/oldest_reader", offsets.get("oldest_reader"))
+    if version < 1 or not 1 <= oldest <= version:
+        text = f"no writer has schema version {version} and serves readers from {oldest} on"
+        raise fault(Reason.UNSUPPORTED_VERSION, text, offset, path)
+    if oldest > SCHEMA_VERSION:
+        text = f"the message is for readers of schema version {oldest}, this one reads {SCHEMA_VERSION}"
+        raise fault(Reason.UNSUPPORTED_VERSION, text, offset, path)
 
 
 def message(values: dict[str, Any], entries: Iterable[Entry], offsets: dict[str, int]) -> SlipMessage:

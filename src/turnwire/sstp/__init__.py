@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS
     from turnwire.sstp.builder import Agent
     from turnwire.sstp.checklist import conformance
-    from turnwire.sstp.codec import check, decode, detect, encode, from_fields
+    from turnwire.sstp.codec import Salvaged, check, decode, detect, encode, from_fields, salvage
     from turnwire.sstp.messages import (
         CLASSES,
         Commit,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Query,
         retention_days,
     )
-    from turnwire.sstp.salvaging import Salvaged, salvage
     from turnwire.sstp.schema import json_schema
     from turnwire.sstp.session import Session
     from turnwire.sstp.spec import WIRE, Kind
@@ -60,10 +59,9 @@ __getattr__, __dir__ = lazy(
         "acknowledgements": "ACKNOWLEDGEMENTS",
         "builder": "Agent",
         "checklist": "conformance",
-        "codec": "check decode detect encode from_fields",
+        "codec": "Salvaged check decode detect encode from_fields salvage",
         "messages": "CLASSES Commit Delegation EvidenceBundle Fields Intent Knowledge MemoryDelta Message Query "
         "retention_days",
-        "salvaging": "Salvaged salvage",
         "schema": "json_schema",
         "session": "Session",
         "spec": "WIRE Kind",

@@ -11,83 +11,39 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-FORMS: dict[str, tuple[str, ...]] = {
-    "en": (
-        *("ack", "acknowledged", "agreed", "all clear", "confirmed", "confirming receipt", "copy", "copy that", "done"),
-        *(
-            "fine",
-            "good",
-            "got it",
-            "great",
-            "i acknowledge",
-            "i agree",
-            "i see",
-            "i understand",
-            "i will",
-            "looks good",
-        ),
-        *(
-            "looks good",
-            "makes sense",
-            "many thanks",
-            "message received",
-            "no problem",
-            "noted",
-            "noted with thanks",
-            "ok",
-            "okay",
-        ),
-        *("ok thanks", "on it", "perfect", "read", "receipt acknowledged", "receipt confirmed", "received", "right"),
-        *("roger", "roger that", "sounds good", "sure", "sure thing", "thank you", "thanks", "thanks for the update"),
-        *("understood", "will do", "wilco", "works for me", "yes", "you are welcome"),
-    ),
-    "de": (
-        *("alles klar", "bestätigt", "danke", "einverstanden", "erhalten", "geht klar", "in ordnung", "notiert"),
-        "verstanden",
-    ),
-    "es": ("confirmado", "de acuerdo", "entendido", "gracias", "muchas gracias", "recibido", "vale"),
-    "fr": ("bien reçu", "c'est noté", "compris", "d'accord", "entendu", "merci", "noté"),
-    "it": ("capito", "d'accordo", "grazie", "ricevuto", "va bene"),
-    "pt": ("combinado", "entendido", "obrigada", "obrigado", "recebido"),
-    "ja": ("了解", "了解しました", "了解です", "承知しました", "かしこまりました", "ありがとうございます"),
-    "zh": ("好的", "收到", "明白", "谢谢", "了解"),
-    "ru": ("понял", "понятно", "принято", "спасибо", "хорошо"),
+
+def _listed(forms: str) -> frozenset[str]:
+    return frozenset(" ".join(form.split()) for form in forms.split(","))
+
+
+FORMS: dict[str, str] = {
+    "en": """
+        ack, acknowledged, agreed, all clear, confirmed, confirming receipt, copy, copy that, done, fine, good, got
+        it, great, i acknowledge, i agree, i see, i understand, i will, looks good, makes sense, many thanks, message
+        received, no problem, noted, noted with thanks, ok, okay, ok thanks, on it, perfect, read, receipt
+        acknowledged, receipt confirmed, received, right, roger, roger that, sounds good, sure, sure thing, thank you,
+        thanks, thanks for the update, understood, will do, wilco, works for me, yes, you are welcome
+    """,
+    "de": "alles klar, bestätigt, danke, einverstanden, erhalten, geht klar, in ordnung, notiert, verstanden",
+    "es": "confirmado, de acuerdo, entendido, gracias, muchas gracias, recibido, vale",
+    "fr": "bien reçu, c'est noté, compris, d'accord, entendu, merci, noté",
+    "it": "capito, d'accordo, grazie, ricevuto, va bene",
+    "pt": "combinado, entendido, obrigada, obrigado, recebido",
+    "ja": "了解, 了解しました, 了解です, 承知しました, かしこまりました, ありがとうございます",
+    "zh": "好的, 收到, 明白, 谢谢, 了解",
+    "ru": "понял, понятно, принято, спасибо, хорошо",
 }
 """Language -> its forms. English first."""
 
-ACKNOWLEDGEMENTS = frozenset(form for forms in FORMS.values() for form in forms)
+ACKNOWLEDGEMENTS = frozenset[str]().union(*map(_listed, FORMS.values()))
 """All forms of the table."""
 
-_ANSWERS = (
-    *(
-        "agreed",
-        "all clear",
-        "confirmed",
-        "done",
-        "fine",
-        "good",
-        "great",
-        "i agree",
-        "i see",
-        "i understand",
-        "i will",
-    ),
-    *("looks good", "makes sense", "no problem", "ok", "okay", "ok thanks", "on it", "perfect", "right", "sounds good"),
-    *("sure", "sure thing", "will do", "works for me", "yes", "alles klar", "bestätigt", "einverstanden", "geht klar"),
-    *(
-        "in ordnung",
-        "confirmado",
-        "de acuerdo",
-        "vale",
-        "d'accord",
-        "d'accordo",
-        "va bene",
-        "combinado",
-        "好的",
-        "хорошо",
-    ),
-)
-ANSWERS = frozenset(_ANSWERS)
+ANSWERS = _listed("""
+    agreed, all clear, confirmed, done, fine, good, great, i agree, i see, i understand, i will, looks good, makes
+    sense, no problem, ok, okay, ok thanks, on it, perfect, right, sounds good, sure, sure thing, will do, works
+    for me, yes, alles klar, bestätigt, einverstanden, geht klar, in ordnung, confirmado, de acuerdo, vale,
+    d'accord, d'accordo, va bene, combinado, 好的, хорошо
+""")
 """The forms that can answer a question. The others of the table say only that it arrived, and answer one only where it
 asks for just that ("Have you received it?")."""
 
@@ -127,66 +83,19 @@ _PARAPHRASES = re.compile(
     r"|(?:much|greatly) appreciated"
     r"|(?:nice|great|good) (?:work|job)(?: (?:everyone|all|team))?|(?:thanks|thank you) (?:all|everyone|team)"
 )
-_MILD = frozenset(
-    [
-        *(
-            "affirmative",
-            "alright",
-            "all right",
-            "awesome",
-            "clear",
-            "cool",
-            "crystal clear",
-            "excellent",
-            "good to know",
-        ),
-        *("happy to help", "i confirm", "my pleasure", "nice", "no worries", "ready when you are", "standing by"),
-        *("very well", "well done", "wonderful"),
-    ]
-)
+_MILD = _listed("""
+    affirmative, alright, all right, awesome, clear, cool, crystal clear, excellent, good to know, happy to help,
+    i confirm, my pleasure, nice, no worries, ready when you are, standing by, very well, well done, wonderful
+""")
 """What alone contributes nothing either, but may well mean more: doubtful, where it is the whole text."""
-_STARTS = frozenset(
-    [
-        *(
-            "i",
-            "we",
-            "i've",
-            "we've",
-            "i'll",
-            "we'll",
-            "the",
-            "your",
-            "this",
-            "that",
-            "all",
-            "my",
-            "our",
-            "last",
-            "latest",
-        ),
-        *("previous", "new", "full", "message", "messages", "request", "query", "question", "task", "assignment"),
-        *("delegation", "intent", "goal", "instruction", "instructions", "information", "info", "detail", "details"),
-        *("update", "note", "answer", "reply", "response", "finding", "findings", "report", "data", "input", "commit"),
-        *("decision", "above", "it", "confirming", "acknowledging", "many", "thanks", "thank", "sounds", "looks"),
-        *("makes", "duly", "well", "safely", "fully", "received", "fine", "i'm", "we're", "working", "already", "let"),
-        *(
-            "will",
-            "do",
-            "proceed",
-            "proceeding",
-            "start",
-            "get",
-            "begin",
-            "keep",
-            "really",
-            "very",
-            "appreciate",
-            "much",
-        ),
-        *("greatly", "nice", "great", "good"),
-        *(form.partition(" ")[0] for form in _MILD),
-    ]
-)
+_STARTS = _listed("""
+    i, we, i've, we've, i'll, we'll, the, your, this, that, all, my, our, last, latest, previous, new, full,
+    message, messages, request, query, question, task, assignment, delegation, intent, goal, instruction,
+    instructions, information, info, detail, details, update, note, answer, reply, response, finding, findings,
+    report, data, input, commit, decision, above, it, confirming, acknowledging, many, thanks, thank, sounds,
+    looks, makes, duly, well, safely, fully, received, fine, i'm, we're, working, already, let, will, do, proceed,
+    proceeding, start, get, begin, keep, really, very, appreciate, much, greatly, nice, great, good
+""") | {form.partition(" ")[0] for form in _MILD}
 """The words with which a paraphrase can begin."""
 _RECEIPT = re.compile(r"\b(?:acknowledg|confirming|receipt|receiv|noted|got\b|read\b|thank)")
 _PARTS = re.compile(r"[.!,;:\n\u3002\uff01\uff0c\u2014]+|\s+-+\s+|\s+and\s+(?=(?:will|thank|i|we|on)\b)")

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from turnwire.sstp.codec import encode
-from turnwire.sstp.messages import (
-    Commit,
-    Delegation,
-    EvidenceBundle,
-    Intent,
-    Knowledge,
-    MemoryDelta,
-    Message,
-    Query,
-)
+from turnwire.sstp.messages import Commit, Delegation, EvidenceBundle, Intent, Knowledge, MemoryDelta, Message, Query
 from turnwire.sstp.spec import HEADER, SCHEMA_IDS
+
+Sent = TypeVar("Sent", bound=Message)
 
 
 class Agent:
@@ -37,7 +30,7 @@ class Agent:
         self.clock = clock
         self._lock = Lock()
 
-    def _message(self, cls: type[Message], payload: dict[str, Any], optional: Mapping[str, Any]) -> Any:
+    def _message(self, cls: type[Sent], optional: Mapping[str, Any], **payload: Any) -> Sent:
         known = [field.name for field in HEADER if field.need == "never"]
         unknown = [name for name in optional if name not in known]
         if unknown:
@@ -66,35 +59,35 @@ class Agent:
         **header: Any,
     ) -> Intent:
         """Declares a goal or frames the session. ``header``: policy_labels, provenance, risk_score."""
-        payload = {
-            "goal": goal,
-            "assumptions": list(assumptions),
-            "success_criteria": success_criteria,
-            "constraints": list(constraints),
-        }
-        message: Intent = self._message(Intent, payload, header)
-        return message
+        return self._message(
+            Intent,
+            header,
+            goal=goal,
+            assumptions=list(assumptions),
+            success_criteria=success_criteria,
+            constraints=list(constraints),
+        )
 
     def query(
         self, question: str, *, directed_to: str, uncertainty: float, required_fields: Iterable[str] = (), **header: Any
     ) -> Query:
         """Asks ``directed_to`` for information; ``uncertainty`` lies between 0 and 1."""
-        payload = {
-            "question": question,
-            "required_fields": list(required_fields),
-            "uncertainty": uncertainty,
-            "directed_to": directed_to,
-        }
-        message: Query = self._message(Query, payload, header)
-        return message
+        return self._message(
+            Query,
+            header,
+            question=question,
+            required_fields=list(required_fields),
+            uncertainty=uncertainty,
+            directed_to=directed_to,
+        )
 
     def knowledge(
         self, content: str, *, confidence: float, evidence_refs: Iterable[str] = (), **header: Any
     ) -> Knowledge:
         """Shares a finding or answers a query; ``confidence`` lies between 0 and 1."""
-        payload = {"content": content, "confidence": confidence, "evidence_refs": list(evidence_refs)}
-        message: Knowledge = self._message(Knowledge, payload, header)
-        return message
+        return self._message(
+            Knowledge, header, content=content, confidence=confidence, evidence_refs=list(evidence_refs)
+        )
 
     def delegation(
         self,
@@ -107,23 +100,23 @@ class Agent:
         **header: Any,
     ) -> Delegation:
         """Assigns a task to ``assigned_to``."""
-        payload = {
-            "task": task,
-            "assigned_to": assigned_to,
-            "required_capabilities": list(required_capabilities),
-            "output_schema_id": output_schema_id,
-            "evaluation_criteria": evaluation_criteria,
-        }
-        message: Delegation = self._message(Delegation, payload, header)
-        return message
+        return self._message(
+            Delegation,
+            header,
+            task=task,
+            assigned_to=assigned_to,
+            required_capabilities=list(required_capabilities),
+            output_schema_id=output_schema_id,
+            evaluation_criteria=evaluation_criteria,
+        )
 
     def commit(
         self, decision: str, *, scope: str, commit_mode: str, supersedes: str | None = None, **header: Any
     ) -> Commit:
         """Records a decision."""
-        payload = {"decision": decision, "scope": scope, "commit_mode": commit_mode, "supersedes": supersedes}
-        message: Commit = self._message(Commit, payload, header)
-        return message
+        return self._message(
+            Commit, header, decision=decision, scope=scope, commit_mode=commit_mode, supersedes=supersedes
+        )
 
     def evidence_bundle(
         self,
@@ -135,24 +128,20 @@ class Agent:
         **header: Any,
     ) -> EvidenceBundle:
         """Gives proof for a claim; each artifact has a type, a name and a value."""
-        payload = {
-            "claim": claim,
-            "artifacts": [dict(artifact) for artifact in artifacts],
-            "verdict": verdict,
-            "checks_run": list(checks_run),
-        }
-        message: EvidenceBundle = self._message(EvidenceBundle, payload, header)
-        return message
+        proofs = [dict(artifact) for artifact in artifacts]
+        return self._message(
+            EvidenceBundle, header, claim=claim, artifacts=proofs, verdict=verdict, checks_run=list(checks_run)
+        )
 
     def memory_delta(
         self, summary: str, *, memory_type: str, derived_rule: str, propagation: str, **header: Any
     ) -> MemoryDelta:
         """Emits a learning for long-term retention; ``policy_labels=["retention:90d"]`` says for how long."""
-        payload = {
-            "memory_type": memory_type,
-            "summary": summary,
-            "derived_rule": derived_rule,
-            "propagation": propagation,
-        }
-        message: MemoryDelta = self._message(MemoryDelta, payload, header)
-        return message
+        return self._message(
+            MemoryDelta,
+            header,
+            memory_type=memory_type,
+            summary=summary,
+            derived_rule=derived_rule,
+            propagation=propagation,
+        )

@@ -10,12 +10,11 @@ from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudge
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
-from turnwire.sstp.codec import check, decode
+from turnwire.sstp.codec import check, decode, salvage
 from turnwire.sstp.messages import Message
-from turnwire.sstp.salvaging import salvage
+from turnwire.sstp.near_misses import near_misses, texts_around
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
-from turnwire.sstp.strays import strays, texts_around
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
@@ -87,7 +86,7 @@ _ASKED = 64
 """So many queries and delegations are remembered at least before those that are answered are forgotten."""
 
 
-class Judge(checklists.Judge):
+class SstpChecklist(checklists.Judge):
     """Judges messages in the order in which they were sent, each in its session.
 
     A message without session_id belongs to the only session there is; of several, to the one in which its actor spoke
@@ -115,7 +114,7 @@ class Judge(checklists.Judge):
         in a code fence is wrapped; in a log, where each line begins as those of logs do, no text is prose."""
         data = found.data
         if found.of(WIRE).any():
-            for place, line, text in strays(found):
+            for place, line, text in near_misses(found):
                 self.fault("object", line, text, place)
             for clause, place, line, text in texts_around(found):
                 self.fault(clause, line, text, place)
@@ -141,7 +140,7 @@ class Judge(checklists.Judge):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)
-        directed, begun = session.floor.who == ADDRESSEE, bool(session._actors)
+        directed, begun = session.turn.who == ADDRESSEE, bool(session._actors)
         found = session._follow(message)
         asks = (found if found.taken else message).addressee is not None
         if (begun, directed, asks) not in self._noted:
@@ -168,7 +167,7 @@ class Judge(checklists.Judge):
         for issue in check(message):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, None)
-        self._turns(issues, session.floor.who == ADDRESSEE, line, None)
+        self._turns(issues, session.turn.who == ADDRESSEE, line, None)
         if len(self.faults) > before:
             fault = self.faults[before]
             del self.faults[before:]
@@ -238,7 +237,7 @@ class Judge(checklists.Judge):
 
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("wrapped",))
+CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True, options=("wrapped",))
 """What SSTP is judged by."""
 
 

@@ -1,14 +1,15 @@
-"""decode, encode, check and detect of SSTP. Reading is strict, writing stricter; nothing unknown is lost."""
+"""decode, encode, check, detect and salvage of SSTP. Reading is strict, writing stricter; nothing unknown is lost."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 from turnwire.json.text import input_bytes, locate, reader, write
+from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("sstp.codec")
 
-__all__ = ["all_clear", "check", "decode", "detect", "encode", "from_fields"]
+__all__ = ["Salvaged", "all_clear", "check", "decode", "detect", "encode", "from_fields", "salvage"]
 
 
 def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
@@ -154,3 +155,39 @@ def detect(data: str | Buffer) -> bool:
     if "header" in fields:
         return isinstance(fields["header"], dict) and "payload" in fields
     return "kind" in fields and isinstance(fields.get("origin"), dict)
+
+
+class Salvaged(NamedTuple):
+    """One message that was found.
+
+    start, end: its span in the text, in characters. how: "bare" (it is the whole text), "prose", "fence" or "json"
+    (inside a larger JSON value); inside a JSON string, "json_string/" is before that, once for each level.
+    """
+
+    message: Message
+    start: int
+    end: int
+    how: str
+
+    @property
+    def error(self) -> None:
+        """Nothing is wrong with it; of a near miss this says what."""
+        return None
+
+
+@overload
+def salvage(text: str, *, rejects: Literal[False] = False) -> list[Salvaged]: ...
+
+
+@overload
+def salvage(text: str, *, rejects: bool) -> list[Any]: ...
+
+
+def salvage(text: str, *, rejects: bool = False) -> list[Any]:
+    """Every SSTP message in ``text``, in order, and how each was wrapped ("Output raw JSON only" is seldom followed).
+
+    Each message has passed what ``decode`` asks for; objects that do not are left out, or with ``rejects`` come among
+    them as ``turnwire.read.extraction.NearMiss``. Nothing is repaired.
+    """
+    found = reading("extraction").extract(text, (WIRE,), rejects=rejects)
+    return [one if one.error else Salvaged(one.message, one.start, one.end, one.wrapped) for one in found]

@@ -6,15 +6,15 @@ grants the floor or stops waiting for somebody.
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, first_word, is_doubtful, is_receipt, may_begin, words
 from turnwire.sstp.messages import Message
-from turnwire.sstp.names import alike, folded, outline, same
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, PROOFS, WIRE, Kind
 
@@ -36,8 +36,50 @@ RULES: dict[Reason, tuple[str, str]] = {
 """What the monitor finds, how severe it is, and which rule it belongs to. A strict monitor raises the errors."""
 
 
-class Floor(NamedTuple):
-    """Who may speak next: who is "anyone", "others" (than ``actor``) or "addressee" (``actor`` alone)."""
+# --- when two names of actors are one, and when they only look like one
+
+_TWINS = str.maketrans(
+    # Cyrillic, Greek and full-width digits that most fonts draw like these Latin letters; then digits like letters.
+    "аеорсухіјѕԁһӏвкмнтգαειοκνρτυχ01|",
+    "aeopcyxijsdhlbkmhtgaeiokvptuxoll",
+)
+
+
+def same(left: str, right: str) -> bool:
+    """Whether two names mean one actor: equal but for case and Unicode composition."""
+    return left == right or folded(left) == folded(right)
+
+
+def folded(name: str) -> str:
+    """The form in which names are compared."""
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+
+
+@lru_cache(4096)
+def outline(name: str) -> str:
+    """What is left of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
+    letters = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)
+    return "".join(letter for letter in letters if letter.isalnum()).replace("rn", "m").replace("vv", "w")
+
+
+def alike(left: str, right: str) -> bool:
+    """Whether two different names could be taken for one another."""
+    if left == right:
+        return False
+    return folded(left) == folded(right) or (outline(left) != "" and outline(left) == outline(right))
+
+
+def conflicts(actors: Iterable[str]) -> list[tuple[str, str]]:
+    """The pairs of names in a roster that could be taken for one another."""
+    names = list(dict.fromkeys(actors))
+    return [(left, right) for index, left in enumerate(names) for right in names[index + 1 :] if alike(left, right)]
+
+
+# --- what is watched
+
+
+class Turn(NamedTuple):
+    """The turn: who may speak next. who is "anyone", "others" (than ``actor``) or "addressee" (``actor`` alone)."""
 
     who: str
     actor: str | None = None
@@ -92,7 +134,7 @@ _UNUSED = Clocks()
 """Those of an actor who has not spoken."""
 
 
-class _Found(NamedTuple):
+class _Findings(NamedTuple):
     """What the rules find in a message, whether it is taken in at all, and what they saw of it. speaker: the actor's
     name folded. text: the main text; begins: its first word, as :func:`first_word` has it."""
 
@@ -109,7 +151,7 @@ class _Found(NamedTuple):
 
 
 _new = tuple.__new__
-_ANYONE = Floor(ANYONE)
+_ANYONE = Turn(ANYONE)
 
 
 def _nothing() -> None:
@@ -139,7 +181,7 @@ class Session:
     ) -> None:
         self.strict = strict
         self.session_id = session_id
-        self.floor = Floor(ANYONE)
+        self.turn = Turn(ANYONE)
         usual = acknowledgements is ACKNOWLEDGEMENTS
         self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
         self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
@@ -200,11 +242,11 @@ class Session:
 
     def grant(self, actor: str) -> None:
         """The host gives the floor to ``actor`` alone."""
-        self.floor = Floor(ADDRESSEE, actor)
+        self.turn = Turn(ADDRESSEE, actor)
 
     def time_out(self) -> None:
         """The host stops waiting for whoever has the floor: anyone may speak."""
-        self.floor = Floor(ANYONE)
+        self.turn = Turn(ANYONE)
 
     def feed(self, message: Message, identity: str | None = None) -> list[Issue]:
         """What the session's rules find in the next message; ``identity`` is who sent it, as the transport knows it.
@@ -215,7 +257,7 @@ class Session:
         """
         return self._follow(message, identity).issues
 
-    def _follow(self, message: Message, identity: str | None = None) -> _Found:
+    def _follow(self, message: Message, identity: str | None = None) -> _Findings:
         """What :meth:`feed` does, and with what it finds what was seen of the message."""
         found = self._found(message, identity)
         if found.issues and self.strict:
@@ -229,13 +271,13 @@ class Session:
         found = self._found(message, None)
         return found.issues, partial(self._take, message, found) if found.taken else _nothing
 
-    def _found(self, message: Message, identity: str | None) -> _Found:
+    def _found(self, message: Message, identity: str | None) -> _Findings:
         if not isinstance(message, Message):
             raise TypeError(f"a session is fed SSTP messages, not {type(message).__name__}")
         if not message._plain:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:
-                return _Found([broken], False)
+                return _Findings([broken], False)
         header, kind = message._fields["header"], message.KIND
         actor: str = header.get("actor_id")
         session_id, addressee, text = header.get("session_id"), message.addressee, _main_text(message)
@@ -254,7 +296,7 @@ class Session:
             if not self._contributes(begins):
                 issues += self._contribution(kind, actor, speaker, text)
         whole = issues, True, actor, speaker, addressee, session_id, text, begins, forged, allowed
-        return _new(_Found, whole)  # as _Found(*whole) does, in half the time
+        return _new(_Findings, whole)  # as _Findings(*whole) does, in half the time
 
     def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
         """Whether there is surely nothing to say of the names."""
@@ -323,15 +365,15 @@ class Session:
 
     def _turn(self, actor: str) -> Iterator[Issue]:
         """Of somebody who may not speak now."""
-        if self.floor.who == ADDRESSEE:
-            text = f"only {self.floor.actor!r} may speak now, not {actor!r}"
+        if self.turn.who == ADDRESSEE:
+            text = f"only {self.turn.actor!r} may speak now, not {actor!r}"
         else:
             text = f"{actor!r} spoke last and waits for a response"
         yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
 
     def _admits(self, kind: Kind, actor: str, speaker: str) -> bool:
         """Whether the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
-        who, other = self.floor
+        who, other = self.turn
         if who == ANYONE or other is None or (self._fold(other) == speaker) == (who == ADDRESSEE):
             return True
         return kind in PROOFS and speaker in self._delegations and who == OTHERS and same(other, actor)
@@ -370,12 +412,12 @@ class Session:
 
     # --- what a message changes
 
-    def _take(self, message: Message, found: _Found) -> None:
+    def _take(self, message: Message, found: _Findings) -> None:
         _, _, actor, speaker, addressee, session_id, text, begins, forged, allowed = found
         clock: int = message._fields["header"].get("logical_clock")
         if forged:
             self._forged.add((self._of(session_id), actor, clock))
-            self.floor = _ANYONE
+            self.turn = _ANYONE
             return
         if self.session_id is None:
             self.session_id = session_id
@@ -398,14 +440,14 @@ class Session:
         elif kind is Kind.DELEGATION:
             self._delegations.setdefault(self._fold(addressee or ""), []).append(message)
         if allowed:
-            self.floor = self._floor_after(kind, actor, addressee)
+            self.turn = self._turn_after(kind, actor, addressee)
 
-    def _floor_after(self, kind: Kind, actor: str, addressee: str | None) -> Floor:
+    def _turn_after(self, kind: Kind, actor: str, addressee: str | None) -> Turn:
         if addressee is not None:
             unreachable = self._closed and not self._knows(addressee)
-            return _ANYONE if unreachable else Floor(ADDRESSEE, addressee)
+            return _ANYONE if unreachable else Turn(ADDRESSEE, addressee)
         who = NEXT_SPEAKER[kind]
-        return Floor(OTHERS if who == ADDRESSEE else who, actor)
+        return Turn(OTHERS if who == ADDRESSEE else who, actor)
 
 
 def _finding(reason: Reason, where: str, text: str) -> Issue:
@@ -422,9 +464,3 @@ def _addressee_place(message: Message) -> str:
     if isinstance(payload.get("directed_to"), str):
         return "/payload/directed_to"
     return "/header/directed_to" if isinstance(header.get("directed_to"), str) else "/payload/assigned_to"
-
-
-def conflicts(actors: Iterable[str]) -> list[tuple[str, str]]:
-    """The pairs of names in a roster that could be taken for one another."""
-    names = list(dict.fromkeys(actors))
-    return [(left, right) for index, left in enumerate(names) for right in names[index + 1 :] if alike(left, right)]

@@ -1,4 +1,4 @@
-"""What comes beside the messages of a transcript and is so near to one that it was meant to be one."""
+"""Near misses: what comes beside the messages of a transcript and was meant to be one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = ("header", "payload", "kind", "type")
 _MARKS = tuple(map(str.encode, _WORDS))
 
 
-def strays(found: Any) -> Iterator[tuple[int, int, str]]:
+def near_misses(found: Any) -> Iterator[tuple[int, int, str]]:
     """(byte, line, what is wrong) of each: objects with nothing but names of SSTP, of which the finder does not say
     whose they are; and what is not an object in a list of messages."""
     beside = reading("beside")
