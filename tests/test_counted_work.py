@@ -31,8 +31,9 @@ from turnwire.read import extraction, located, pairing
 from turnwire.read.judging import conform
 from turnwire.read.wrapping import Text
 from turnwire.sap import cache as cache_of_sap
-from turnwire.sap import derivation, secrets
-from turnwire.sap.signals import Signal
+from turnwire.sap import learning as derivation
+from turnwire.sap import secrets
+from turnwire.sap.learning import Signal
 from turnwire.session.shapes import MOST_PATH, shape_of
 from turnwire.session.values import flatten
 from turnwire.sstp.spec import Kind

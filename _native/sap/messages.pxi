@@ -20,7 +20,7 @@ cdef bint has_floats(dict fields) except -1:
 
 
 cdef bint conflicts(dict fields) except -1:
-    """Whether a warning is due to more than one field of a sound Result, as ``turnwire.sap.conditions`` has them."""
+    """Whether a warning is due to more than one field of a sound Result, as ``turnwire.sap.codec`` has them."""
     status = fields["status"]
     if status == "FAILED":
         error = fields.get("error")

@@ -202,7 +202,7 @@ def taken_well(package: Any, wire: str, data: str | bytes) -> bool | None:
 
 def is_held(message: Any) -> bool:
     """Whether the object of a message is still to be made."""
-    owner = sap_messages.Record if isinstance(message, sap_messages.Record) else sstp_messages.Message
+    owner = sap_messages.JsonObject if isinstance(message, sap_messages.JsonObject) else sstp_messages.Message
     try:
         owner.__dict__["_fields"].__get__(message)
     except AttributeError:

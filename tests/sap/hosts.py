@@ -17,7 +17,7 @@ import httpx
 
 from tests.sap.test_transports import free_port, serve
 from turnwire import sap
-from turnwire.sap.transports import bus, http, mcp, nats, nats_link
+from turnwire.sap.transports import bus, http, mcp, nats
 
 TOKENS = {"A-prime": "a", "M-allory": "m", None: "wrong"}
 LIMIT = 20_000  # bytes of a Result
@@ -99,7 +99,7 @@ async def over_mcp(agent: sap.Agent, clients: AsyncExitStack, _machine: Machine)
 async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: Machine) -> AsyncIterator[Clients]:
     assert machine.broker is not None
     names: dict[str, Any] = {"queue": "b", "prefix": machine.prefix, "options": {"reconnect_time_wait": 0.02}}
-    worker = nats.Worker(agent, machine.broker.url, identify=nats_link.by_subject, ack_wait=1.0, **names)
+    worker = nats.Worker(agent, machine.broker.url, identify=nats.by_subject, ack_wait=1.0, **names)
     async with agent, worker:
         yield {
             who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=8, **names))

@@ -15,7 +15,7 @@ from tests.sap.scenario import CHECKS, task
 from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.deliveries import REPLY_SECONDS
-from turnwire.sap.stages import SHOWN, STAGES, Stage, follows
+from turnwire.sap.jobs import SHOWN, STAGES, Stage
 
 pytestmark = pytest.mark.once
 
@@ -50,7 +50,7 @@ def do(payload: dict[str, Any] | None = None, **changes: Any) -> sap.Task:
 def test_the_stages_are_one_table() -> None:
     assert set(STAGES) == set(SHOWN) == set(Stage)
     assert not STAGES[Stage.REFUSED] and not STAGES[Stage.DELIVERED]
-    assert follows(Stage.RECEIVED, Stage.ACCEPTED) and not follows(Stage.FINISHED, Stage.RUNNING)
+    assert Stage.ACCEPTED in STAGES[Stage.RECEIVED] and Stage.RUNNING not in STAGES[Stage.FINISHED]
     ends = [stage for stage in Stage if Stage.FINISHED in STAGES[stage]]
     assert ends == [Stage.ACCEPTED, Stage.RUNNING], "whatever is accepted can be finished"
 
@@ -215,13 +215,13 @@ def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) 
         for _ in range(4):
             result = await agent.call(do({"hang": True}, **budget))
             assert result.error is not None and result.error.code == "TIMEOUT"
-            if not agent._pool.stuck:
+            if not agent._execution.pool.stuck:
                 assert (await agent.call(do(**PREFER))).output == "done"
         refused = await agent.submit(do())
         assert isinstance(refused, sap.Nack)
         assert (refused.reason or "").startswith("RATE_LIMIT: all 4 places for handlers are held")
         gate.set()
-        while agent._pool.stuck:
+        while agent._execution.pool.stuck:
             await asyncio.sleep(0.01)
         assert (await agent.call(do())).output == "done"
 

@@ -16,7 +16,7 @@ import rfc8785
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.errors import EncodeError, RuleError
-from turnwire.sap.cache_keys import Essence, without
+from turnwire.sap.cache import Essence, without
 
 pytestmark = pytest.mark.once
 

@@ -17,14 +17,12 @@ from tests.sap.test_http_bodies import Streaming
 from turnwire import sap
 from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
-from turnwire.sap.batching import Batching
-from turnwire.sap.derivation import HIGHEST, contents
-from turnwire.sap.routing import Provider, provider_for
-from turnwire.sap.settling import size_of
-from turnwire.sap.signals import Signal
+from turnwire.sap.execution import size_of
+from turnwire.sap.learning import HIGHEST, Signal, contents
+from turnwire.sap.transcripts import Batching
 from turnwire.sap.transports import http
-from turnwire.sap.transports.bus import Mailbox
-from turnwire.sap.waiting import ALLOWANCE, WaitingLine
+from turnwire.sap.transports.bus import Mailbox, Provider, provider_for
+from turnwire.sap.waiting import ALLOWANCE, PriorityQueue
 
 pytestmark = pytest.mark.once
 
@@ -89,17 +87,17 @@ def test_a_size_is_exact_beyond_the_limit(letter, number):
 
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
     async def main(seed: int) -> None:
-        chance, line = random.Random(seed), WaitingLine[tuple[int, ...]]()
+        chance, line = random.Random(seed), PriorityQueue[tuple[int, ...]]()
         keys = {}
         for number in range(chance.randrange(1, 14)):
             item, priority = (number, seed), chance.choice(list(ALLOWANCE))
-            line.put(item, priority)
+            line.add(item, priority)
             keys[item] = number + ALLOWANCE[priority], number
         for item in chance.sample(sorted(keys), chance.randrange(len(keys))):
-            assert line.take(item) and not line.take(item)
+            assert line.remove(item) and not line.remove(item)
             del keys[item]
-        assert len(line) == len(keys)
-        assert [await line.get() for _ in range(len(line))] == sorted(keys, key=keys.__getitem__)
+        assert line.qsize() == len(keys)
+        assert [await line.next() for _ in range(line.qsize())] == sorted(keys, key=keys.__getitem__)
 
     for seed in range(300):
         asyncio.run(main(seed))
@@ -273,11 +271,11 @@ def test_who_lacks_the_capability_is_not_asked_whatever_the_hints_are():
 @pytest.mark.parametrize("priority", list(ALLOWANCE))
 def test_so_many_later_tasks_go_before_one(priority):
     async def main() -> int:
-        line = WaitingLine[Any]()
-        line.put("own", priority)
+        line = PriorityQueue[Any]()
+        line.add("own", priority)
         for number in range(ALLOWANCE[priority] + 10):
-            line.put(number, "urgent")
-        return [await line.get() for _ in range(len(line))].index("own")
+            line.add(number, "urgent")
+        return [await line.next() for _ in range(line.qsize())].index("own")
 
     assert asyncio.run(main()) == max(ALLOWANCE[priority] - 1, 0)
     assert ALLOWANCE == {"urgent": 0, "high": 16, "normal": 64, "low": 256}

@@ -15,9 +15,9 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.access import Principal
 from turnwire.sap.handlers import Overrun, Pool, Stuck
 from turnwire.sap.jobs import Job
-from turnwire.sap.principals import Principal
 from turnwire.sap.vetting import GRAVITY
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]

@@ -18,21 +18,20 @@ from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import LIMITS, sap
 from turnwire.errors import BadAnswer, DecodeError, Unanswered
 from turnwire.ledger import Ledger
-from turnwire.sap.cache_keys import without
+from turnwire.sap.access import ANONYMOUS
+from turnwire.sap.builders import NOBODY
+from turnwire.sap.cache import without
 from turnwire.sap.calls import Caller
 from turnwire.sap.execution import Execution, seconds_left
 from turnwire.sap.handlers import Cancelled, Overrun, Pool
-from turnwire.sap.learning import Artifact, LearningLoop
+from turnwire.sap.learning import Artifact, LearningLoop, from_operator
 from turnwire.sap.learning import Folder as Library
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
-from turnwire.sap.principals import ANONYMOUS
-from turnwire.sap.routing import Provider, provider_for
-from turnwire.sap.signals import from_operator
 from turnwire.sap.signing import signed_message, verify_message
-from turnwire.sap.tasks import NOBODY
 from turnwire.sap.transcripts import STARTED_KIND, TASK_KIND, Claim, Known, Transcript, key_of
-from turnwire.sap.transports import bus, http, mcp, nats, nats_client
+from turnwire.sap.transports import bus, http, mcp, nats
+from turnwire.sap.transports.bus import Provider, provider_for
 from turnwire.sap.vetting import vetted
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
@@ -361,6 +360,6 @@ def test_a_kept_result_is_asked_for_in_either_case(write: Any) -> None:
     async def get_last_msg(_stream: str, _subject: str) -> Any:
         return SimpleNamespace(data=sap.encode(sap.Result.from_dict(RESULT)).encode())
 
-    client = nats_client.Client("nats://x", queue="b")
+    client = nats.Client("nats://x", queue="b")
     client._link.stream = SimpleNamespace(get_last_msg=get_last_msg)
     assert asyncio.run(client.result(write(RESULT["taskId"]))) == sap.Result.from_dict(RESULT)

@@ -15,25 +15,24 @@ from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.errors import DecodeError
 from turnwire.sap import messages, spec
-from turnwire.sap.alignment import aligned
+from turnwire.sap.builders import NOBODY, make_task, unreadable
+from turnwire.sap.cache import aligned
 from turnwire.sap.codec import detect, kind_of
-from turnwire.sap.contract import output_issues
-from turnwire.sap.identity import content_of
-from turnwire.sap.learning import Artifact, Folder
-from turnwire.sap.members import Record
+from turnwire.sap.json_object import JsonObject
+from turnwire.sap.learning import Artifact, Folder, from_result
+from turnwire.sap.lifecycle import content_of
 from turnwire.sap.pairs import work
-from turnwire.sap.payloads import validator
 from turnwire.sap.prompt import EXAMPLES, short
-from turnwire.sap.receipts import unreadable
+from turnwire.sap.schema import output_issues, validator
 from turnwire.sap.secrets import is_certain
-from turnwire.sap.signals import from_result
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS
-from turnwire.sap.tasks import NOBODY, make_task
 from turnwire.sap.times import read_time
 
 pytestmark = pytest.mark.once
 ONE, OTHER = "00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"
-CLASSES = [cls for cls in vars(messages).values() if isinstance(cls, type) and issubclass(cls, Record) and cls.MEMBERS]
+CLASSES = [
+    cls for cls in vars(messages).values() if isinstance(cls, type) and issubclass(cls, JsonObject) and cls.MEMBERS
+]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -69,7 +68,7 @@ def test_what_is_changed_in_what_was_handed_out_is_written(document: dict[str, A
                 "fields": lambda m=message, n=name: m.fields[n],
                 "attribute": lambda m=message, n=name: getattr(m, attributes[n]),
             }[way]()
-            got = got.fields if isinstance(got, Record) else got
+            got = got.fields if isinstance(got, JsonObject) else got
             if isinstance(got, tuple):  # of records: the array itself is not shown
                 continue
             got.append(got[0]) if isinstance(got, list) else got.update(more="x")

@@ -17,18 +17,15 @@ from turnwire import LIMITS, sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap import transcripts
-from turnwire.sap.access import Action, authorise
-from turnwire.sap.batching import Batching
+from turnwire.sap.access import ANONYMOUS, LONGEST_NAME, Action, Named, Principal, authorise, principal_of
+from turnwire.sap.builders import expects_ack
 from turnwire.sap.calls import Caller
 from turnwire.sap.codec import kind_of
-from turnwire.sap.derivation import contents
-from turnwire.sap.learning import Artifact, essence_of
-from turnwire.sap.lifecycle import Lifecycle, Watching
+from turnwire.sap.learning import Artifact, Signal, contents, essence_of
+from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.objects import OUTPUT_KIND, Folder, by_reference
-from turnwire.sap.principals import ANONYMOUS, LONGEST_NAME, Named, Principal, principal_of
-from turnwire.sap.receipts import expects_ack
-from turnwire.sap.signals import Signal
-from turnwire.sap.waiting import WaitingLine, priority_of
+from turnwire.sap.transcripts import Batching
+from turnwire.sap.waiting import priority_of
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -71,18 +68,6 @@ def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
         assert await asyncio.gather(*asked[1:]) == [1, 2]
         assert await rows.do(lambda: ([], len(rows.ledger))) == 3
         rows.close()
-
-    asyncio.run(asyncio.wait_for(main(), 20))
-
-
-def test_a_waiter_that_goes_when_it_is_woken_wakes_the_next_one() -> None:
-    async def main() -> None:
-        line: WaitingLine[int] = WaitingLine()
-        takers = [asyncio.ensure_future(line.get()) for _ in range(2)]
-        await asyncio.sleep(0)
-        line.put(1, "normal")
-        takers[0].cancel()
-        assert await takers[1] == 1 and takers[0].cancelled()
 
     asyncio.run(asyncio.wait_for(main(), 20))
 
@@ -145,7 +130,7 @@ def test_how_many_results_a_task_has() -> None:
     asked = sap.Task.from_dict(TASK)
     said = [changed(RESULT, "/status", status) for status in ("QUEUED", "QUEUED", "RUNNING", "RUNNING", "SUCCEEDED")]
     said[3]["reportedAt"] = "2025-09-28T10:29:13Z"
-    for lifecycle in (Lifecycle(), Watching()):
+    for lifecycle in (Lifecycle(), Lifecycle(frozen=True)):
         lifecycle.feed(asked)
         counts = [lifecycle[asked.task_id].results]
         for one in said:

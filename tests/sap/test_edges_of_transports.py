@@ -14,11 +14,11 @@ from tests.sap.scenario import make_agent, task
 from tests.sap.test_agent import do, offering
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unreachable
-from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
-from turnwire.sap.transports import bus, http, mcp, nats, nats_link
+from turnwire.sap.transports import bus, http, mcp, nats
+from turnwire.sap.transports.bus import Provider, provider_for
 from turnwire.sap.transports.http_client import _lines
-from turnwire.sap.transports.nats_order import Source
+from turnwire.sap.transports.nats import Source
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 STATUSES = {"INVALID_TASK": 400, "UNAUTHORIZED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "UNPROCESSABLE": 422}
@@ -155,8 +155,8 @@ def test_a_bus_gives_the_result_of_whoever_has_it(finished: tuple[bool, bool]) -
     ],
 )
 def test_who_is_named_by_a_subject(steps: str, who: str | None) -> None:
-    assert nats_link.by_subject(SimpleNamespace(subject=f"sap.tasks.b.{steps}")) == who
-    assert nats_link.by_subject(SimpleNamespace(subject="sap.tasks.b")) is None
+    assert nats.by_subject(SimpleNamespace(subject=f"sap.tasks.b.{steps}")) == who
+    assert nats.by_subject(SimpleNamespace(subject="sap.tasks.b")) is None
 
 
 @pytest.mark.parametrize("delivered", [1, 2, 3])
@@ -168,7 +168,7 @@ def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str
     class Message:
         def __init__(self) -> None:
             self.data = sap.encode(do() if code == "RATE_LIMIT" else task("work.none", {})).encode()
-            self.headers = {nats_link.INBOX: "_INBOX.x"}
+            self.headers = {nats.INBOX: "_INBOX.x"}
             self.metadata = SimpleNamespace(num_delivered=delivered)
 
         async def nak(self, delay: float = 0) -> None:
@@ -187,7 +187,7 @@ def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str
         async with offering(lambda one, context: 1, queue=0) as agent:
             worker = nats.Worker(agent, "nats://x", queue="b")
             worker._link.connection = Connection()
-            await worker._judge(Message())
+            await worker._answer(Message())
 
     asyncio.run(main())
     assert done == (["given back"] if code == "RATE_LIMIT" and delivered > 1 else [code, "done"])
@@ -281,8 +281,8 @@ def test_who_bears_a_token(header: str, who: str | None) -> None:
     ],
 )
 def test_the_step_of_a_subject_for_each_principal(name: str, step: str) -> None:
-    assert nats_link.step_of(sap.Principal(name)) == step
-    link = nats_link.Link("nats://x", "sap")
+    assert nats.step_of(sap.Principal(name)) == step
+    link = nats.Link("nats://x", "sap")
     assert link.subject("results", "t", sap.Principal(name)) == f"sap.results.{step}.t"
     assert link.subject_of("b", sap.Principal(name), "normal") == f"sap.tasks.b.{step}"
     assert link.subject_of("b", sap.Principal(name), "urgent") == f"sap.tasks.b.{step}.urgent"

@@ -176,8 +176,8 @@ def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, 
             return "done"
 
         async with served(transport, agent, broker) as client:
-            assert agent._rows is not None
-            agent._rows._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
+            assert agent._execution.transcript is not None
+            agent._execution.transcript._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
             some = [expecting(), expecting()]
             for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):
                 if work is not client.send and transport == "mcp":

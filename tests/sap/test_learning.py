@@ -11,7 +11,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
-from turnwire.sap.alignment import within
+from turnwire.sap.cache import within
 from turnwire.sap.learning import Artifact, LearningLoop, essence_of, thresholds_of
 
 pytestmark = pytest.mark.once

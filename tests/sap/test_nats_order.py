@@ -15,8 +15,8 @@ from tests.sap.hosts import Broker
 from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import Unreachable
-from turnwire.sap.transports import nats, nats_link
-from turnwire.sap.transports.nats_order import InOrder, Source
+from turnwire.sap.transports import nats
+from turnwire.sap.transports.nats import InOrder, Source
 from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
 pytestmark = [
@@ -71,7 +71,7 @@ def test_priority_orders_what_is_still_in_the_stream(broker: Broker, principal: 
     async def main() -> None:
         agent, seen, go = noting()
         names: dict[str, Any] = {"queue": "b", "prefix": f"order-{principal}"}
-        identify = None if principal is None else nats_link.by_subject
+        identify = None if principal is None else nats.by_subject
         async with nats.Client(broker.url, principal=principal, **names) as client, agent:
             order = ["low"] * 20 + ["normal", "none"] + ["high"] * 2 + ["urgent"] * 2
             for number, priority in enumerate(order):
@@ -198,7 +198,7 @@ def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:
         agent, seen, go = noting()
         go.set()
         names: dict[str, Any] = {"queue": "b", "prefix": "older"}
-        link = nats_link.Link(broker.url, "other")
+        link = nats.Link(broker.url, "other")
         await link.open("b", 10, 60)
         await link.stream.add_stream(
             StreamConfig(
@@ -236,7 +236,7 @@ def test_what_is_published_is_forgotten_and_a_denial_ends_all_that_wait_for_it()
         async def tell(error: Exception) -> None:
             told.append(error)
 
-        link = nats_link.Link("nats://nowhere", "P", {"error_cb": tell})
+        link = nats.Link("nats://nowhere", "P", {"error_cb": tell})
         link.stream = Stream()
         for number in range(50):
             await link._published(f"P.results.{number}", b"", {})
@@ -271,7 +271,7 @@ def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path:
         go.set()
         names: dict[str, Any] = {"queue": "b", "prefix": prefix}
         worker = nats.Worker(
-            agent, started.url, identify=nats_link.by_subject, options={"user": "worker", "password": "w"}, **names
+            agent, started.url, identify=nats.by_subject, options={"user": "worker", "password": "w"}, **names
         )
         told: list[Exception] = []
 

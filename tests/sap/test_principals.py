@@ -22,10 +22,10 @@ from tests.sap.test_transports import serve
 from turnwire import sap
 from turnwire.errors import BadAnswer, CallError, RuleError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
-from turnwire.sap.principals import LONGEST_NAME, authenticated, principal_of
+from turnwire.sap.access import LONGEST_NAME, authenticated, principal_of
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import REFUSED_KIND, RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import bus, http, mcp, nats, nats_link
+from turnwire.sap.transports import bus, http, mcp, nats
 
 pytestmark = pytest.mark.once
 
@@ -352,7 +352,7 @@ def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
             assert (await getting).output == {"for": ""}
             bad = two.replace(task_id="no uuid")
             inbox = await client._link.connection.subscribe("_INBOX.me")
-            headers = {nats_link.INBOX: "_INBOX.me"}
+            headers = {nats.INBOX: "_INBOX.me"}
             body = sap.encode(bad, strict=False).encode()
             await client._link.stream.publish(f"{prefix}.tasks.b", body, headers=headers)
             refused = sap.decode((await inbox.next_msg(timeout=5)).data)

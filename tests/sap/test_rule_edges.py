@@ -15,12 +15,11 @@ from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.scenario import task
 from turnwire import LIMITS, sap
 from turnwire.errors import BadAnswer, EncodeError
-from turnwire.sap.alignment import aligned, within
 from turnwire.sap.bulk import claims
-from turnwire.sap.derivation import GOOD_RATING, contents
+from turnwire.sap.cache import aligned, within
 from turnwire.sap.handlers import Pool
+from turnwire.sap.learning import GOOD_RATING, Signal, contents
 from turnwire.sap.secrets import SHORTEST, secrets
-from turnwire.sap.signals import Signal
 from turnwire.sap.times import read_time
 from turnwire.sap.transports import http
 
@@ -61,7 +60,7 @@ def test_a_pressure_at_its_threshold_is_within_it(threshold, more):
 
 @pytest.mark.parametrize("name", ["pressureLevel", "riskTolerance"])
 def test_levels_in_their_order(name):
-    from turnwire.sap import alignment
+    from turnwire.sap import cache as alignment
 
     order = alignment._LEVELS if name == "pressureLevel" else alignment._RISKS
     for asked, wanted in enumerate(order):

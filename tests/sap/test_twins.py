@@ -22,7 +22,7 @@ from turnwire.json.text import reader
 from turnwire.sap import _codec_py as pure
 from turnwire.sap import codec
 from turnwire.sap.codec import all_clear
-from turnwire.sap.messages import Record
+from turnwire.sap.messages import JsonObject
 from turnwire.sap.spec import KEYS, MESSAGES, WIRE
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
@@ -78,7 +78,7 @@ def _plans(core: Any) -> list[Any]:
 
 
 def _messages(core: Any) -> Any:
-    return core.Messages(_plans(core), Record, sap.Task, sap.Result, reader(WIRE, KEYS).read_source)
+    return core.Messages(_plans(core), JsonObject, sap.Task, sap.Result, reader(WIRE, KEYS).read_source)
 
 
 @needs_native

@@ -23,7 +23,7 @@ from turnwire.errors import BadAnswer
 from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import http, nats
-from turnwire.sap.transports.nats_link import INBOX, SIGNATURE, SIGNER, TASK_ID
+from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID
 
 pytestmark = pytest.mark.once
 

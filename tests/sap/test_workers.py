@@ -64,7 +64,7 @@ def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: 
     run(offering(handler, vet=vet, workers=1), what)
 
 
-OWN = ("Workers.", "Agent.", "Batching.", "Deliveries.", "Execution.")
+OWN = ("Agent.", "Batching.", "Deliveries.", "Execution.")
 """Whose work a handler cancels; that of the test, and of the loop around both, is nobody's to mend."""
 
 
@@ -194,7 +194,7 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
     async def main() -> None:
         open_again, admitted = asyncio.Event(), asyncio.Event()
         await agent.__aenter__()
-        rows = agent._rows
+        rows = agent._execution.transcript
         assert rows is not None
         admit = rows.admit
 

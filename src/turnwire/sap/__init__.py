@@ -45,23 +45,18 @@ if TYPE_CHECKING:
     from turnwire.sap.codec import decode, detect, encode
     from turnwire.sap.rules import check, lint
     from turnwire.sap.schema import json_schema
-    from turnwire.sap.access import Access, Action, Rule, authorise
+    from turnwire.sap.access import ANONYMOUS, Access, Action, Principal, Rule, authorise
     from turnwire.sap.agent import Agent
+    from turnwire.sap.builders import NOT_VETTED, NOTHING, Failed, Outcome, Refused, make_task, result_for
     from turnwire.sap.handlers import Capability, Context, Refusal
     from turnwire.sap.calls import Caller
     from turnwire.sap.objects import Folder
-    from turnwire.sap.principals import ANONYMOUS, Principal
-    from turnwire.sap.receipts import Failed, Refused
-    from turnwire.sap.stages import STAGES, Stage
-    from turnwire.sap.tasks import make_task
+    from turnwire.sap.jobs import STAGES, Stage
     from turnwire.sap.vetting import Vetting
-    from turnwire.sap.cache import Cache, Hit, Miss
+    from turnwire.sap.cache import WHOLE_PAYLOAD, Cache, Essence, Hit, Miss, cache_key, fingerprint
     from turnwire.sap.checklist import Checklist, conform_files, conformance
-    from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
-    from turnwire.sap.learning import LearningLoop
+    from turnwire.sap.learning import LearningLoop, Signal
     from turnwire.sap.lifecycle import Lifecycle, Progress
-    from turnwire.sap.results import NOT_VETTED, NOTHING, Outcome, result_for
-    from turnwire.sap.signals import Signal
     from turnwire.sap.transports.bus import Bus
 
 __all__ = [
@@ -154,24 +149,19 @@ __getattr__, __dir__ = lazy(
         "codec": "decode detect encode",
         "rules": "check lint",
         "schema": "json_schema",
-        "access": "Access Action Rule authorise",
+        "access": "ANONYMOUS Access Action Principal Rule authorise",
         "agent": "Agent",
+        "builders": "NOT_VETTED NOTHING Failed Outcome Refused make_task result_for",
+        "cache": "WHOLE_PAYLOAD Cache Essence Hit Miss cache_key fingerprint",
         "calls": "Caller",
-        "handlers": "Capability Context Refusal",
-        "principals": "ANONYMOUS Principal",
-        "receipts": "Failed Refused",
-        "stages": "STAGES Stage",
-        "objects": "Folder",
-        "tasks": "make_task",
-        "vetting": "Vetting",
-        "cache": "Cache Hit Miss",
         "checklist": "Checklist conform_files conformance",
-        "cache_keys": "WHOLE_PAYLOAD Essence cache_key fingerprint",
-        "learning": "LearningLoop",
+        "handlers": "Capability Context Refusal",
+        "jobs": "STAGES Stage",
+        "learning": "LearningLoop Signal",
         "lifecycle": "Lifecycle Progress",
-        "results": "NOT_VETTED NOTHING Outcome result_for",
-        "signals": "Signal",
+        "objects": "Folder",
         "transports.bus": "Bus",
+        "vetting": "Vetting",
     },
     modules="transports.bus transports.http transports.mcp transports.nats",
 )

@@ -5,35 +5,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError, expect, expect_one_of
-from turnwire.sap.access import Action, Authoriser, authorise
-from turnwire.sap.asking import Asking
-from turnwire.sap.batching import Batching
+from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
+from turnwire.sap.builders import Frozen, Outcome, Refused, ack, denied, invalid, nack, producer_of, result_for, thaw
 from turnwire.sap.cache import Cache
+from turnwire.sap.codec import encode
 from turnwire.sap.deliveries import Deliveries, Route
-from turnwire.sap.execution import Execution
-from turnwire.sap.handlers import Capability as Capability
-from turnwire.sap.handlers import Context as Context
-from turnwire.sap.handlers import Handler, Pool
-from turnwire.sap.handlers import Refusal as Refusal
-from turnwire.sap.jobs import Job, Reply
+from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline
+from turnwire.sap.handlers import Capability, Handler
+from turnwire.sap.jobs import Job, Reply, Stage
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.objects import Objects
-from turnwire.sap.payloads import validator
-from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
-from turnwire.sap.receipts import Frozen, ack, denied, freeze, invalid, nack, thaw
-from turnwire.sap.receipts import Refused as Refused
-from turnwire.sap.results import Outcome, producer_of, result_for
-from turnwire.sap.settling import MAX_RESULT, Settlement
+from turnwire.sap.schema import validator
 from turnwire.sap.spec import ErrorCode, Status
-from turnwire.sap.stages import Stage
-from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, key_of, refused_row
 from turnwire.sap.vetting import Vetter, vetters_of
-from turnwire.sap.workers import Workers
+from turnwire.sap.waiting import PriorityQueue, cancel_and_wait, priority_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -46,7 +38,7 @@ CLOSING_SECONDS = 5.0
 _log = logging.getLogger("turnwire.sap")
 
 
-class Agent(Asking):
+class Agent:
     """Executes tasks for the transports: receipts, authorisation, cache, deadlines, evidence, transcript, learning.
 
     Args:
@@ -68,6 +60,9 @@ class Agent(Asking):
     Use it as an async context manager.
     """
 
+    _execution: Execution
+    _queue: PriorityQueue[Job]
+
     def __init__(
         self,
         producer: str | Producer,
@@ -87,7 +82,6 @@ class Agent(Asking):
         max_result: int = MAX_RESULT,
         objects: Objects | None = None,
     ) -> None:
-        super().__init__()
         self.producer = producer_of(producer)
         self.cache = cache
         self.learning = learning
@@ -99,16 +93,20 @@ class Agent(Asking):
         self.objects = objects
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
-        self._validators: dict[str, Any] = {}
         self.queue = queue
-        self._handlers = max(handlers, workers)
-        self._seconds = seconds
-        self._lease = lease
+        self.handlers = max(handlers, workers)
+        self.seconds = seconds
+        self.lease = lease
         self._remembered = remembered
         self._deliveries = Deliveries(self.routes, self._delivered)
-        self._workers = Workers(workers, queue, self._finish, self._deliveries.spawn)
-        self._pool = Pool(self._handlers)
-        self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
+        self._jobs: dict[str, Job] = {}  # those that are not delivered
+        self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
+        self._places = queue  # free ones in the queue; one is taken while a task is being admitted
+        self._workers: set[asyncio.Task[None]] = set()
+        self._most_workers = workers
+        self._running = False
+        if self.handlers < 1:
+            raise ValueError("a pool has at least one place")
 
     @property
     def agent_id(self) -> str:
@@ -118,12 +116,12 @@ class Agent(Asking):
     @property
     def running(self) -> bool:
         """Whether somebody works on accepted tasks."""
-        return self._workers.running
+        return self._running
 
     @property
     def waiting(self) -> int:
         """How many accepted tasks wait for their turn."""
-        return len(self._workers)
+        return self._queue.qsize() if self._running else 0
 
     @property
     def unfinished(self) -> int:
@@ -131,7 +129,7 @@ class Agent(Asking):
         return len(self._jobs)
 
     def add_route(self, scheme: str, route: Route) -> None:
-        """Where Results go whose replyTo has this scheme, unless there is such a route already."""
+        """Sends Results whose replyTo has this scheme there, unless there is such a route already."""
         self.routes.setdefault(scheme, route)
 
     def capability(
@@ -153,53 +151,28 @@ class Agent(Asking):
                 it a FAILED Result.
         """
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
-        judge = None if schema is None else validator(schema)
+        validate = None if schema is None else validator(schema)
 
         def offer(handler: Handler) -> Handler:
             text = description or inspect.getdoc(handler) or ""
-            self.capabilities[name] = Capability(name, handler, text, schema, vetters_of(vet), redeliver)
-            self._validators.pop(name, None)
-            if judge is not None:
-                self._validators[name] = judge
+            self.capabilities[name] = Capability(name, handler, text, schema, vetters_of(vet), redeliver, validate)
             return handler
 
         return offer
 
     async def __aenter__(self) -> Self:
-        if self.running:
-            return self
-        self._pool = Pool(self._handlers)
-        self._ledgers = {}
-        self._rows = None
-        if self.transcript is not None:
-            self._rows = self._ledgers[id(self.transcript)] = Transcript(self.transcript, lease=self._lease)
-        self._execution = Execution(
-            self.producer,
-            self.capabilities,
-            self._validators,
-            cache=self.cache,
-            transcript=self._rows,
-            vet=self.vet,
-            pool=self._pool,
-            rows_of=self._batched,
-            seconds=self._seconds,
-            started=self._started,
-        )
-        self._settlement = Settlement(
-            self._execution,
-            transcript=self._rows,
-            learning=self.learning,
-            rows=None if self.learning is None else self._batched(self.learning.ledger),
-            signer=self.signer,
-            largest=self.max_result,
-            objects=self.objects,
-        )
-        self._workers.start(self._execution)
+        if not self._running:
+            self._execution = Execution(self, self._started)
+            self._queue = PriorityQueue()
+            self._running = True
+            self._hire()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
-        await self._workers.stop()
+        self._running = False
+        await cancel_and_wait(self._workers)
+        self._places += self._queue.qsize()
         await self._deliveries.ended(CLOSING_SECONDS)
         for job in list(self._jobs.values()):
             if job.done.done():
@@ -210,20 +183,13 @@ class Agent(Asking):
                 text = "the agent was closed before the task was finished"
                 await self._finish(job, self._execution.cancelled(job.task, text))
         await self._deliveries.ended(CLOSING_SECONDS)
-        self._pool.close()
-        for ledger in self._ledgers.values():
-            ledger.close()
-
-    def _batched(self, ledger: Ledger) -> Batching:
-        if (found := self._ledgers.get(id(ledger))) is None:
-            found = self._ledgers[id(ledger)] = Batching(ledger)
-        return found
+        self._execution.close()
 
     async def _let_go(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
-        job.ends(None)
-        if job.claimed and self._rows is not None:
-            await self._rows.let_go(job.key)
+        job.resolve(None)
+        if job.claimed and self._execution.transcript is not None:
+            await self._execution.transcript.let_go(job.key)
 
     # ---------------------------------------------------------------- receiving
 
@@ -261,10 +227,10 @@ class Agent(Asking):
         The job of a principal that may not do this is REFUSED: it has a Result that says so, and holds nothing.
         """
         expect(task, Task, "a Task is submitted")
-        if not self.running:
+        if not self._running:
             return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
         try:
-            text = freeze(task)
+            text = encode(task)
         except EncodeError as error:
             return invalid(task, error)
         caller = principal_of(principal)
@@ -279,19 +245,18 @@ class Agent(Asking):
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
             return await self._again(known, job)
-        if self._pool.stuck:
-            text = f"all {self._handlers} places for handlers are held by tasks that overran their time"
+        if self._execution.pool.stuck:
+            text = f"all {self.handlers} places for handlers are held by tasks that overran their time"
             return nack(task, ErrorCode.RATE_LIMIT, text)
-        if not self._workers.free:
+        if not self._places:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        self._workers.free -= 1
+        self._places -= 1
         self._jobs[job.key] = job
-        if self._rows is None:
+        if self._execution.transcript is None:
             await self._admit(job)  # nothing in it waits
         else:  # whoever asked may be cancelled meanwhile; the admission is not
-            job.turns = 0  # what is written down takes longer
             self._deliveries.spawn(self._admit(job))
-        receipt = await asyncio.shield(job.admission) if self._rows is not None else job.admission.result()
+        receipt = await asyncio.shield(job.admission)
         return receipt if isinstance(receipt, Nack) else job
 
     def _unroutable(self, task: Task) -> Nack | None:
@@ -308,24 +273,24 @@ class Agent(Asking):
         job = Job(text, caller or ANONYMOUS, None)
         job.advance(Stage.REFUSED)
         result = result_for(job.task, Outcome(error=(str(code), why)), self.producer)
-        if self._rows is not None:
-            name = "" if caller is None else caller.name
+        if self._execution.transcript is not None:
+            row = refused_row(job.principal.name, job.task_id, job.task.correlation_id, str(code), why)
             try:
-                await self._rows.append(refused_row(name, job.task_id, job.task.correlation_id, str(code), why))
+                await self._execution.transcript.append(row)
             except Exception:  # a full disk, say; it is refused all the same
                 _log.exception("the refusal of task %s could not be recorded", job.task_id)
-        job.ends(job.leaves(result))
+        job.resolve(job.freeze_result(result))
         return job
 
     async def _admit(self, job: Job) -> None:
         queued = False
         try:
-            receipt = await self._judge(job)
+            receipt = await self._receipt(job)
             if isinstance(receipt, Nack):
                 self._jobs.pop(job.key, None)
-                job.ends(None)
+                job.resolve(None)
             elif not job.done.done():
-                queued = self._workers.put(job)
+                queued = self._enqueue(job)
             job.admission.set_result(receipt)
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
@@ -334,17 +299,18 @@ class Agent(Asking):
             self._not_admitted(job, "the admission was cancelled")
             raise
         finally:
-            self._workers.free += not queued
+            self._places += not queued
 
     def _not_admitted(self, job: Job, why: str) -> None:
         self._jobs.pop(job.key, None)
         if not job.admission.done():
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, why))
-        job.ends(None)
+        job.resolve(None)
 
-    async def _judge(self, job: Job) -> Nack | None:
-        """Whether a task may have its place in the queue; one that is answered already gets its old Result."""
-        known = await self._rows.admit(job.key, job.text) if self._rows is not None else None
+    async def _receipt(self, job: Job) -> Nack | None:
+        """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
+        transcript = self._execution.transcript
+        known = await transcript.admit(job.key, job.text) if transcript is not None else None
         if known is not None and known.content not in (None, job.content):
             job.advance(Stage.REFUSED)
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
@@ -369,30 +335,146 @@ class Agent(Asking):
 
     # ---------------------------------------------------------------- working
 
+    def _enqueue(self, job: Job) -> bool:
+        """Puts a job into the queue; it leaves when a worker takes it, or it is cancelled, or its deadline passes.
+
+        False when the work has ended meanwhile: then it is in no queue.
+        """
+        if not self._running:
+            return False
+        self._hire()
+        self._queue.add(job, priority_of(job.task))
+        job.stop.add_done_callback(lambda _: self._leave(job))
+        if (left := seconds_to_deadline(job.task)) is not None:
+            job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job))
+        return True
+
+    def _leave(self, job: Job) -> None:
+        """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
+        if self._queue.remove(job):
+            self._places += 1
+            self._deliveries.spawn(self._execute(job))
+
+    def _hire(self) -> None:
+        """Workers for the places of those that handlers have cancelled, and at the beginning."""
+        while len(self._workers) < self._most_workers:
+            worker = asyncio.create_task(self._work())
+            self._workers.add(worker)
+            worker.add_done_callback(self._gone)
+
+    def _gone(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        if self._running and self._queue.qsize():
+            self._hire()
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._queue.next()
+            self._places += 1
+            job.set_deadline(None)
+            try:
+                await self._execute(job)
+            except asyncio.CancelledError:
+                if self._running and not job.done.done():
+                    text = "the work on this task was cancelled by a capability"
+                    self._deliveries.spawn(self._finish(job, self._execution.cancelled(job.task, text)))
+                raise
+
+    async def _execute(self, job: Job) -> None:
+        await self._finish(job, await self._execution.result(job))
+
     async def _started(self, job: Job) -> None:
         job.advance(Stage.RUNNING)
         if job.traced:
             await self._report(job, Status.RUNNING)
 
     async def _report(self, job: Job, status: Status) -> None:
-        text = job.leaves(result_for(job.task, Outcome(status=status), self.producer))
-        if self._rows is not None:
-            await self._rows.append((RESULT_KIND, text, job.key))
+        text = job.freeze_result(result_for(job.task, Outcome(status=status), self.producer))
+        if self._execution.transcript is not None:
+            await self._execution.transcript.append((RESULT_KIND, text, job.key))
         self._deliveries.deliver(job, text, job)
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
-        self._end(job, *await self._settlement.settled(job, result))
+        self._end(job, *await self._execution.finalize(job, result))
 
     def _end(self, job: Job, text: str, result: Result) -> None:
         job.advance(Stage.FINISHED)
-        job.leaves(result, text)
-        job.ends(text)
+        job.freeze_result(result, text)
+        job.resolve(text)
         self._deliveries.deliver(job, text, job)
 
     def _delivered(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
-        job.rests()
+        job.drop_task()
         self._ended[job.key] = job
         while len(self._ended) > self._remembered:
             self._ended.popitem(last=False)
+
+    # ---------------------------------------------------------------- what may be asked about tasks
+
+    async def call(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
+        """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
+        if not self._running:  # nobody would ever work on it
+            raise RuntimeError("an agent works only while it is entered: async with agent: ...")
+        job = await self.receive(task, principal=principal)
+        if isinstance(job, Nack):
+            raise Refused(job)
+        return await job.wait()
+
+    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """The final Result of an accepted task of this principal; waits for it. Raises KeyError for an unknown one."""
+        caller = self._reader(task_id, principal)
+        if (job := await self._accepted(caller, task_id)) is not None:
+            return await job.wait()
+        found = await self.look_up(task_id, principal=caller)
+        if not isinstance(found, Result):
+            raise KeyError(task_id)
+        return found
+
+    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
+        """The final Result of a task of this principal, from the transcript if need be, or the Ack while there is none.
+
+        Raises KeyError for an unknown task, and for those of others.
+        """
+        caller = self._reader(task_id, principal)
+        if (job := await self._accepted(caller, task_id)) is not None:
+            return job.result() or ack(job.task)
+        transcript = self._execution.transcript if self._running else None
+        known = await transcript.known(key_of(caller, task_id)) if transcript is not None else None
+        if known is None or known.content is None:
+            raise KeyError(task_id)
+        if known.result is None:
+            return Ack(message_id=task_id, correlation_id=known.correlation)
+        result: Result = thaw(known.result)
+        return result
+
+    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """Cancels a task of this principal and answers with its Result, which may be another one if that came first.
+
+        Raises KeyError for an unknown task, and for those of others.
+        """
+        job = await self._accepted(self._reader(task_id, principal, Action.CANCEL), task_id)
+        if job is None:
+            raise KeyError(task_id)
+        job.cancel()
+        return await job.wait()
+
+    def holds(self, task_id: str, principal: Principal) -> bool:
+        """Whether a task of this principal is here, or was a short while ago."""
+        key = key_of(principal, task_id)
+        return key in self._jobs or key in self._ended
+
+    def _reader(self, task_id: str, principal: Named, action: Action = Action.READ) -> Principal:
+        caller = principal_of(principal)
+        if caller is None or authorise(caller, action) is not None:
+            raise KeyError(task_id)
+        return caller
+
+    async def _accepted(self, principal: Principal, task_id: str) -> Job | None:
+        """The job of a task, once it is accepted."""
+        key = key_of(principal, task_id)
+        job = self._jobs.get(key) or self._ended.get(key)
+        if job is None or isinstance(await asyncio.shield(job.admission), Nack):
+            return None
+        return job

@@ -1,9 +1,12 @@
-"""The ConstitutionalCache (section 6): vetted outcomes, kept for good in a ledger, found again by key."""
+"""The ConstitutionalCache (section 6): keys, the check behind mustAlign, and vetted outcomes in a ledger."""
 
 from __future__ import annotations
 
+import hmac
 import os
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import islice
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,17 +14,150 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json import text as json_text
+from turnwire.json.canonical import canonical
 from turnwire.ledger import Ledger
-from turnwire.sap.alignment import SNAPSHOT, Align, aligned
-from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
-from turnwire.sap.identity import same_id
+from turnwire.sap.builders import Outcome, result_for
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task
-from turnwire.sap.results import Outcome, result_for
-from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, Status
-from turnwire.sap.times import moment_of, write_time
+from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, PressureLevel, RiskTolerance, Status
+from turnwire.sap.times import moment_of, same_id, write_time
 
 if TYPE_CHECKING:
     from typing import Self
+
+KEY_PREFIX = "sapck1:sha256:"
+SALTED_PREFIX = "sapck1:hmac-sha256:"
+
+
+class Essence(NamedTuple):
+    """A way to draw the essence from a payload.
+
+    name: with its version, e.g. "topic-only/2"; it is part of every key, so that another version never meets the rows
+    of an older one. extract: payload -> JSON value.
+    """
+
+    name: str
+    extract: Callable[[Mapping[str, Any]], Any]
+
+    def of(self, task: Task) -> Any:
+        """The essence of a task's payload, with the name of this extractor."""
+        return {"essence": self.extract(task.fields["payload"]), "extractor": self.name}
+
+
+class _Whole(Essence):
+    """The default: the payload itself, and nothing of ours around it."""
+
+    __slots__ = ()
+
+    def of(self, task: Task) -> Any:
+        return task.fields["payload"]
+
+
+WHOLE_PAYLOAD: Essence = _Whole("payload/1", lambda payload: payload)
+
+
+def without(names: Iterable[str], version: int) -> Essence:
+    """The payload without some of its fields, such as a request number that no output depends on."""
+    dropped = frozenset(names)
+    label = ",".join(sorted(dropped))
+
+    def extract(payload: Mapping[str, Any]) -> Any:
+        return {name: value for name, value in payload.items() if name not in dropped}
+
+    return Essence(f"payload-without:{label}/{version}", extract)
+
+
+def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b"") -> str:
+    """The deterministic key of a task's work (section 6): ``sapck1:sha256:`` and 64 hex digits.
+
+    The SHA-256 of the canonical JSON of capability, essence, outputContract, principles (sorted, each once), sapVersion
+    and territory. With a tenant's ``salt`` it is an HMAC under that salt, ``sapck1:hmac-sha256:``, so that tenants
+    neither share rows nor can guess each other's payloads. Raises EncodeError for a payload without canonical form.
+    """
+    expect(task, Task, "a Task has a key")
+    text = key_text(task, essence.of(task))
+    if salt:
+        return SALTED_PREFIX + hmac.new(salt, text, sha256).hexdigest()
+    return KEY_PREFIX + sha256(text).hexdigest()
+
+
+def key_text(task: Task, essence: Any) -> bytes:
+    """What is hashed for the key."""
+    fields = task.fields
+    context = fields["constitutionalContext"]
+    return canonical(
+        {
+            "capability": fields["target"]["capability"],
+            "essence": essence,
+            "outputContract": fields.get("outputContract"),
+            "principles": sorted(set(context.get("principles", ()))),
+            "sapVersion": fields["protocolVersion"],
+            "territory": context.get("territory"),
+        }
+    )
+
+
+def fingerprint(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
+    """``sha256:`` and the SHA-256 of the canonical JSON of the essence."""
+    expect(task, Task, "a Task has a fingerprint")
+    return "sha256:" + sha256(canonical(essence.of(task))).hexdigest()
+
+
+SNAPSHOT = ("constraints", "objectives", "pressure", "pressureLevel", "riskTolerance")
+"""The fields of the context that a cache record keeps for this."""
+
+_LEVELS = [level.value for level in PressureLevel]
+_RISKS = [risk.value for risk in RiskTolerance]
+
+Align = Callable[[Mapping[str, Any], Mapping[str, Any]], "str | None"]
+"""(context asked for, context at storing) -> why not, or None for aligned."""
+
+
+def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
+    """Why an outcome vetted under ``stored`` may not answer ``asked``, or None.
+
+    It may when it was vetted at least as strictly: every constraint and objective asked for was in force, the decision
+    level was no lower, the risk tolerance no higher, and every pressure named now was known and no lower.
+    """
+    for name in SNAPSHOT:
+        if asked.get(name) != stored.get(name):
+            break
+    else:
+        return None  # the common case, and the quick one
+    for name in ("constraints", "objectives"):
+        missing = set(asked.get(name, ())) - set(stored.get(name, ()))
+        if missing:
+            return f"{name} not in force then: {', '.join(sorted(missing))}"
+    if not _at_least(asked.get("pressureLevel"), stored.get("pressureLevel"), _LEVELS):
+        return "it was decided at a lower pressure level"
+    if not _at_least(stored.get("riskTolerance"), asked.get("riskTolerance"), _RISKS, unknown=_RISKS[-1]):
+        return "it was decided at a higher risk tolerance"
+    then = stored.get("pressure", {})
+    for principle, pressure in asked.get("pressure", {}).items():
+        if then.get(principle, -1) < pressure:
+            return f"the pressure of {principle} was lower or unknown then"
+    return None
+
+
+def _at_least(wanted: Any, found: Any, order: list[str], unknown: str | None = None) -> bool:
+    """Whether ``found`` is no lower than ``wanted``; nothing wanted is always met, an unknown value never is."""
+    wanted = unknown if wanted is None else wanted
+    found = unknown if found is None else found
+    if wanted is None or wanted == found:
+        return True
+    return wanted in order and found in order and order.index(found) >= order.index(wanted)
+
+
+def within(thresholds: Mapping[str, float]) -> Align:
+    """:func:`aligned`, and no pressure asked for beyond its learned threshold: what is harder is decided afresh."""
+
+    def align(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
+        for principle, pressure in asked.get("pressure", {}).items():
+            if pressure > thresholds.get(principle, 100):
+                return f"the pressure of {principle} is beyond its learned threshold"
+        return aligned(asked, stored)
+
+    return align
+
 
 KIND = "sap.cache"
 MOST_PASSED = 85
@@ -95,7 +231,7 @@ class Cache:
         path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
         essence: how the essence is drawn from a payload (default: all of it).
         salt: a tenant's salt; keys of different salts never meet.
-        align: the check behind mustAlign (default :func:`turnwire.sap.alignment.aligned`).
+        align: the check behind mustAlign (default :func:`turnwire.sap.cache.aligned`).
         unvetted: store successes that nobody vetted, too (alignment ESCALATE); a hit then says so again.
     """
 

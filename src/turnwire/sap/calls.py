@@ -7,13 +7,13 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from turnwire.errors import BadAnswer, RuleError, Unanswered, Unreachable
-from turnwire.sap.identity import same_id
+from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
+from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, make_task, nack
+from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, output_of
-from turnwire.sap.receipts import Failed, Refused
 from turnwire.sap.spec import TERMINAL, ErrorCode, Status
-from turnwire.sap.tasks import NOBODY, TaskFields, make_task
+from turnwire.sap.times import same_id
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -113,6 +113,16 @@ class Caller:
             pause = min(LONGEST_PAUSE, pause * 2)
         raise AssertionError("unreachable")
 
+    def receipt(self, task: Task, answer: Any) -> Ack | Nack:
+        """The receipt that an answer is. Of a server that knows none and answers with the Result: an Ack, or a Nack
+        where the sender may not have the task executed. Raises BadAnswer."""
+        if isinstance(answer, (Ack, Nack)):
+            return answer
+        error = self.checked(task, answer).error
+        if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
+            return nack(task, str(error.code), error.message or "")
+        return ack(task)
+
     def checked(self, task: Task, result: Result) -> Result:
         """The Result, if it answers the task and comes from who was asked. Raises BadAnswer."""
         if not isinstance(result, Result):
@@ -146,3 +156,11 @@ class Caller:
 def is_final(result: Result) -> bool:
     """Whether nothing comes after it."""
     return result.status in TERMINAL
+
+
+def read_answer(data: bytes | str) -> Any:
+    """The message of an answer. Raises BadAnswer."""
+    try:
+        return decode(data)
+    except DecodeError as error:
+        raise BadAnswer(f"the answer cannot be read: {error}") from error

@@ -12,11 +12,11 @@ from turnwire.checklists import Checklist as Checklist
 from turnwire.checklists import Clause, Specification, Unjudged
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
-from turnwire.sap.contract import output_issues
 from turnwire.sap.learning import LearningLoop
-from turnwire.sap.lifecycle import Watching
+from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
+from turnwire.sap.schema import output_issues
 from turnwire.sap.secrets import is_certain
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
 from turnwire.sap.times import read_time
@@ -89,7 +89,7 @@ class _Known(NamedTuple):
     offset: int | None
 
 
-class Judge(checklists.Judge):
+class SapChecklist(checklists.Judge):
     """Judges tasks, results and receipts in the order in which they were seen.
 
     A task without an Ack or a Result, or that has not ended, is open where the input ends; past its deadline, on the
@@ -108,7 +108,7 @@ class Judge(checklists.Judge):
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
         self._stamp = ""  # the one that it is of, as section 3 writes it
-        self._lifecycle = Watching()
+        self._lifecycle = Lifecycle(strict=False, frozen=True)
         self._tasks: dict[str, _Known] = {}
         self._waiting: dict[str, None] = {}  # tasks that have not ended
         self._acknowledged: set[str] = set()
@@ -335,7 +335,7 @@ _OF_TASKS = frozenset(("context", "processing", "secrets"))
 _OF_RESULTS = frozenset(("evidence", "status"))
 _OF_ENDS = _OF_RESULTS | {"learning"}
 _OF_ANSWERS = frozenset(("cache", "correlation"))
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, options=("learning", "now"))
+CHECKLIST = Specification(CLAUSES, UNJUDGED, SapChecklist, options=("learning", "now"))
 """What SAP is judged by."""
 
 

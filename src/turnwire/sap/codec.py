@@ -11,10 +11,9 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
-from turnwire.sap.conditions import conditions
-from turnwire.sap.members import set_fields, set_source
-from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
-from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
+from turnwire.sap.json_object import JsonObject, set_fields, set_source
+from turnwire.sap.messages import Ack, Message, Nack, Result, Task
+from turnwire.sap.spec import ERROR_CODES, KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -41,7 +40,7 @@ def is_sound(fields: Any, table: Table) -> bool:
     return core.sound(fields, plan)
 
 
-def is_clean(message: Record) -> bool:
+def is_clean(message: JsonObject) -> bool:
     """Whether surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
     only of a Task and a Result."""
     core = _core
@@ -72,7 +71,7 @@ def is_quiet(value: Any) -> bool:
     return _core.quiet(value)
 
 
-def findings(message: Record) -> list[Any]:
+def findings(message: JsonObject) -> list[Any]:
     """What the table of a message's object says about its fields: errors and warnings, in order."""
     fields = message._fields
     if is_sound(fields, message.TABLE):
@@ -153,7 +152,7 @@ def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:
     return None
 
 
-def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
+def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     """The JSON text of a message, keys in the message's own order, no white space.
 
     Args:
@@ -186,11 +185,11 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
 def _messages_of(core: Any) -> Any:
     """What makes, checks and writes messages of which there is nothing to say."""
     plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
-    _messages[core] = core.Messages(plans, Record, Task, Result, _reader.read_source)
+    _messages[core] = core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
     return _messages[core]
 
 
-def _message(message: Record | Mapping[str, Any]) -> Message:
+def _message(message: JsonObject | Mapping[str, Any]) -> Message:
     if isinstance(message, Message):
         return message
     if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
@@ -228,3 +227,24 @@ def detect(data: str | Buffer) -> bool:
 def issue_of(finding: Any) -> Issue:
     """A finding as an issue: what reading refuses cannot be worse than a warning here."""
     return Issue(finding.reason, finding.where, "warning", finding.text)
+
+
+def conditions(message: JsonObject) -> list[Issue]:
+    """Rules between the fields of a Result whose fields are right by themselves (sections 5 and 8)."""
+    if not isinstance(message, Result):
+        return []
+    fields = message._fields
+    status = fields["status"]
+    error = fields.get("error")
+    issues: list[Issue] = []
+    if status == "FAILED" and (error is None or "message" not in error):
+        issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
+    if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
+        text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
+        issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))
+    if status in ("PARTIAL", "ESCALATED") and not fields.get("nextActions"):
+        text = f"{status} should come with nextActions (sections 5 and 8)"
+        issues.append(Issue(Reason.NO_NEXT_ACTIONS, "/nextActions", "info", text))
+    if error is not None and "code" in error and error["code"] not in ERROR_CODES:
+        issues.append(Issue(Reason.UNKNOWN_CODE, "/error/code", "info", "section 8 recommends other codes"))
+    return issues

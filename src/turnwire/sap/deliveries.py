@@ -7,10 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
-from turnwire.sap.jobs import Job
+from turnwire.sap.builders import thaw
+from turnwire.sap.jobs import Job, Stage
 from turnwire.sap.messages import Result
-from turnwire.sap.receipts import thaw
-from turnwire.sap.stages import Stage
 
 REPLY_SECONDS = 30.0
 """How long a receiver of Results may take for one before it is given up."""

@@ -1,72 +1,70 @@
-"""What an agent makes of an accepted task: schema, cache, claim, handler, vetting, contract. Gives a Result, always."""
+"""From an accepted task to its final Result: schema, cache, claim, handler, vetting, contract, size, record."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
-from turnwire.sap.batching import Batching
-from turnwire.sap.cache import Cache, Hit, Miss, mode_of, policy_of
-from turnwire.sap.contract import output_issues
+from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of, result_for, thaw
+from turnwire.sap.cache import mode_of, policy_of
+from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck, guarded
 from turnwire.sap.jobs import Job
-from turnwire.sap.messages import AgentError, Producer, Result, Task
-from turnwire.sap.payloads import Faults
-from turnwire.sap.receipts import Frozen, copy_of, freeze, thaw
-from turnwire.sap.results import NOT_VETTED, NOTHING, Outcome, result_for
+from turnwire.sap.learning import from_result
+from turnwire.sap.messages import AgentError, Result, Task
+from turnwire.sap.objects import by_reference
+from turnwire.sap.schema import Faults, output_issues
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
-from turnwire.sap.transcripts import Transcript
+from turnwire.sap.transcripts import Batching, Transcript
 from turnwire.sap.vetting import Vetter, vetted
 
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
+    from turnwire.sap.agent import Agent
+
+MAX_RESULT = LIMITS.message
+"""Bytes of a Result that every reader takes by default."""
 
 _log = logging.getLogger("turnwire.sap")
 _LONGEST = 1e9  # seconds, some thirty years; a budget may be a number that no clock and no float can hold
 _POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another agent makes of a task
-Started = Callable[[Job], Awaitable[None]]
 
 
 class Execution:
-    """Executes the jobs of one agent.
+    """Executes the jobs of an agent while it is entered, with a pool for its handlers and a thread for each ledger.
 
     Args:
-        producer: of the Results. capabilities, validators: by name. vet: vetters of all capabilities. seconds: how long
-            a task may take that brings no limit of its own. rows_of: through what a ledger is reached.
-            started: is awaited before a handler begins.
+        started: is awaited before a handler begins.
     """
 
-    def __init__(
-        self,
-        producer: Producer,
-        capabilities: Mapping[str, Capability],
-        validators: Mapping[str, Callable[[Any], Faults]],
-        *,
-        cache: Cache | None,
-        transcript: Transcript | None,
-        vet: tuple[Vetter, ...],
-        pool: Pool,
-        rows_of: Callable[[Ledger], Batching],
-        seconds: float | None,
-        started: Started,
-    ) -> None:
-        self.producer = producer
-        self._capabilities = capabilities
-        self._validators = validators
-        self._cache = cache
-        self._transcript = transcript
-        self._vet = vet
-        self._pool = pool
-        self._rows_of = rows_of
-        self._seconds = seconds
+    def __init__(self, agent: Agent, started: Callable[[Job], Awaitable[None]]) -> None:
+        self._agent = agent
         self._started = started
+        self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
+        self.pool = Pool(agent.handlers)
+        self.transcript: Transcript | None = None
+        if agent.transcript is not None:
+            self.transcript = Transcript(agent.transcript, lease=agent.lease)
+            self._ledgers[id(agent.transcript)] = self.transcript
+
+    def close(self) -> None:
+        """Ends the threads."""
+        self.pool.close()
+        for ledger in self._ledgers.values():
+            ledger.close()
+
+    def _rows_of(self, ledger: Ledger) -> Batching:
+        if (found := self._ledgers.get(id(ledger))) is None:
+            found = self._ledgers[id(ledger)] = Batching(ledger)
+        return found
 
     async def result(self, job: Job) -> Result | Frozen | str:
         """The Result of a job; as a text, the one that another agent has written down for it."""
@@ -74,7 +72,7 @@ class Execution:
             return await self._result(job)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            return self.failed(job.task, ErrorCode.INTERNAL, f"{type(error).__name__} in {self.producer.agent_id}")
+            return self._failed(job.task, ErrorCode.INTERNAL, f"{type(error).__name__} in {self._agent.agent_id}")
 
     async def _result(self, job: Job) -> Result | Frozen | str:
         task = job.task
@@ -82,46 +80,55 @@ class Execution:
         if job.stop.done():
             return self.cancelled(task)
         if left is not None and left <= 0:
-            return self.failed(task, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
-        name = task.target.capability
-        if name in self._validators and (faults := self._validators[name](task.fields["payload"])):
+            return self._failed(task, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
+        capability = self._agent.capabilities[task.target.capability]
+        if capability.validate is not None and (faults := capability.validate(task.fields["payload"])):
             return self._unprocessable(task, faults)
         if (known := await self._from_cache(job)) is not None:
             return known
         try:
-            other = None if self._transcript is None else await self._claimed(job, self._transcript)
+            other = None if self.transcript is None else await self._claimed(job, self.transcript)
         except Cancelled:
             return self.cancelled(task)
         if other is not None:
             return other
-        if job.attempt > 1 and self._capabilities[name].redeliver == "fail":
-            text = f"{name} was started before and never finished, and is not to be started again"
-            return self.failed(task, ErrorCode.INTERNAL, text, attempts=job.attempt)
+        if job.attempt > 1 and capability.redeliver == "fail":
+            text = f"{capability.name} was started before and never finished, and is not to be started again"
+            return self._failed(task, ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
-        return await (self._computed(job) if self._transcript is None else self._held(job, self._transcript))
+        if self.transcript is None:
+            return await self._computed(job, capability)
+        saying = asyncio.create_task(self._say(job, self.transcript))
+        try:
+            return await self._computed(job, capability)
+        finally:
+            saying.cancel()
 
     # ---------------------------------------------------------------- cache
 
     async def _from_cache(self, job: Job) -> Result | None:
-        task = job.task
+        task, cache = job.task, self._agent.cache
         mode = mode_of(policy_of(task))
         if mode is CacheMode.BYPASS:
             return None
-        if self._cache is None:
+        if cache is None:
             missed = "this agent has no cache"
-            return self.failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
-        cache = self._cache
-        found: Hit | Miss = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
+            return self._failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
+        found = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
         job.cache_key = found.cache_key
-        return found.result(task, self.producer) if found or mode is CacheMode.ONLY else None
+        if not found and mode is not CacheMode.ONLY:
+            return None
+        known: Result = found.result(task, self._agent.producer)
+        return known
 
-    async def _kept(self, job: Job, result: Result) -> None:
+    async def _store(self, job: Job, result: Result) -> None:
         """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
-        if self._cache is None:
+        cache = self._agent.cache
+        if cache is None:
             return
         try:
-            if (row := self._cache.row(job.task, result, key=job.cache_key)) is not None:
-                await self._rows_of(self._cache.ledger).do(lambda: ([row], None))
+            if (row := cache.row(job.task, result, key=job.cache_key)) is not None:
+                await self._rows_of(cache.ledger).do(lambda: ([row], None))
         except Exception:
             _log.exception("the outcome of task %s could not be cached", job.task_id)
 
@@ -133,7 +140,6 @@ class Execution:
         It is asked for again and again: the agent that has it may let it go, and not only when its time is over.
         """
         pauses = iter(_POLLS)
-        pause = _POLLS[0]
         while True:
             job.claimed = True  # from now on it may be; if this is cancelled, it is let go
             claim = await transcript.claim(job.key)
@@ -144,58 +150,46 @@ class Execution:
                 return text
             if job.stop.done():
                 raise Cancelled
-            pause = next(pauses, pause)
-            await asyncio.wait({job.stop}, timeout=min(pause, max(0.0, claim.until - time())))
+            pause = min(next(pauses, _POLLS[-1]), max(0.0, claim.until - time()))
+            await asyncio.wait({job.stop}, timeout=pause)
 
-    async def _held(self, job: Job, transcript: Transcript) -> Result | Frozen:
-        """Executes a task, and says again and again that it does."""
-        loop, saying = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-        every = transcript.lease / 3
-        first = loop.call_later(every, lambda: saying.add(loop.create_task(self._say(job, transcript, every))))
-        try:
-            return await self._computed(job)
-        finally:
-            first.cancel()
-            for task in saying:
-                task.cancel()
-
-    async def _say(self, job: Job, transcript: Transcript, every: float) -> None:
+    async def _say(self, job: Job, transcript: Transcript) -> None:
+        """Says again and again that a task is being executed here."""
         while True:
+            await asyncio.sleep(transcript.lease / 3)
             try:
                 await transcript.go_on(job.key)
             except Exception:  # a full disk, say; it may be written the next time
                 _log.exception("it could not be written down that task %s is being executed", job.task_id)
-            await asyncio.sleep(every)
 
     # ---------------------------------------------------------------- the handler
 
-    async def _computed(self, job: Job) -> Result | Frozen:
+    async def _computed(self, job: Job, capability: Capability) -> Result | Frozen:
         task = job.task
-        capability = self._capabilities[task.target.capability]
-        limits = [limit for limit in (seconds_left(task), self._seconds) if limit is not None]
+        limits = [limit for limit in (seconds_left(task), self._agent.seconds) if limit is not None]
         left = min(limits, default=None)
         context = Context(job.traced, left, _budget(task), job.principal.name, job.attempt)
         try:
             made = await self._made(job, capability, context, left)
         except Overrun:
-            return self.failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
+            return self._failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
         except Cancelled:
             return self.cancelled(task)
         except Stuck as stuck:
-            return self.failed(task, ErrorCode.RATE_LIMIT, str(stuck))
+            return self._failed(task, ErrorCode.RATE_LIMIT, str(stuck))
         except Refusal as refusal:
-            return self.failed(task, refusal.code, refusal.message)
+            return self._failed(task, refusal.code, refusal.message)
         except EncodeError as error:
-            return self.failed(task, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
+            return self._failed(task, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
         except Exception as error:  # whatever a capability does, its task gets a Result
             _log.exception("capability %s failed", capability.name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
-            return self.failed(task, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
+            return self._failed(task, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
         result = made.result
         if issues := _contract_issues(task, result):
             result.meta = {**(result.meta or {}), "outputIssues": issues}
             return result
-        await self._kept(job, result)
+        await self._store(job, result)
         return made
 
     async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Frozen:
@@ -205,15 +199,15 @@ class Execution:
         def left() -> float | None:
             return None if end is None else end - loop.time()
 
-        made = await self._pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
+        made = await self.pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
         outcome, draft = guarded(self._drafted, job.task, made)
-        vetters = (*self._vet, *capability.vet)
+        vetters = (*self._agent.vet, *capability.vet)
         if not vetters:
             return draft
         copy = thaw(draft.text)
 
         async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
-            return await self._pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
+            return await self.pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])
@@ -221,26 +215,82 @@ class Execution:
         return guarded(self._drafted, job.task, outcome)[1]
 
     def _drafted(self, task: Task, made: Any) -> tuple[Outcome, Frozen]:
-        """What a handler gave as an Outcome, and its Result, which can be written and is the handler's no more."""
-        outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
-        draft = _terminal(result_for(task, outcome, self.producer))
-        return outcome, Frozen(draft, freeze(draft))
+        """A handler's value as an Outcome, and its Result, which can be written and is the handler's no more."""
+        outcome = made if isinstance(made, Outcome) else Outcome(made)
+        draft = result_for(task, outcome, self._agent.producer)
+        if draft.fields["status"] not in TERMINAL:
+            raise Refusal(ErrorCode.INTERNAL, f"the capability answered {draft.status}, which is not a terminal status")
+        return outcome, Frozen(draft, encode(draft))
 
     # ---------------------------------------------------------------- Results of our own
 
-    def failed(self, task: Task, code: ErrorCode | str, message: str, **details: Any) -> Result:
-        """The Result of a task that failed."""
+    def _failed(self, task: Task, code: ErrorCode | str, message: str, **details: Any) -> Result:
         error = AgentError(code=str(code), message=message, details=details or None)
-        return result_for(task, Outcome(error=error), self.producer)
+        return result_for(task, Outcome(error=error), self._agent.producer)
 
     def cancelled(self, task: Task, message: str = "the task was cancelled") -> Result:
         """The Result of a task that was cancelled."""
-        return result_for(task, Outcome(status=Status.CANCELLED, error=AgentError(message=message)), self.producer)
+        outcome = Outcome(status=Status.CANCELLED, error=AgentError(message=message))
+        return result_for(task, outcome, self._agent.producer)
 
     def _unprocessable(self, task: Task, faults: Faults) -> Result:
         text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
         issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
-        return self.failed(task, ErrorCode.UNPROCESSABLE, text, issues=issues)
+        return self._failed(task, ErrorCode.UNPROCESSABLE, text, issues=issues)
+
+    # ---------------------------------------------------------------- how a Result becomes final
+
+    async def finalize(self, job: Job, result: Result | Frozen | str) -> tuple[str, Result]:
+        """The one terminal Result of a job, frozen and to read. Never raises but for a cancellation."""
+        try:
+            text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
+            if self.transcript is not None and text is not result:
+                first = await self.transcript.settle(job.key, text)
+                text, made = (text, made) if first == text else (first, thaw(first))
+        except Exception:  # whoever waits for the task hears of a full disk, too
+            _log.exception("the result of task %s could not be recorded", job.task_id)
+            made = self._failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded")
+            text = encode(made)
+        await self._learn(job.task, made)
+        return text, made
+
+    async def _frozen(self, job: Job, given: Result | Frozen) -> tuple[str, Result]:
+        """The Result as it leaves; where it is too large its output goes by reference, or it fails."""
+        result = given.result if isinstance(given, Frozen) else given
+        made = self._signed(result)
+        text = given.text if isinstance(given, Frozen) and made is result else encode(made)
+        limit = self._agent.max_result if job.limit is None else min(job.limit, self._agent.max_result)
+        if (size := size_of(text, limit)) <= limit:
+            return text, made
+        if self._agent.objects is not None:
+            made = self._signed(await by_reference(result, self._agent.objects))
+            text = encode(made)
+            if size_of(text, limit) <= limit:
+                return text, made
+        made = self._signed(too_large(result, size, limit))
+        return encode(made), made
+
+    def _signed(self, result: Result) -> Result:
+        if self._agent.signer is None:
+            return result
+        from turnwire.sap.signing import signed_message
+
+        return signed_message(result, result.producer.agent_id, self._agent.signer)
+
+    async def _learn(self, task: Task, result: Result) -> None:
+        learning = self._agent.learning
+        if learning is None:
+            return
+        try:
+            row = learning.row(from_result(task, result, essence=learning.essence))
+            await self._rows_of(learning.ledger).do(lambda: ([row], None))
+        except Exception:  # what is not learned does not change what was done
+            _log.exception("nothing was learned from task %s", task.task_id)
+
+
+def size_of(text: str, limit: int) -> int:
+    """Bytes of a text in UTF-8; some number up to the limit where it surely has no more."""
+    return len(text) if len(text) * 4 <= limit else len(text.encode())
 
 
 def too_large(result: Result, size: int, limit: int) -> Result:
@@ -252,13 +302,6 @@ def too_large(result: Result, size: int, limit: int) -> Result:
     evidence = {"alignment": Alignment.ESCALATE.value, "policyChecks": [dict(NOT_VETTED)]}
     made.fields["constitutionalEvidence"] = evidence
     return made
-
-
-def _terminal(result: Result) -> Result:
-    """A handler's Result is the end. Raises Refusal for a status that promises more."""
-    if result.fields["status"] not in TERMINAL:
-        raise Refusal(ErrorCode.INTERNAL, f"the capability answered {result.status}, which is not a terminal status")
-    return result
 
 
 def _contract_issues(task: Task, result: Result) -> list[str]:

@@ -18,7 +18,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.sap.spec import ErrorCode
-from turnwire.sap.waiting import one_of, until
 
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task
@@ -49,7 +48,8 @@ class Capability(NamedTuple):
     """A capability of an agent.
 
     handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
-    "again" or "fail", what becomes of a task that was started and never finished.
+    "again" or "fail", what becomes of a task that was started and never finished; validate: payload -> its faults by
+    the schema.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Capability(NamedTuple):
     schema: dict[str, Any] | None
     vet: tuple[Vetter, ...] = ()
     redeliver: str = "again"
+    validate: Callable[[Any], list[tuple[str, str]]] | None = None
 
 
 class Refusal(Exception):
@@ -150,20 +151,16 @@ class Pool:
         running = loop.create_task(self._guarded(place, first, call, values))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
-            if not first.done():
-                await one_of(first, stop, seconds=None if end is None else end - loop.time())
-            made = first.result()
+            await _first_of(first, stop, end)
         finally:
             if running.done():
                 self._ended(place)
             else:
                 running.add_done_callback(lambda _: self._ended(place))
-                if not first.done() or first.cancelled() or first.result() is None:
+                if not first.done():
                     self.left_behind.add(place)
                     running.cancel()  # a coroutine may heed it; a thread cannot
-        if made is None:
-            raise Cancelled if stop is not None and stop.done() else Overrun
-        value, error = made
+        value, error = first.result()
         if error is None:
             return value
         if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
@@ -171,21 +168,16 @@ class Pool:
         raise Died(error)
 
     async def _place(self, end: float | None, stop: asyncio.Future[None] | None) -> None:
-        loop = asyncio.get_running_loop()
-        taking = loop.create_task(self._places.acquire())
+        taking = asyncio.create_task(self._places.acquire())
         try:
-            await until(taking, *(() if stop is None else (stop,)), seconds=None if end is None else end - loop.time())
+            await _first_of(taking, stop, end)
         except BaseException:
-            self._give_back(taking)
+            if taking.done() and not taking.cancelled():
+                self._places.release()
+            taking.cancel()
             raise
-        if not taking.done() or taking.cancelled():
-            self._give_back(taking)
-            raise Cancelled if stop is not None and stop.done() else Overrun
-
-    def _give_back(self, taking: asyncio.Task[Any]) -> None:
-        if taking.done() and not taking.cancelled():
-            self._places.release()
-        taking.cancel()
+        if taking.cancelled():
+            raise Overrun
 
     def _ended(self, place: _Place) -> None:
         """The call has ended, or what waited for its thread; the thread keeps the place until it ends, too."""
@@ -261,6 +253,18 @@ class Pool:
             threads, self._threads, self._idle = self._threads, 0, 0
         for _ in range(threads):
             self._work.put(None)
+
+
+async def _first_of(wanted: asyncio.Future[Any], stop: asyncio.Future[None] | None, end: float | None) -> None:
+    """Waits for ``wanted``, which goes on whatever happens. Raises Cancelled when ``stop`` is done before it, Overrun
+    when the time is over."""
+    if wanted.done():
+        return
+    seconds = None if end is None else max(0.0, end - asyncio.get_running_loop().time())
+    waiting = {wanted} if stop is None else {wanted, stop}
+    await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    if not wanted.done():
+        raise Cancelled if stop is not None and stop.done() else Overrun
 
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:

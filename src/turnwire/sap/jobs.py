@@ -1,65 +1,74 @@
-"""A task within an agent, frozen when it was admitted."""
+"""One task within an agent: its stages as a table, and all that the agent keeps of it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from enum import Enum
 
 from turnwire.errors import Unreachable
-from turnwire.sap.identity import content_of, uuid_key
-from turnwire.sap.lifecycle import Watching
+from turnwire.sap.access import Principal
+from turnwire.sap.builders import thaw
+from turnwire.sap.codec import encode
+from turnwire.sap.lifecycle import Lifecycle, content_of
 from turnwire.sap.messages import Nack, Result, Task
-from turnwire.sap.principals import Principal
-from turnwire.sap.receipts import freeze, thaw
-from turnwire.sap.stages import SHOWN, Stage, follows
+from turnwire.sap.spec import TERMINAL, Status
+from turnwire.sap.times import uuid_key
 from turnwire.sap.transcripts import key_of
 
-TURNS = 2
-"""Turns of the event loop in which a task ends whose handler need not wait, and nothing is written down: one in which a
-worker takes it, one in which its handler runs. Whoever waits looks on in them, and is spared one more to be woken."""
+
+class Stage(str, Enum):
+    """A stage of a task within an agent."""
+
+    RECEIVED = "received"  # it is being judged; nobody else has heard of it
+    REFUSED = "refused"  # a Nack, or a Result that says why; it holds nothing
+    ACCEPTED = "accepted"  # an Ack; it waits for its turn
+    RUNNING = "running"  # its handler may be at work
+    FINISHED = "finished"  # its terminal Result is fixed, and in the transcript where there is one
+    DELIVERED = "delivered"  # whoever was to get the Result has got it, or could not be reached
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+STAGES: dict[Stage, frozenset[Stage]] = {
+    Stage.RECEIVED: frozenset({Stage.REFUSED, Stage.ACCEPTED}),
+    Stage.REFUSED: frozenset(),
+    Stage.ACCEPTED: frozenset({Stage.RUNNING, Stage.FINISHED}),
+    Stage.RUNNING: frozenset({Stage.FINISHED}),
+    Stage.FINISHED: frozenset({Stage.DELIVERED}),
+    Stage.DELIVERED: frozenset(),
+}
+"""From which stage to which. What is finished without a handler (a hit, a miss, an old Result) goes past RUNNING."""
+
+SHOWN: dict[Stage, frozenset[Status]] = {
+    Stage.RECEIVED: frozenset(),
+    Stage.REFUSED: frozenset({Status.FAILED}),
+    Stage.ACCEPTED: frozenset({Status.QUEUED}),
+    Stage.RUNNING: frozenset({Status.RUNNING}),
+    Stage.FINISHED: TERMINAL,
+    Stage.DELIVERED: TERMINAL,
+}
+"""Which statuses of section 5 a Result may have that leaves in a stage."""
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
 
 
 class Job:
-    """One task of one principal on its way through :data:`turnwire.sap.stages.STAGES`.
+    """One task of one principal on its way through :data:`STAGES`.
 
     What decides about it is taken here, once: ``text`` (the Task as it came), ``content`` (to know it again) and
     ``key`` (principal and taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
         admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
-        done: done with the frozen terminal Result. stop: done when the task is to be cancelled.
+        done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
+            be cancelled.
         cache_key: of the task in the agent's cache, where it was looked for there.
-        turns: of the event loop in which to look for its Result before it is waited for.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number.
     """
-
-    __slots__ = (
-        "admission",
-        "attempt",
-        "begun",
-        "cache_key",
-        "claimed",
-        "_content",
-        "_lapse",
-        "_waiting",
-        "done",
-        "kept",
-        "key",
-        "lifecycle",
-        "limit",
-        "principal",
-        "replies",
-        "sending",
-        "stage",
-        "stop",
-        "_task",
-        "turns",
-        "text",
-    )
 
     def __init__(
         self,
@@ -86,13 +95,11 @@ class Job:
         self.cache_key: str | None = None
         self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
-        self._lapse: asyncio.TimerHandle | None = None
-        self._waiting: list[asyncio.Future[None]] = []
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
-        self.turns = TURNS
-        self.lifecycle = Watching(strict=True)  # its Results are frozen
+        self._deadline: asyncio.TimerHandle | None = None
+        self.lifecycle = Lifecycle(frozen=True)
         self.lifecycle.feed(self.task)
 
     @property
@@ -103,7 +110,7 @@ class Job:
 
     @property
     def content(self) -> bytes:
-        """What two copies of one task have in common."""
+        """The bytes that two copies of one task have in common."""
         if self._content is None:
             self._content = content_of(self.task)
         return self._content
@@ -126,18 +133,18 @@ class Job:
 
     def advance(self, stage: Stage) -> None:
         """Goes on to a stage. Raises RuntimeError for a step that is not in the table: a fault of ours."""
-        if not follows(self.stage, stage):
+        if stage not in STAGES[self.stage]:
             raise RuntimeError(f"a task that is {self.stage} does not become {stage}")
         self.stage = stage
         if stage is Stage.RUNNING:
             self.begun.set_result(None)
 
-    def leaves(self, result: Result, text: str | None = None) -> str:
-        """Freezes a Result that is to leave in this stage; text: it is frozen already.
+    def freeze_result(self, result: Result, text: str | None = None) -> str:
+        """The text of a Result that is to leave in this stage; text: it is frozen already.
 
         Raises RuleError, RuntimeError, EncodeError.
         """
-        text = freeze(result) if text is None else text
+        text = encode(result) if text is None else text
         if result.fields["status"] not in SHOWN[self.stage]:
             raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
         if uuid_key(result.fields["taskId"]) != uuid_key(self.task.fields["taskId"]):
@@ -159,42 +166,31 @@ class Job:
 
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
-        for _ in range(self.turns):
-            if self.done.done():
-                break
-            await asyncio.sleep(0)
-        else:
-            if not self.done.done():
-                waiter = asyncio.get_running_loop().create_future()
-                self._waiting.append(waiter)
-                await waiter
+        if not self.done.done():
+            await asyncio.wait({self.done})
         if self.done.cancelled():
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()
 
-    def ends(self, text: str | None) -> None:
+    def resolve(self, text: str | None) -> None:
         """Tells those who wait: with its terminal Result, or that there will be none here (None)."""
         if text is None:
             self.done.cancel()
         else:
             self.done.set_result(text)
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            if not waiter.done():
-                waiter.set_result(None)
 
-    def lapses(self, timer: asyncio.TimerHandle | None) -> None:
-        """Which timer ends the wait of the job for its turn; None: it waits no more."""
-        if self._lapse is not None:
-            self._lapse.cancel()
-        self._lapse = timer
+    def set_deadline(self, timer: asyncio.TimerHandle | None) -> None:
+        """The timer that ends the wait of the job for its turn; None: it waits no more."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = timer
 
     def cancel(self) -> None:
         """Asks for an end before the handler's."""
         if not self.done.done() and not self.stop.done():
             self.stop.set_result(None)
 
-    def rests(self) -> None:
+    def drop_task(self) -> None:
         """Lets go of all but the texts: it is delivered, and kept for whoever sends its task again."""
         self._task = None
         del self.lifecycle, self.stop

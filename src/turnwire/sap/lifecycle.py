@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import NamedTuple
 
-from turnwire.errors import Issue, Reason, RuleError
-from turnwire.sap.identity import content_of, digest_of, same_id, uuid_key
+from turnwire.errors import EncodeError, Issue, Reason, RuleError
+from turnwire.json.canonical import canonical
+from turnwire.json.text import write
+from turnwire.sap.json_object import JsonObject
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
-from turnwire.sap.times import read_time
+from turnwire.sap.times import read_time, same_id, uuid_key
+
+
+def content_of(message: JsonObject) -> bytes:
+    """Bytes that are equal for equal messages, whatever the order of their keys and the case of their ids.
+
+    Canonical JSON; where that has no form (integers beyond 2**53), the plain text of the message.
+    """
+    fields = message.fields
+    ids = {name: fields[name].lower() for name in _IDS if isinstance(fields.get(name), str)}
+    fields = {**fields, **ids}
+    try:
+        return canonical(fields)
+    except EncodeError:
+        return write(fields).encode()
+
+
+_IDS = ("taskId", "correlationId", "parentTaskId")
+
+
+def digest_of(message: JsonObject) -> bytes:
+    """SHA-256 of :func:`content_of`."""
+    return sha256(content_of(message)).digest()
 
 
 class Progress(NamedTuple):
@@ -44,10 +69,12 @@ class Lifecycle:
 
     Args:
         strict: raise RuleError for a broken rule; False gives it back as a warning and keeps the state as it was.
+        frozen: nobody changes the messages: a result is looked at closely only when another of its task comes.
     """
 
-    def __init__(self, *, strict: bool = True) -> None:
+    def __init__(self, *, strict: bool = True, frozen: bool = False) -> None:
         self.strict = strict
+        self._frozen = frozen
         self._tracks: dict[str, _Track] = {}
 
     def feed(self, message: Task | Result) -> list[Issue]:
@@ -98,7 +125,10 @@ class Lifecycle:
             text = f"{track.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
         track.status = status
-        self._keep(track, result)
+        if self._frozen:
+            track.last = result
+        else:
+            track.seen.add(digest_of(result))
         return issues
 
     def _again(self, track: _Track, result: Result) -> bool:
@@ -107,9 +137,6 @@ class Lifecycle:
             track.seen.add(digest_of(track.last))
             track.last = None
         return bool(track.seen) and digest_of(result) in track.seen
-
-    def _keep(self, track: _Track, result: Result) -> None:
-        track.seen.add(digest_of(result))
 
     def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
         if self.strict:
@@ -128,6 +155,11 @@ class Lifecycle:
     def __iter__(self) -> Iterator[str]:
         return iter(self._tracks)
 
+    def ended(self, task_id: str) -> bool:
+        """Whether a task has come to its end."""
+        track = self._tracks.get(uuid_key(task_id))
+        return track is not None and track.status in TERMINAL
+
     def open(self) -> list[Progress]:
         """The tasks that have not ended."""
         return [self[task_id] for task_id, track in self._tracks.items() if track.status not in TERMINAL]
@@ -140,21 +172,6 @@ class Lifecycle:
     def forget(self, task_id: str) -> None:
         """Drops what is known of a task, so that a long-lived lifecycle stays small."""
         self._tracks.pop(uuid_key(task_id), None)
-
-
-class Watching(Lifecycle):
-    """A lifecycle of messages that nobody changes: a result is looked at closely when there is another of its task."""
-
-    def __init__(self, *, strict: bool = False) -> None:
-        super().__init__(strict=strict)
-
-    def _keep(self, track: _Track, result: Result) -> None:
-        track.last = result
-
-    def ended(self, name: str) -> bool:
-        """Whether a task, by its id in lower case, has come to its end."""
-        track = self._tracks.get(name)
-        return track is not None and track.status in TERMINAL
 
 
 def _late(task: Task, now: datetime) -> bool:

@@ -3,298 +3,229 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from turnwire.sap import spec
-from turnwire.sap.members import Member, Record, plain
-
-__all__ = [
-    "Ack",
-    "AgentError",
-    "Artifact",
-    "Attachment",
-    "Budget",
-    "CacheEvidence",
-    "CachePolicy",
-    "ConstitutionalContext",
-    "ConstitutionalEvidence",
-    "Issuer",
-    "Member",
-    "Message",
-    "Nack",
-    "OutputContract",
-    "PolicyCheck",
-    "Producer",
-    "Record",
-    "ReplyTo",
-    "Result",
-    "Target",
-    "Task",
-    "Telemetry",
-    "Violation",
-    "plain",
-]
-
-# Section 10 wants envelopes that map 1:1 to dataclasses: the decorator only lists the fields, the descriptors stay.
-_fields = dataclass(init=False, repr=False, eq=False)
+from turnwire.sap.json_object import JsonField, JsonObject
 
 
-@_fields
-class Issuer(Record):
+class Issuer(JsonObject, table=spec.ISSUER):
     """Who issues a task (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.ISSUER
-    agent_id: Member[str] = Member("agentId")
-    agent_kind: Member[spec.AgentKind | str] = Member("agentKind", spec.AgentKind)
-    name: Member[str | None] = Member("name")
+    agent_id: JsonField[str] = JsonField("agentId")
+    agent_kind: JsonField[spec.AgentKind | str] = JsonField("agentKind", spec.AgentKind)
+    name: JsonField[str | None] = JsonField("name")
 
 
-@_fields
-class Producer(Record):
+class Producer(JsonObject, table=spec.PRODUCER):
     """Who produced a result (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.PRODUCER
-    agent_id: Member[str] = Member("agentId")
-    agent_kind: Member[spec.AgentKind | str] = Member("agentKind", spec.AgentKind)
+    agent_id: JsonField[str] = JsonField("agentId")
+    agent_kind: JsonField[spec.AgentKind | str] = JsonField("agentKind", spec.AgentKind)
 
 
-@_fields
-class Target(Record):
+class Target(JsonObject, table=spec.TARGET):
     """Where and how a task is executed (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.TARGET
-    agent_id: Member[str | None] = Member("agentId")
-    capability: Member[str] = Member("capability")
-    routing_hints: Member[dict[str, Any] | None] = Member("routingHints")
+    agent_id: JsonField[str | None] = JsonField("agentId")
+    capability: JsonField[str] = JsonField("capability")
+    routing_hints: JsonField[dict[str, Any] | None] = JsonField("routingHints")
 
 
-@_fields
-class CachePolicy(Record):
+class CachePolicy(JsonObject, table=spec.CACHE_POLICY):
     """How the cache is used (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
 
     __slots__ = ()
-    TABLE = spec.CACHE_POLICY
-    mode: Member[spec.CacheMode | str | None] = Member("mode", spec.CacheMode)
-    max_age_sec: Member[int | None] = Member("maxAgeSec")
-    must_align: Member[bool | None] = Member("mustAlign")
+    mode: JsonField[spec.CacheMode | str | None] = JsonField("mode", spec.CacheMode)
+    max_age_sec: JsonField[int | None] = JsonField("maxAgeSec")
+    must_align: JsonField[bool | None] = JsonField("mustAlign")
 
 
-@_fields
-class ConstitutionalContext(Record):
+class ConstitutionalContext(JsonObject, table=spec.CONTEXT):
     """Alignment inputs of a task (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.CONTEXT
-    pressure_level: Member[spec.PressureLevel | str] = Member("pressureLevel", spec.PressureLevel)
-    principles: Member[Sequence[str] | None] = Member("principles")
-    pressure: Member[dict[str, float] | None] = Member("pressure")
-    objectives: Member[Sequence[str] | None] = Member("objectives")
-    constraints: Member[Sequence[str] | None] = Member("constraints")
-    risk_tolerance: Member[spec.RiskTolerance | str | None] = Member("riskTolerance", spec.RiskTolerance)
-    territory: Member[str | None] = Member("territory")
-    references: Member[Sequence[str] | None] = Member("references")
-    cache_policy: Member[CachePolicy | None] = Member("cachePolicy", CachePolicy)
+    pressure_level: JsonField[spec.PressureLevel | str] = JsonField("pressureLevel", spec.PressureLevel)
+    principles: JsonField[Sequence[str] | None] = JsonField("principles")
+    pressure: JsonField[dict[str, float] | None] = JsonField("pressure")
+    objectives: JsonField[Sequence[str] | None] = JsonField("objectives")
+    constraints: JsonField[Sequence[str] | None] = JsonField("constraints")
+    risk_tolerance: JsonField[spec.RiskTolerance | str | None] = JsonField("riskTolerance", spec.RiskTolerance)
+    territory: JsonField[str | None] = JsonField("territory")
+    references: JsonField[Sequence[str] | None] = JsonField("references")
+    cache_policy: JsonField[CachePolicy | None] = JsonField("cachePolicy", CachePolicy)
 
 
-@_fields
-class OutputContract(Record):
+class OutputContract(JsonObject, table=spec.OUTPUT_CONTRACT):
     """What the output of a task has to be (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.OUTPUT_CONTRACT
-    schema: Member[dict[str, Any] | None] = Member("schema")
-    format: Member[str | None] = Member("format")
+    schema: JsonField[dict[str, Any] | None] = JsonField("schema")
+    format: JsonField[str | None] = JsonField("format")
 
 
-@_fields
-class Budget(Record):
+class Budget(JsonObject, table=spec.BUDGET):
     """Limits of one execution (section 4.1); numbers."""
 
     __slots__ = ()
-    TABLE = spec.BUDGET
-    tokens: Member[float | None] = Member("tokens")
-    seconds: Member[float | None] = Member("seconds")
+    tokens: JsonField[float | None] = JsonField("tokens")
+    seconds: JsonField[float | None] = JsonField("seconds")
 
 
-@_fields
-class Telemetry(Record):
+class Telemetry(JsonObject, table=spec.TELEMETRY):
     """Execution controls (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.TELEMETRY
-    priority: Member[spec.Priority | str | None] = Member("priority", spec.Priority)
-    deadline: Member[str | None] = Member("deadline")
-    budget: Member[Budget | None] = Member("budget", Budget)
-    trace: Member[bool | None] = Member("trace")
+    priority: JsonField[spec.Priority | str | None] = JsonField("priority", spec.Priority)
+    deadline: JsonField[str | None] = JsonField("deadline")
+    budget: JsonField[Budget | None] = JsonField("budget", Budget)
+    trace: JsonField[bool | None] = JsonField("trace")
 
 
-@_fields
-class ReplyTo(Record):
+class ReplyTo(JsonObject, table=spec.REPLY_TO):
     """Where results go (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.REPLY_TO
-    endpoint: Member[str | None] = Member("endpoint")
-    expect_ack: Member[bool | None] = Member("expectAck")
+    endpoint: JsonField[str | None] = JsonField("endpoint")
+    expect_ack: JsonField[bool | None] = JsonField("expectAck")
 
 
-@_fields
-class Attachment(Record):
+class Attachment(JsonObject, table=spec.ATTACHMENT):
     """A reference to a payload kept elsewhere (section 4.1); digest is ``sha256:<hex>``."""
 
     __slots__ = ()
-    TABLE = spec.ATTACHMENT
-    uri: Member[str | None] = Member("uri")
-    kind: Member[str | None] = Member("kind")
-    digest: Member[str | None] = Member("digest")
+    uri: JsonField[str | None] = JsonField("uri")
+    kind: JsonField[str | None] = JsonField("kind")
+    digest: JsonField[str | None] = JsonField("digest")
 
 
-@_fields
-class Artifact(Record):
+class Artifact(JsonObject, table=spec.ARTIFACT):
     """An output kept elsewhere (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.ARTIFACT
-    uri: Member[str | None] = Member("uri")
-    kind: Member[str | None] = Member("kind")
-    digest: Member[str | None] = Member("digest")
+    uri: JsonField[str | None] = JsonField("uri")
+    kind: JsonField[str | None] = JsonField("kind")
+    digest: JsonField[str | None] = JsonField("digest")
 
 
-@_fields
-class PolicyCheck(Record):
+class PolicyCheck(JsonObject, table=spec.POLICY_CHECK):
     """A finding about one principle (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.POLICY_CHECK
-    principle: Member[str | None] = Member("principle")
-    status: Member[str | None] = Member("status")
-    notes: Member[str | None] = Member("notes")
+    principle: JsonField[str | None] = JsonField("principle")
+    status: JsonField[str | None] = JsonField("status")
+    notes: JsonField[str | None] = JsonField("notes")
 
 
-@_fields
-class Violation(Record):
+class Violation(JsonObject, table=spec.VIOLATION):
     """A detected violation (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.VIOLATION
-    principle: Member[str | None] = Member("principle")
-    severity: Member[str | None] = Member("severity")
-    evidence: Member[str | None] = Member("evidence")
+    principle: JsonField[str | None] = JsonField("principle")
+    severity: JsonField[str | None] = JsonField("severity")
+    evidence: JsonField[str | None] = JsonField("evidence")
 
 
-@_fields
-class CacheEvidence(Record):
+class CacheEvidence(JsonObject, table=spec.CACHE_EVIDENCE):
     """What the cache had to do with a result (section 6)."""
 
     __slots__ = ()
-    TABLE = spec.CACHE_EVIDENCE
-    hit: Member[bool | None] = Member("hit")
-    cache_key: Member[str | None] = Member("cacheKey")
-    age_sec: Member[int | None] = Member("ageSec")
+    hit: JsonField[bool | None] = JsonField("hit")
+    cache_key: JsonField[str | None] = JsonField("cacheKey")
+    age_sec: JsonField[int | None] = JsonField("ageSec")
 
 
-@_fields
-class ConstitutionalEvidence(Record):
+class ConstitutionalEvidence(JsonObject, table=spec.EVIDENCE):
     """Alignment proof of a result (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.EVIDENCE
-    alignment: Member[spec.Alignment | str] = Member("alignment", spec.Alignment)
-    pressure_readings: Member[dict[str, float] | None] = Member("pressureReadings")
-    policy_checks: Member[Sequence[PolicyCheck] | None] = Member("policyChecks", PolicyCheck, many=True)
-    violations: Member[Sequence[Violation] | None] = Member("violations", Violation, many=True)
-    citations: Member[Sequence[str] | None] = Member("citations")
-    cache: Member[CacheEvidence | None] = Member("cache", CacheEvidence)
+    alignment: JsonField[spec.Alignment | str] = JsonField("alignment", spec.Alignment)
+    pressure_readings: JsonField[dict[str, float] | None] = JsonField("pressureReadings")
+    policy_checks: JsonField[Sequence[PolicyCheck] | None] = JsonField("policyChecks", PolicyCheck, many=True)
+    violations: JsonField[Sequence[Violation] | None] = JsonField("violations", Violation, many=True)
+    citations: JsonField[Sequence[str] | None] = JsonField("citations")
+    cache: JsonField[CacheEvidence | None] = JsonField("cache", CacheEvidence)
 
 
-@_fields
-class AgentError(Record):
+class AgentError(JsonObject, table=spec.ERROR):
     """Why a task failed (sections 4.2 and 8). The set of codes is open."""
 
     __slots__ = ()
-    TABLE = spec.ERROR
-    code: Member[spec.ErrorCode | str | None] = Member("code", spec.ErrorCode)
-    message: Member[str | None] = Member("message")
-    details: Member[dict[str, Any] | None] = Member("details")
+    code: JsonField[spec.ErrorCode | str | None] = JsonField("code", spec.ErrorCode)
+    message: JsonField[str | None] = JsonField("message")
+    details: JsonField[dict[str, Any] | None] = JsonField("details")
 
 
-class Message(Record):
+class Message(JsonObject):
     """What can be sent alone on a transport: Task, Result, Ack, Nack."""
 
     __slots__ = ()
 
 
-@_fields
-class Task(Message):
+class Task(Message, table=spec.TASK):
     """A unit of work issued to an agent or capability (section 4.1)."""
 
     __slots__ = ()
-    TABLE = spec.TASK
     DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": spec.VERSION}
-    protocol_version: Member[str] = Member("protocolVersion")
-    task_id: Member[str] = Member("taskId")
-    parent_task_id: Member[str | None] = Member("parentTaskId", nullable=True)
-    correlation_id: Member[str] = Member("correlationId")
-    issued_at: Member[str] = Member("issuedAt")
-    issuer: Member[Issuer] = Member("issuer", Issuer)
-    target: Member[Target] = Member("target", Target)
-    constitutional_context: Member[ConstitutionalContext] = Member("constitutionalContext", ConstitutionalContext)
-    payload: Member[dict[str, Any]] = Member("payload")
-    output_contract: Member[OutputContract | None] = Member("outputContract", OutputContract)
-    telemetry: Member[Telemetry | None] = Member("telemetry", Telemetry)
-    reply_to: Member[ReplyTo | None] = Member("replyTo", ReplyTo)
-    attachments: Member[Sequence[Attachment] | None] = Member("attachments", Attachment, many=True)
-    tags: Member[Sequence[str] | None] = Member("tags")
-    meta: Member[dict[str, Any] | None] = Member("meta")
+    protocol_version: JsonField[str] = JsonField("protocolVersion")
+    task_id: JsonField[str] = JsonField("taskId")
+    parent_task_id: JsonField[str | None] = JsonField("parentTaskId", nullable=True)
+    correlation_id: JsonField[str] = JsonField("correlationId")
+    issued_at: JsonField[str] = JsonField("issuedAt")
+    issuer: JsonField[Issuer] = JsonField("issuer", Issuer)
+    target: JsonField[Target] = JsonField("target", Target)
+    constitutional_context: JsonField[ConstitutionalContext] = JsonField("constitutionalContext", ConstitutionalContext)
+    payload: JsonField[dict[str, Any]] = JsonField("payload")
+    output_contract: JsonField[OutputContract | None] = JsonField("outputContract", OutputContract)
+    telemetry: JsonField[Telemetry | None] = JsonField("telemetry", Telemetry)
+    reply_to: JsonField[ReplyTo | None] = JsonField("replyTo", ReplyTo)
+    attachments: JsonField[Sequence[Attachment] | None] = JsonField("attachments", Attachment, many=True)
+    tags: JsonField[Sequence[str] | None] = JsonField("tags")
+    meta: JsonField[dict[str, Any] | None] = JsonField("meta")
 
 
-@_fields
-class Result(Message):
+class Result(Message, table=spec.RESULT):
     """The outcome of a task, or how far it is (section 4.2)."""
 
     __slots__ = ()
-    TABLE = spec.RESULT
     DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": spec.VERSION}
-    protocol_version: Member[str] = Member("protocolVersion")
-    task_id: Member[str] = Member("taskId")
-    correlation_id: Member[str] = Member("correlationId")
-    reported_at: Member[str] = Member("reportedAt")
-    producer: Member[Producer] = Member("producer", Producer)
-    status: Member[spec.Status | str] = Member("status", spec.Status)
-    output: Member[Any] = Member("output", nullable=True)
-    artifacts: Member[Sequence[Artifact] | None] = Member("artifacts", Artifact, many=True)
-    metrics: Member[dict[str, Any] | None] = Member("metrics")
-    constitutional_evidence: Member[ConstitutionalEvidence] = Member("constitutionalEvidence", ConstitutionalEvidence)
-    error: Member[AgentError | None] = Member("error", AgentError)
-    next_actions: Member[Sequence[dict[str, Any]] | None] = Member("nextActions")
-    meta: Member[dict[str, Any] | None] = Member("meta")
+    protocol_version: JsonField[str] = JsonField("protocolVersion")
+    task_id: JsonField[str] = JsonField("taskId")
+    correlation_id: JsonField[str] = JsonField("correlationId")
+    reported_at: JsonField[str] = JsonField("reportedAt")
+    producer: JsonField[Producer] = JsonField("producer", Producer)
+    status: JsonField[spec.Status | str] = JsonField("status", spec.Status)
+    output: JsonField[Any] = JsonField("output", nullable=True)
+    artifacts: JsonField[Sequence[Artifact] | None] = JsonField("artifacts", Artifact, many=True)
+    metrics: JsonField[dict[str, Any] | None] = JsonField("metrics")
+    constitutional_evidence: JsonField[ConstitutionalEvidence] = JsonField(
+        "constitutionalEvidence", ConstitutionalEvidence
+    )
+    error: JsonField[AgentError | None] = JsonField("error", AgentError)
+    next_actions: JsonField[Sequence[dict[str, Any]] | None] = JsonField("nextActions")
+    meta: JsonField[dict[str, Any] | None] = JsonField("meta")
 
 
-@_fields
-class Ack(Message):
+class Ack(Message, table=spec.ACK):
     """A task was accepted for processing (section 4.3)."""
 
     __slots__ = ()
-    TABLE = spec.ACK
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": spec.Receipt.ACK.value}
-    message_id: Member[str] = Member("messageId")
-    correlation_id: Member[str | None] = Member("correlationId", nullable=True)
-    status: Member[spec.Receipt | str] = Member("status", spec.Receipt)
-    reason: Member[str | None] = Member("reason")
+    message_id: JsonField[str] = JsonField("messageId")
+    correlation_id: JsonField[str | None] = JsonField("correlationId", nullable=True)
+    status: JsonField[spec.Receipt | str] = JsonField("status", spec.Receipt)
+    reason: JsonField[str | None] = JsonField("reason")
 
 
-@_fields
-class Nack(Message):
+class Nack(Message, table=spec.NACK):
     """A task was refused before any work, with the reason (section 4.3)."""
 
     __slots__ = ()
-    TABLE = spec.NACK
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": spec.Receipt.NACK.value}
-    message_id: Member[str] = Member("messageId")
-    correlation_id: Member[str | None] = Member("correlationId", nullable=True)
-    status: Member[spec.Receipt | str] = Member("status", spec.Receipt)
-    reason: Member[str | None] = Member("reason")
+    message_id: JsonField[str] = JsonField("messageId")
+    correlation_id: JsonField[str | None] = JsonField("correlationId", nullable=True)
+    status: JsonField[spec.Receipt | str] = JsonField("status", spec.Receipt)
+    reason: JsonField[str | None] = JsonField("reason")

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 from turnwire.atomic import AtomicFile
 from turnwire.errors import BadAnswer, DecodeError
 from turnwire.json import text as json_text
+from turnwire.sap.builders import OURS
 from turnwire.sap.messages import Result
-from turnwire.sap.receipts import OURS
 from turnwire.sap.spec import WIRE
 
 OUTPUT_KIND = "urn:ubos:sap/output"

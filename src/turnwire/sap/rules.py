@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
-from turnwire.sap.codec import findings, is_clean, is_quiet, issue_of
-from turnwire.sap.conditions import conditions
-from turnwire.sap.identity import same_id
-from turnwire.sap.messages import Ack, Nack, Record, Result, Task
+from turnwire.sap.codec import conditions, findings, is_clean, is_quiet, issue_of
+from turnwire.sap.json_object import JsonObject
+from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.secrets import secrets
+from turnwire.sap.times import same_id
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
 _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
@@ -29,7 +29,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     """
     if task is None and is_clean(message):
         return []
-    expect(message, Record, "a SAP message is checked")
+    expect(message, JsonObject, "a SAP message is checked")
     found = findings(message)
     issues = [issue_of(finding) for finding in found]
     if issues and any(finding.severity == "error" for finding in found):
@@ -49,14 +49,14 @@ def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
             Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
         )
     if isinstance(message, Result) and "output" in message._fields:
-        from turnwire.sap.contract import output_issues
+        from turnwire.sap.schema import output_issues
 
         yield from output_issues(message._fields["output"], task)
 
 
-def lint(message: Record) -> list[Issue]:
+def lint(message: JsonObject) -> list[Issue]:
     """What may well be meant but is better done otherwise: secrets in a payload, odd or telling URIs (section 11)."""
-    expect(message, Record, "a SAP message is judged")
+    expect(message, JsonObject, "a SAP message is judged")
     fields = message._fields
     if isinstance(message, Task):
         issues = [] if is_quiet(fields["payload"]) else _lint_payload(fields["payload"])

@@ -1,10 +1,17 @@
-"""JSON Schema 2020-12 of SAP (section 9), made from the tables that also check messages."""
+"""JSON Schemas (2020-12): SAP's own (section 9), and those that tasks and capabilities bring (section 4.1)."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from turnwire.errors import Issue, MissingDependency, Reason
+from turnwire.json._canonical_py import pointer_step
 from turnwire.sap.spec import ACK, MESSAGES, NACK, RESULT, TASK, VERSION, Field, Kind, Table
+
+if TYPE_CHECKING:
+    from turnwire.sap.messages import Task
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
@@ -97,3 +104,80 @@ def _shape(field: Field) -> dict[str, Any]:
     if field.nullable and shape:
         shape = {"anyOf": [shape, {"type": "null"}]}
     return {**shape, "description": field.text} if field.text else shape
+
+
+Faults = list[tuple[str, str]]
+"""(JSON pointer into the task, words) of each fault; empty where a payload is right."""
+
+_WORDS = """type properties items enum const required anyOf oneOf allOf not $ref $defs definitions additionalProperties
+    prefixItems pattern minimum maximum minLength maxLength minItems maxItems if then else $schema patternProperties
+    contains dependentRequired uniqueItems exclusiveMinimum exclusiveMaximum multipleOf minProperties maxProperties
+    propertyNames format"""
+_KEYWORDS = frozenset(_WORDS.split())
+"""Words by which a descriptor is known as a JSON Schema."""
+_MOST_OF_OUTPUTS, _MOST_OF_PAYLOADS = 100, 20  # faults named for one value
+_LONGEST = 300  # characters of the words about one
+
+
+def validator(schema: dict[str, Any]) -> Callable[[Any], Faults]:
+    """A check of payloads by the schema of a capability.
+
+    Raises ValueError for what is not a JSON Schema, MissingDependency without the extra ``schema``.
+    """
+    try:
+        import jsonschema
+    except ImportError as missing:
+        raise MissingDependency(
+            "the schema of a capability needs jsonschema: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
+        ) from missing
+    try:
+        compiled = _compiled(schema)
+    except jsonschema.SchemaError as error:
+        raise ValueError(f"the schema of a capability is not a JSON Schema: {error.message[:_LONGEST]}") from error
+
+    def faults(payload: Any) -> Faults:
+        if compiled.is_valid(payload):
+            return []
+        return list(islice(_faults(compiled, payload, "/payload"), _MOST_OF_PAYLOADS))
+
+    return faults
+
+
+def output_issues(output: Any, task: Task) -> Iterator[Issue]:
+    """The faults of an output by the schema of ``task``; nothing for a descriptor that is not a JSON Schema.
+
+    Without the package jsonschema (extra ``schema``) the only issue says that nothing was validated.
+    """
+    contract = task.fields.get("outputContract")
+    schema = contract.get("schema") if isinstance(contract, dict) else None
+    if not isinstance(schema, dict) or not _KEYWORDS & schema.keys():
+        return
+    try:
+        import jsonschema
+        import referencing.exceptions
+    except ImportError:
+        text = "the output was not validated: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
+        yield Issue(Reason.OUTPUT_MISMATCH, "/output", "info", text)
+        return
+    try:
+        for where, text in islice(_faults(_compiled(schema), output, "/output"), _MOST_OF_OUTPUTS):
+            yield Issue(Reason.OUTPUT_MISMATCH, where, "warning", text)
+    except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
+        text = f"the schema of the task cannot be used: {type(error).__name__}"
+        yield Issue(Reason.BAD_SCHEMA, "/output", "info", text)
+
+
+def _compiled(schema: dict[str, Any]) -> Any:
+    """The validator of a schema: 2020-12, or what its ``$schema`` names. References elsewhere are never fetched."""
+    import jsonschema
+    import referencing
+
+    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    kind.check_schema(schema)
+    return kind(schema, registry=referencing.Registry())
+
+
+def _faults(compiled: Any, value: Any, where: str) -> Iterator[tuple[str, str]]:
+    for error in compiled.iter_errors(value):
+        path = "".join(f"/{pointer_step(str(step))}" for step in error.absolute_path)
+        yield where + path, error.message[:_LONGEST]

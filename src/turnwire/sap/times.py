@@ -87,3 +87,15 @@ def now() -> str:
 @lru_cache(2)
 def _second(seconds: int) -> str:
     return write_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def uuid_key(uuid: str) -> str:
+    """The form under which an id is kept and looked up: UUIDs are compared without regard to case (RFC 4122)."""
+    return uuid.lower()
+
+
+def same_id(one: str | None, other: str | None) -> bool:
+    """Whether two ids are one by value."""
+    if isinstance(one, str) and isinstance(other, str):
+        return uuid_key(one) == uuid_key(other)
+    return one == other

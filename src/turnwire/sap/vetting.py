@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from turnwire.sap.builders import Outcome, alignment_of
 from turnwire.sap.handlers import Cancelled, Overrun, guarded
-from turnwire.sap.members import Record, plain
+from turnwire.sap.json_object import JsonObject, plain
 from turnwire.sap.messages import Result, Task
-from turnwire.sap.results import Outcome, said_of
 from turnwire.sap.spec import Alignment, Status
 
 _log = logging.getLogger("turnwire.sap")
@@ -21,8 +21,8 @@ class Vetting:
     """What a vetter found. policy_checks and violations as in section 4.2; without a check one is made of the word."""
 
     alignment: Alignment | str
-    policy_checks: Sequence[Record | Mapping[str, Any]] = ()
-    violations: Sequence[Record | Mapping[str, Any]] = ()
+    policy_checks: Sequence[JsonObject | Mapping[str, Any]] = ()
+    violations: Sequence[JsonObject | Mapping[str, Any]] = ()
 
 
 Found = Vetting | Alignment | str | None
@@ -52,7 +52,7 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
     if not vetters or draft.status not in _VETTED:
         return outcome
     found = [one for vetter in vetters if (one := await _ask(vetter, run, task, draft)) is not None]
-    own = said_of(outcome)
+    own = alignment_of(outcome)
     words = [Alignment(one.alignment) for one in found]
     if not words:
         return outcome if own is not Alignment.VALID else replace(outcome, alignment=None)

@@ -9,17 +9,19 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Unanswered
+from turnwire.json.text import write
 from turnwire.ledger import Ledger
+from turnwire.sap.access import ANONYMOUS, Named, Principal, principal_of
 from turnwire.sap.agent import Agent
+from turnwire.sap.builders import Refused, ack, copy_of, denied, expects_ack, nack
 from turnwire.sap.calls import Caller, is_final
+from turnwire.sap.jobs import Job, Stage
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
-from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
-from turnwire.sap.receipts import Refused, ack, copy_of, expects_ack, nack
-from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
@@ -27,18 +29,9 @@ if TYPE_CHECKING:
 
     from turnwire.sap.deliveries import Route
     from turnwire.sap.handlers import Capability
-    from turnwire.sap.jobs import Job, Reply
+    from turnwire.sap.jobs import Reply
 
 SCHEME = "bus"
-
-
-@dataclass(frozen=True)
-class TaskEnvelope:
-    """A Task on its way."""
-
-    task: Task
-    message_id: str
-    correlation_id: str
 
 
 @dataclass(frozen=True)
@@ -164,14 +157,7 @@ class Bus(Caller):
             provider.agent.add_route(scheme, route)
 
     async def receive(
-        self,
-        task: Task,
-        reply: Reply | None = None,
-        *,
-        principal: Named = ANONYMOUS,
-        kept: bool = False,
-        limit: int | None = None,
-        given: bool = False,
+        self, task: Task, reply: Reply | None = None, *, principal: Named = ANONYMOUS, **how: Any
     ) -> Job | Nack:
         """As :meth:`turnwire.sap.Agent.receive`, of the agent that the task is routed to."""
         if not self.running:
@@ -179,7 +165,7 @@ class Bus(Caller):
         agent = provider_for(task, self._providers, principal_of(principal) or ANONYMOUS)
         if agent is None:
             return _nobody(task, principal)
-        return await agent.receive(task, reply, principal=principal, kept=kept, limit=limit, given=given)
+        return await agent.receive(task, reply, principal=principal, **how)
 
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """As :meth:`turnwire.sap.Agent.look_up`, of whichever agent has the task."""
@@ -214,16 +200,17 @@ class Bus(Caller):
         Raises EncodeError for one that may not be written, Unanswered when there is no receipt after ``ack_seconds``,
         and RuntimeError outside ``async with bus:``.
         """
-        agent, copy = self._dispatch(task, principal)
-        if agent is None:
-            return _nobody(task, principal)
+        copy = self._copied(task)
         try:
             async with asyncio.timeout(self._ack_seconds):
-                return await agent.submit(copy, principal=principal)
+                job = await self.receive(copy, principal=principal)
         except TimeoutError:
             if expects_ack(task):
                 raise self._unanswered(task) from None
             return ack(task)
+        if isinstance(job, Nack):
+            return job
+        return denied(job) if job.stage is Stage.REFUSED else ack(task)
 
     async def call(
         self,
@@ -241,31 +228,23 @@ class Bus(Caller):
 
     async def statuses(self, task: Task, *, principal: Named = ANONYMOUS) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
-        agent, copy = self._dispatch(task, principal)
         coming: asyncio.Queue[Result] = asyncio.Queue()
-        if agent is None:
-            raise Refused(_nobody(task, principal))
         try:
             async with asyncio.timeout(self._ack_seconds if expects_ack(task) else None):
-                job = await agent.receive(copy, coming.put, principal=principal, given=True)
+                job = await self.receive(self._copied(task), coming.put, principal=principal, given=True)
         except TimeoutError:
             raise self._unanswered(task) from None
         if isinstance(job, Nack):
             raise Refused(job)
-        if (known := job.result()) is not None:
-            yield self.checked(task, known)
-            return
+        known = job.result()
         while True:
-            result = self.checked(task, await coming.get())
+            result = self.checked(task, known or await coming.get())
             yield result
-            if is_final(result):
+            if known is not None or is_final(result):
                 return
 
     async def _result_of(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
-        agent, copy = self._dispatch(task, principal)
-        if agent is None:
-            raise Refused(_nobody(task, principal))
-        job = await agent.receive(copy, principal=principal, given=True)
+        job = await self.receive(self._copied(task), principal=principal, given=True)
         if isinstance(job, Nack):
             raise Refused(job)
         return await job.wait()
@@ -273,11 +252,11 @@ class Bus(Caller):
     def _unanswered(self, task: Task) -> Unanswered:
         return Unanswered(f"no receipt of task {task.task_id} within {self._ack_seconds:g} seconds")
 
-    def _dispatch(self, task: Task, principal: Named) -> tuple[Agent | None, Task]:
+    def _copied(self, task: Task) -> Task:
         if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever
             raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
-        copy = copy_of(task)
-        return provider_for(copy, self._providers, principal_of(principal) or ANONYMOUS), copy
+        copy: Task = copy_of(task)
+        return copy
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
@@ -310,3 +289,53 @@ def _nobody(task: Task, principal: Named) -> Nack:
     if principal_of(principal) is None:  # who is not told what there is
         return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
     return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
+
+
+STICKY = ("shard", "affinity")
+"""Hints whose value always leads to the same provider, while the providers are the same."""
+
+
+class Provider(NamedTuple):
+    """An agent, and the labels that hints are compared with."""
+
+    agent: Agent
+    labels: Mapping[str, Any]
+
+
+def provider_for(task: Task, providers: Mapping[str, Provider], principal: Principal = ANONYMOUS) -> Agent | None:
+    """The agent that is addressed; else one that has the capability, chosen by the hints; None where nobody has it.
+
+    A hint prefers providers with that label and value to those without the label; whoever has another value is left
+    out, unless nobody is left then. ``affinity`` may name an agentId. Of those that remain, shard and affinity choose
+    one by rendezvous hashing; without them it is the one with the fewest unfinished tasks, the first registered of
+    these. A task that the principal sent before goes where it is.
+    """
+    target = task.target
+    if target.agent_id is not None:
+        found = providers.get(target.agent_id)
+        return None if found is None else found.agent
+    able = [one for one in providers.values() if target.capability in one.agent.capabilities]
+    if len(able) == 1:  # whatever the hints are, and whoever has the task
+        return able[0].agent
+    if (holder := next((one for one in able if one.agent.holds(task.task_id, principal)), None)) is not None:
+        return holder.agent
+    hints = {name: value for name, value in (target.routing_hints or {}).items() if name != "priority"}
+    if not able or not hints:
+        return min(able, key=_load).agent if able else None
+    if (named := providers.get(str(hints.get("affinity")))) is not None and named in able:
+        return named.agent
+    fitting = [one for one in able if all(one.labels.get(name, hints[name]) == hints[name] for name in hints)] or able
+    best = max(sum(one.labels.get(name) == value for name, value in hints.items()) for one in fitting)
+    fitting = [one for one in fitting if sum(one.labels.get(n) == v for n, v in hints.items()) == best]
+    sticky = {name: hints[name] for name in STICKY if name in hints}
+    if sticky and len(fitting) > 1:
+        return max(fitting, key=lambda one: _score(one, sticky)).agent
+    return min(fitting, key=_load).agent
+
+
+def _load(provider: Provider) -> int:
+    return provider.agent.unfinished
+
+
+def _score(provider: Provider, sticky: Mapping[str, Any]) -> bytes:
+    return sha256(f"{provider.agent.agent_id}\0{write(dict(sorted(sticky.items())))}".encode()).digest()

@@ -15,30 +15,26 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import inspect
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
-from turnwire.sap.access import Action, authorise
+from turnwire.sap.access import Action, Named, Principal, authorise
+from turnwire.sap.builders import ack, code_of, denied, expects_ack, unreadable
 from turnwire.sap.calls import is_final
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.jobs import Job
+from turnwire.sap.jobs import Job, Stage
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
-from turnwire.sap.receipts import ack, code_of, denied, expects_ack, unreadable
-from turnwire.sap.serving import Serving
 from turnwire.sap.spec import ErrorCode
-from turnwire.sap.stages import Stage
 from turnwire.sap.times import UUID
-from turnwire.sap.waiting import within
+from turnwire.sap.transports import Serving, identified
 
 try:
     import httpx
     from starlette.applications import Starlette
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
     from starlette.types import Receive as Receiving
@@ -179,14 +175,8 @@ class _Endpoint:
         self.receive = receive
         self.body_seconds = body_seconds
 
-    async def principal(self, request: Request) -> Principal | None:
-        if self.identify is None:
-            return ANONYMOUS
-        found = self.identify(request)
-        return authenticated(await found if inspect.isawaitable(found) else found)
-
     async def post_task(self, request: Request) -> Response:
-        caller = ANONYMOUS if self.identify is None else await self.principal(request)
+        caller = await identified(self.identify, request)
         headers = dict(reversed(request.scope["headers"]))
         message = await self._message(request, headers)
         if isinstance(message, Response):
@@ -218,7 +208,7 @@ class _Endpoint:
         return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
 
     async def get_task(self, request: Request) -> Response:
-        caller = await self.principal(request)
+        caller = await identified(self.identify, request)
         if (denial := authorise(caller, Action.READ)) is not None:
             return _problem(request, *denial)
         try:
@@ -228,7 +218,7 @@ class _Endpoint:
         return _answer(found, 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
-        caller = await self.principal(request)
+        caller = await identified(self.identify, request)
         if caller is None:
             return _problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         message = await self._message(request, dict(reversed(request.scope["headers"])))
@@ -247,7 +237,8 @@ class _Endpoint:
             return _problem(request, ErrorCode.INVALID_TASK, "the body is application/json", status=415)
         body = b""
         try:
-            body = await within(self.body_seconds, _body(request.receive, headers, self.max_body))
+            async with asyncio.timeout(self.body_seconds):
+                body = await _body(request, self.max_body)
             request.scope[_READ] = True
             return decode(body)
         except _Unread as unread:
@@ -270,24 +261,22 @@ async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
             return
 
 
-async def _body(receive: Receiving, headers: Mapping[bytes, bytes], limit: int) -> bytes:
+async def _body(request: Request, limit: int) -> bytes:
     """The body, never more of it in memory than the limit and one chunk."""
-    length = headers.get(b"content-length", b"")
-    if length.isdigit() and int(length) > limit:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
         raise _Unread(413, f"more than {limit} bytes")
-    body, more = b"", True
     chunks: list[bytes] = []
     size = 0
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Unread(400, "the connection ended within the body")
-        body, more = message.get("body", b""), message.get("more_body", False)
-        size += len(body)
-        if size > limit:
-            raise _Unread(413, f"more than {limit} bytes")
-        chunks.append(body)
-    return body if len(chunks) == 1 else b"".join(chunks)
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit:
+                raise _Unread(413, f"more than {limit} bytes")
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise _Unread(400, "the connection ended within the body") from None
+    return b"".join(chunks)
 
 
 def _answer(message: Result | Ack, status: int, correlation: str | None) -> Response:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.calls import Caller, is_final
-from turnwire.sap.codec import decode, encode
-from turnwire.sap.identity import same_id
+from turnwire.sap.builders import Refused, ack, code_of, expects_ack
+from turnwire.sap.calls import Caller, is_final, read_answer
+from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
-from turnwire.sap.receipts import Refused, ack, code_of, expects_ack, nack
 from turnwire.sap.spec import WIRE, ErrorCode
+from turnwire.sap.times import same_id
 
 try:
     import httpx
@@ -90,14 +90,7 @@ class Client(Caller):
         answer = await self._request("POST", "/tasks", body, headers, timeout=self._ack_seconds)
         if answer is None:
             return ack(task)
-        if isinstance(answer, Result):  # a server that did not care for the preference
-            self.checked(task, answer)
-            error = answer.error
-            denied = error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN)
-            return nack(task, str(error.code), error.message or "") if denied and error else ack(task)
-        if not isinstance(answer, (Ack, Nack)):
-            raise BadAnswer(f"the server answered with a {type(answer).__name__}")
-        return answer
+        return self.receipt(task, answer)
 
     async def result(self, task_id: str) -> Result | None:
         """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
@@ -133,7 +126,7 @@ class Client(Caller):
                         line = await anext(lines, None)
                     if line is None:
                         break
-                    result = self.checked(task, _message(line))
+                    result = self.checked(task, read_answer(line))
                     yield result
                     if is_final(result):
                         return
@@ -220,18 +213,11 @@ def _read(response: httpx.Response, content: bytes) -> Any:
         except DecodeError as error:
             raise BadAnswer(f"HTTP {status} with a problem that cannot be read: {error}") from error
         if isinstance(fields, dict):
-            answer = _message(json_text.write(fields, WIRE).encode())
+            answer = read_answer(json_text.write(fields, WIRE).encode())
             if isinstance(answer, Nack):
                 return answer
     elif kind.startswith("application/json"):
-        return _message(content)
+        return read_answer(content)
     if status in _GATEWAYS:
         raise Unreachable(f"HTTP {status}")
     raise BadAnswer(f"HTTP {status} with {kind or 'no content type'} instead of a SAP message")
-
-
-def _message(content: bytes) -> Any:
-    try:
-        return decode(content)
-    except DecodeError as error:
-        raise BadAnswer(f"the answer cannot be read: {error}") from error

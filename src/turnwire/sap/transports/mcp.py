@@ -17,25 +17,22 @@ where replyTo.expectAck is false) and when it is running.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
+from turnwire.sap.access import ANONYMOUS, Named, Principal
+from turnwire.sap.builders import NOBODY, ContextLike, Refused, ack, denied, expects_ack, make_task, nack, unreadable
 from turnwire.sap.calls import USABLE, Caller
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
-from turnwire.sap.jobs import Job
+from turnwire.sap.jobs import Job, Stage
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, reference_of
-from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
-from turnwire.sap.receipts import Refused, ack, denied, expects_ack, nack, unreadable
-from turnwire.sap.serving import Serving
 from turnwire.sap.spec import WIRE, ErrorCode, Status
-from turnwire.sap.stages import Stage
-from turnwire.sap.tasks import NOBODY, ContextLike, make_task
 from turnwire.sap.times import UUID
+from turnwire.sap.transports import Serving, identified
 
 try:
     import mcp_types as types
@@ -84,10 +81,7 @@ def server(
         return types.ListToolsResult(tools=[_tool(capability) for capability in agent.capabilities.values()])
 
     async def call_tool(request: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller: Principal | None = ANONYMOUS
-        if identify is not None:
-            found = identify(request)
-            caller = authenticated(await found if inspect.isawaitable(found) else found)
+        caller = await identified(identify, request)
         return await _call(agent, request, params, caller, context)
 
     return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -275,13 +269,7 @@ class Client(Caller):
 
         A server that knows no receipts answers with the Result: an Ack then. Raises EncodeError, CallError.
         """
-        answer = await self._asked(task, {RECEIPT: True}, self._ack_seconds)
-        if not isinstance(answer, Result):
-            return answer
-        error = self.checked(task, answer).error
-        if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
-            return nack(task, str(error.code), error.message or "")
-        return ack(task)
+        return self.receipt(task, await self._asked(task, {RECEIPT: True}, self._ack_seconds))
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The final Result: the states before it come as progress notifications of MCP, which are not Results."""

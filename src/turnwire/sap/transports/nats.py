@@ -1,4 +1,11 @@
-"""A queue: NATS JetStream (section 10). Extra: ``nats``. The subjects are in :mod:`turnwire.sap.transports.nats_link`.
+"""A queue: NATS JetStream (section 10). Extra: ``nats``.
+
+    <prefix>.tasks.<queue>                          Tasks of anybody; one stream, and one bound, for each queue
+    <prefix>.tasks.<queue>.<principal>              Tasks of those whom the server lets publish there, see by_subject
+    <prefix>.tasks.<queue>.<principal>.<priority>   Those that are urgent, high or low; the principal of anybody's is ~
+    <prefix>.receipts.<taskId>                      Ack or Nack
+    <prefix>.results.<taskId>                       Results, kept for a while
+    <prefix>.results.<principal>.<taskId>           Results of tasks whose principal is known
 
 Delivery is at least once: a task leaves the queue when its Result has been published and the server has confirmed that.
 A task that comes again is known by its principal and taskId; with a transcript that the workers share it has one
@@ -9,33 +16,34 @@ says.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
-import inspect
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from turnwire.errors import DecodeError, MissingDependency, Reason
+from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Reason, Unanswered, Unreachable
+from turnwire.sap.access import ANONYMOUS, Named, Principal
+from turnwire.sap.builders import Refused, ack, code_of, expects_ack, nack, unreadable
+from turnwire.sap.calls import Caller, is_final, read_answer
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
-from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.principals import ANONYMOUS, Principal, authenticated
-from turnwire.sap.receipts import ack, code_of, expects_ack, unreadable
-from turnwire.sap.serving import Serving
-from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
-from turnwire.sap.stages import Stage
-from turnwire.sap.transports.nats_client import Client as Client
-from turnwire.sap.transports.nats_link import CORRELATION as CORRELATION
-from turnwire.sap.transports.nats_link import INBOX, TASK_ID, Identify, Link, is_inbox, is_name
-from turnwire.sap.transports.nats_link import by_subject as by_subject
-from turnwire.sap.transports.nats_link import signed as signed
-from turnwire.sap.transports.nats_order import InOrder, Source
-from turnwire.sap.waiting import cancel_and_wait
+from turnwire.sap.jobs import Stage
+from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.objects import Objects
+from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Priority
+from turnwire.sap.times import same_id, uuid_key
+from turnwire.sap.transports import Serving, identified
+from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait, priority_of
 
 try:
+    from nats.aio.client import Client as Connection
+    from nats.errors import ConnectionClosedError, MaxPayloadError, NoRespondersError
     from nats.errors import Error as NatsError
-    from nats.js.api import ConsumerConfig
-    from nats.js.errors import NotFoundError
+    from nats.errors import TimeoutError as NatsTimeout
+    from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
+    from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 except ImportError as missing:
     raise MissingDependency(
         "the queue needs nats-py: pip install 'turnwire[nats]', or '.[nats]' in a checkout"
@@ -44,8 +52,411 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from typing import Self
 
+CORRELATION = "X-Correlation-Id"
+TASK_ID = "Sap-Task-Id"
+INBOX = "Sap-Inbox"
+SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
+CONNECT_SECONDS = 5.0
+"""How long a server is looked for at the beginning; one that is lost later is looked for as long as it takes."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_DENIED = re.compile('publish to "([^"]*)"')
+_INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
+T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
+
+Identify = Callable[[Any], Named | Awaitable[Named]]
+"""Who sent a message (of nats-py): None for somebody unknown, who is refused."""
+
+
+APART = tuple(str(priority) for priority in Priority if priority is not Priority.NORMAL)
+"""Priorities whose tasks have subjects of their own."""
+
+ANYBODY = "~"
+"""Stands for the principal of anybody's tasks in such a subject; it is not a name."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be one step of a subject."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_inbox(text: str) -> bool:
+    """Whether a subject is the inbox of a client, where receipts may be sent."""
+    return _INBOX.fullmatch(text) is not None
+
+
+def step_of(principal: Principal) -> str:
+    """The step of a subject that stands for a principal: its name, or that in hexadecimal."""
+    return principal.name if is_name(principal.name) else "x" + principal.name.encode().hex()
+
+
+def by_subject(message: Any) -> Named:
+    """The principal in ``<prefix>.tasks.<queue>.<principal>``, with a priority behind it or without; None elsewhere.
+
+    The server's permissions say who may publish there: ``sap.tasks.b.A-prime`` and ``sap.tasks.b.A-prime.*``. Whoever
+    has the first one only may send tasks of any priority, too, but they are in the queue among the normal ones.
+    """
+    steps = message.subject.split(".")
+    if len(steps) == 5 and steps.pop() not in APART:
+        return None
+    return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
+
+
+def signed(keys: Mapping[str, bytes]) -> Identify:
+    """The principal whose Ed25519 signature of the message is in its headers, None where it does not fit.
+
+    keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
+    """
+    from turnwire.sap.signing import verify
+
+    def identify(message: Any) -> Named:
+        headers = message.headers or {}
+        name, signature = headers.get(SIGNER, ""), headers.get(SIGNATURE, "")
+        if name not in keys:
+            return None
+        return name if verify(message.data, _unbase64(signature), keys[name]) else None
+
+    return identify
+
+
+def _unbase64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
+
+
+class Reconnected(Exception):
+    """The server was lost, and is there again."""
+
+
+class Link:
+    """A connection and the names of one prefix.
+
+    Attributes:
+        reconnected: is called when a server that was lost is there again.
+    """
+
+    def __init__(self, url: str, prefix: str, options: Mapping[str, Any] | None = None) -> None:
+        if not is_name(prefix):
+            raise ValueError("a prefix is 1 to 64 letters, digits, _ and -")
+        self.url = url
+        self.prefix = prefix
+        self.connection: Any = None
+        self.stream: Any = None
+        self._options = dict(options or {})
+        self.reconnected: Callable[[], None] | None = None
+        self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
+        self._publishing: dict[str, set[asyncio.Future[None]]] = {}
+        """Done where that is denied: by the subject, in lower case, as nats-py tells it."""
+
+    async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
+        """Connects, and makes the streams that are not there. Raises Unreachable."""
+        seconds = max(CONNECT_SECONDS, self._options.get("connect_timeout", 0))
+        connection = Connection()
+        try:
+            async with asyncio.timeout(seconds):
+                mine = {"error_cb": self._noticed, "reconnected_cb": self._back}
+                await connection.connect(self.url, **{"max_reconnect_attempts": -1, **self._options, **mine})
+        except (OSError, NatsError, TimeoutError) as error:
+            await connection.close()
+            raise Unreachable(f"no NATS server at {self.url}: {connection.last_error or error}") from error
+        self.connection = connection
+        self.stream = self.connection.jetstream()
+        tasks = StreamConfig(
+            name=self.tasks_stream(queue),
+            subjects=[filtered for _, filtered, _ in self.sources(queue)],
+            retention=RetentionPolicy.WORK_QUEUE,
+            max_msgs=waiting,
+            discard=DiscardPolicy.NEW,
+        )
+        results = StreamConfig(name=self.results_stream, subjects=[f"{self.prefix}.results.>"], max_age=keep_seconds)
+        for config in (tasks, results):
+            try:
+                known = (await self.stream.stream_info(config.name)).config
+            except NotFoundError:
+                await self.stream.add_stream(config)
+                continue
+            if not set(config.subjects or ()) <= set(known.subjects or ()):  # of a version that had fewer
+                await self.stream.update_stream(known, subjects=config.subjects)
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        if self.connection is not None:
+            connection, self.connection = self.connection, None
+            self._wake()
+            await connection.close()
+
+    async def _noticed(self, error: Exception) -> None:
+        """What nats-py tells of the connection: that the server lets nobody publish somewhere, among other things."""
+        denied = _DENIED.search(str(error).lower())
+        waiting = self._publishing.pop(denied[1], ()) if denied is not None else ()
+        for denial in waiting:
+            denial.set_result(None)
+        if waiting:
+            return
+        if (told := self._options.get("error_cb")) is not None:
+            await told(error)
+        elif self.connection is not None:  # else whoever opens the link is told
+            _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
+
+    async def _back(self) -> None:
+        self._wake()
+        if self.reconnected is not None:
+            self.reconnected()
+        if (told := self._options.get("reconnected_cb")) is not None:
+            await told()
+
+    def _wake(self) -> None:
+        if self._lost is not None and not self._lost.done():
+            self._lost.set_result(None)
+
+    async def unless_lost(self, work: Awaitable[T]) -> T:
+        """What is waited for. Raises Reconnected when the server is lost meanwhile, and as soon as it is there again:
+        what it was asked it may have forgotten, and what it said may not have been heard. Raises Unreachable when this
+        end closes the connection."""
+        if self._lost is None or self._lost.done():
+            self._lost = asyncio.get_running_loop().create_future()
+        lost: asyncio.Future[Any] = self._lost
+        waiting: asyncio.Future[T] = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({waiting, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                raise Reconnected if self.connection is not None else Unreachable("the connection was closed")
+            return waiting.result()
+        finally:
+            waiting.cancel()
+
+    async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
+        """Puts a message into a stream; once more when the server was lost before it confirmed that.
+
+        Raises PermissionError where the server does not let this client do that, and what nats-py raises.
+        """
+        while True:
+            with contextlib.suppress(Reconnected):
+                return await self.unless_lost(self._published(subject, text, headers))
+
+    async def _published(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
+        publishing = asyncio.ensure_future(self.stream.publish(subject, text, headers=dict(headers)))
+        name, denial = subject.lower(), asyncio.get_running_loop().create_future()
+        self._publishing.setdefault(name, set()).add(denial)
+        try:
+            await asyncio.wait({publishing, denial}, return_when=asyncio.FIRST_COMPLETED)
+            if not publishing.done():
+                raise PermissionError(f"the server does not let this client publish to {subject}")
+            await publishing
+        finally:
+            publishing.cancel()
+            others = self._publishing.get(name, set())  # none where it was denied
+            others.discard(denial)
+            if not others:
+                self._publishing.pop(name, None)
+
+    def sources(self, queue: str) -> list[tuple[str, str, str]]:
+        """Each kind of subject that a queue has: the name of its consumer, the subject, the priority of its tasks."""
+        subject, name = self.subject("tasks", queue), f"{queue}-workers"
+        normal = Priority.NORMAL.value
+        return [
+            (name, subject, normal),
+            (f"{name}-named", f"{subject}.*", normal),
+            *((f"{name}-{priority}", f"{subject}.*.{priority}", priority) for priority in APART),
+        ]
+
+    def subject_of(self, queue: str, principal: Principal, priority: str) -> str:
+        """The subject for tasks of that priority. Raises ValueError for a queue that cannot be part of one."""
+        if priority not in APART:
+            return self.subject("tasks", queue, principal)
+        return f"{self.subject('tasks', queue)}.{step_of(principal) if principal.name else ANYBODY}.{priority}"
+
+    def tasks_stream(self, queue: str) -> str:
+        """The stream of a queue."""
+        return f"{self.prefix}_tasks_{queue}"
+
+    @property
+    def results_stream(self) -> str:
+        """The stream of all Results."""
+        return f"{self.prefix}_results"
+
+    @property
+    def largest(self) -> int:
+        """Bytes that one message may have, headers included."""
+        size: int = self.connection.max_payload
+        return size
+
+    def subject(self, kind: str, name: str, principal: Principal | None = None) -> str:
+        """A subject of this prefix. Raises ValueError for a name that cannot be part of one."""
+        if not is_name(name):
+            raise ValueError(f"{name!r} cannot be part of a subject")
+        middle = f".{step_of(principal)}" if principal is not None and principal.name else ""
+        if kind == "tasks":
+            return f"{self.prefix}.tasks.{name}{middle}"
+        return f"{self.prefix}.{kind}{middle}.{name}"
+
+
+LATEST = 0.5
+"""Seconds for which the others wait for a task that the server has in a source: another worker may be given it."""
+
+
+class Source:
+    """One of the subjects of a queue, whose tasks come as they were sent.
+
+    Args:
+        pulled: its pull subscription. priority: of its tasks.
+
+    Attributes:
+        head: the message that comes next, None while none is there. asked: when it was asked for one, in loop time.
+        empty: whether the server said since then that it has none. looking: what asks the server that.
+    """
+
+    def __init__(self, pulled: Any, priority: str) -> None:
+        self.pulled = pulled
+        self.priority = priority
+        self.head: Any = None
+        self.asked = 0.0
+        self.empty = False
+        self.looking: asyncio.Task[None] | None = None
+        self.taken = asyncio.Event()
+
+    @property
+    def rank(self) -> int:
+        """The place of its head: its number in the stream, and how many later tasks may go before it."""
+        number: int = self.head.metadata.sequence.stream
+        return number + ALLOWANCE[self.priority]
+
+    def take(self) -> Any:
+        """The head, which is the caller's from now on."""
+        message, self.head = self.head, None
+        self.ask()
+        self.taken.set()
+        return message
+
+    def ask(self) -> None:
+        """Nothing is known of what comes next."""
+        self.asked = asyncio.get_running_loop().time()
+        self.empty = False
+        self.end()
+
+    def end(self) -> None:
+        """Asks no more."""
+        if self.looking is not None:
+            self.looking.cancel()
+        self.looking = None
+
+
+class InOrder:
+    """The tasks of a queue, whatever subject they came by: the head of each source is held, and the first one is next.
+
+    One that was sent n tasks later goes first only if its allowance is n smaller, as with an agent's own line. While
+    heads are held the server is told that they are alive.
+
+    Args:
+        sources: of the queue. ack_wait: seconds after which the server gives away a task it hears nothing of.
+    """
+
+    def __init__(self, sources: Sequence[Source], ack_wait: float) -> None:
+        self._sources = sources
+        self._ack_wait = ack_wait
+        self._fetching: dict[asyncio.Task[None], Source] = {}
+        self._closed = asyncio.Event()
+        self._news = asyncio.Event()
+        for source in sources:
+            self._begin(source)
+
+    def _begin(self, source: Source) -> None:
+        """Fetches until this is closed, even if a handler of the agent cancels what it finds."""
+        source.ask()
+        fetching = asyncio.create_task(self._fetch(source))
+        self._fetching[fetching] = source
+        fetching.add_done_callback(self._ended)
+
+    def _ended(self, fetching: asyncio.Task[None]) -> None:
+        source = self._fetching.pop(fetching)
+        if not self._closed.is_set():
+            self._begin(source)
+
+    def ask_again(self) -> None:
+        """Asks each source anew that has given nothing: the server that was asked may have forgotten it."""
+        for fetching, source in self._fetching.items():
+            if source.head is None:
+                fetching.cancel()
+
+    async def next(self) -> Any:
+        """The next message; waits for it."""
+        while True:
+            self._news.clear()
+            first = min((source for source in self._sources if source.head is not None), key=_rank, default=None)
+            if first is None:
+                await self._news.wait()
+                continue
+            left = self._left()
+            if left <= 0:
+                return first.take()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+
+    def _left(self) -> float:
+        """Seconds for which there may still come a head that is before those held; the server is asked about it."""
+        latest = 0.0
+        for source in self._sources:
+            if source.head is None and not source.empty:
+                source.looking = source.looking or asyncio.create_task(self._look(source))
+                latest = max(latest, source.asked + LATEST)
+        return latest - asyncio.get_running_loop().time()
+
+    async def _look(self, source: Source) -> None:
+        """Notes a source in which the server has nothing. It answers behind what it had to give when it was asked."""
+        try:
+            source.empty = not (await source.pulled.consumer_info()).num_pending
+        except (NatsError, TimeoutError):
+            source.empty = True
+        self._news.set()
+
+    async def _fetch(self, source: Source) -> None:
+        while not self._closed.is_set():
+            if source.head is None:
+                try:
+                    (message,) = await source.pulled.fetch(1, timeout=5)
+                except TimeoutError:
+                    continue
+                except Exception:
+                    if self._closed.is_set():  # nats-py tells a cancellation so where the connection is closed
+                        return
+                    _log.exception("the queue gives no tasks for now")  # the client connects again by itself
+                    await asyncio.sleep(0.5)
+                    continue
+                source.taken.clear()
+                source.head = message
+                self._news.set()
+            await self._hold(source)
+
+    async def _hold(self, source: Source) -> None:
+        """Keeps the head until somebody takes it."""
+        while source.head is not None and not self._closed.is_set():
+            try:
+                async with asyncio.timeout(self._ack_wait / 3):
+                    await source.taken.wait()
+            except TimeoutError:
+                if source.head is not None:
+                    with contextlib.suppress(NatsError):
+                        await source.head.in_progress()
+
+    async def close(self) -> None:
+        """Ends the fetching and gives back what is held: another worker may have it at once."""
+        self._closed.set()
+        await cancel_and_wait(self._fetching)
+        for source in self._sources:
+            source.end()
+            if source.head is not None:
+                with contextlib.suppress(NatsError):
+                    await source.take().nak()
+
+
+def _rank(source: Source) -> int:
+    return source.rank
+
+
 HEADERS = 512  # bytes of a message that are kept for its headers
 _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
@@ -147,7 +558,7 @@ class Worker:
     async def _handle(self, message: Any) -> None:
         heart = asyncio.create_task(self._keep_alive(message))
         try:
-            await self._judge(message)
+            await self._answer(message)
         except asyncio.CancelledError:  # the worker ends: another one may have it at once
             with contextlib.suppress(NatsError):
                 await message.nak()
@@ -155,7 +566,7 @@ class Worker:
         finally:
             heart.cancel()
 
-    async def _judge(self, message: Any) -> None:
+    async def _answer(self, message: Any) -> None:
         try:
             task = decode(message.data)
             if not isinstance(task, Task):
@@ -163,7 +574,7 @@ class Worker:
         except DecodeError as error:
             await self._refuse_unread(message, error)
             return
-        caller = await self._principal(message)
+        caller = await identified(self._identify, message)
 
         async def progress(result: Result) -> None:
             if result.status not in TERMINAL:
@@ -183,12 +594,6 @@ class Worker:
                 await self._receipt(message, task.task_id, ack(task))
             await self._publish(await job.wait(), caller)
         await message.ack_sync()
-
-    async def _principal(self, message: Any) -> Principal | None:
-        if self._identify is None:
-            return ANONYMOUS
-        found = self._identify(message)
-        return authenticated(await found if inspect.isawaitable(found) else found)
 
     async def _refuse_unread(self, message: Any, error: DecodeError) -> None:
         """The sender is told where the header or the body says who waits, and the message is ended."""
@@ -231,3 +636,188 @@ class Worker:
             raise PermissionError(f"{endpoint} is not an allowed replyTo; use nats:{start}<name>")
         headers = {CORRELATION: result.correlation_id}
         await self._link.connection.publish(subject, encode(result, strict=False).encode(), headers=headers)
+
+
+_FULL = 10077  # JetStream: maximum messages exceeded
+
+
+class Client(Caller):
+    """Puts tasks into a queue and waits for their results. Use it as an async context manager.
+
+    Args:
+        url, queue, prefix, waiting, keep_seconds, options: as of :class:`turnwire.sap.nats.Worker`.
+        timeout: seconds for a Result. ack_seconds: for an Ack, where a task does not say ``expectAck`` false; default:
+            the timeout.
+        principal: as whom the worker knows this client, with ``identify=by_subject``; tasks go to a subject of its own.
+        signer: an Ed25519 private key, or its 32 raw bytes, for ``identify=signed(keys)`` (extra ``sign``).
+        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        queue: str,
+        prefix: str = "sap",
+        timeout: float = 60.0,
+        ack_seconds: float | None = None,
+        principal: str | None = None,
+        signer: Any = None,
+        waiting: int = 1000,
+        keep_seconds: float = 86_400.0,
+        options: Mapping[str, Any] | None = None,
+        issuer: str | Issuer | None = None,
+        producer: str | None = None,
+        keys: Mapping[str, bytes] | None = None,
+        objects: Objects | None = None,
+    ) -> None:
+        super().__init__(issuer or principal, producer, keys, objects)
+        self._link = Link(url, prefix, options)
+        self._queue = queue
+        self._timeout = timeout
+        self._ack_seconds = timeout if ack_seconds is None else ack_seconds
+        self._principal = ANONYMOUS if principal is None else Principal(principal)
+        self._signer = signer
+        self._waiting = waiting
+        self._keep_seconds = keep_seconds
+        self._not_apart: set[str] = set()  # priorities for which the server has no subject, or none for this client
+
+    async def __aenter__(self) -> Self:
+        await self._link.open(self._queue, self._waiting, self._keep_seconds)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._link.close()
+
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt.
+
+        With ``replyTo.expectAck`` false that is the queue's. Raises Unanswered when no worker answers in time,
+        Unreachable, EncodeError.
+        """
+        receipt = await self._sent(task)
+        if isinstance(receipt, Result):  # of somebody who may not have it executed
+            error = receipt.error
+            return nack(task, error.code or "" if error else "", error.message or "" if error else "")
+        return receipt
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task as they come. Raises as :meth:`call`."""
+        subject = self._link.subject("results", uuid_key(task.task_id), self._principal)
+        results = await self._link.connection.subscribe(subject)
+        try:
+            while True:
+                receipt = await self._sent(task)
+                if isinstance(receipt, Nack):
+                    raise Refused(receipt)
+                if isinstance(receipt, Result):
+                    yield receipt
+                    return
+                with contextlib.suppress(Reconnected):  # then it is sent again, which does not execute it again
+                    while True:
+                        result = await self._next(task, results)
+                        yield result
+                        if is_final(result):
+                            return
+        finally:
+            await results.unsubscribe()
+
+    async def result(self, task_id: str) -> Result | None:
+        """The newest kept Result of a task sent before, final or not; None while there is none. Raises BadAnswer for
+        what is none of that task, or not of whom ``producer`` and ``keys`` of the client say."""
+        subject = self._link.subject("results", uuid_key(task_id), self._principal)
+        try:
+            message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
+        except NotFoundError:
+            return None
+        result = read_answer(message.data)
+        if not isinstance(result, Result) or not same_id(result.task_id, task_id):
+            raise BadAnswer(f"what is kept for task {task_id} is not a Result of it")
+        return self.vouched(result)
+
+    async def _result_of(self, task: Task) -> Result:
+        async for result in self.statuses(task):
+            if is_final(result):
+                return result
+        raise Unanswered(f"no result of task {task.task_id}")
+
+    async def _next(self, task: Task, results: Any) -> Result:
+        """The next Result of the task; what others publish there is not taken, and named where nothing else comes."""
+        strange: list[str] = []
+        end = asyncio.get_running_loop().time() + self._timeout
+        while (left := end - asyncio.get_running_loop().time()) > 0:
+            try:
+                message = await self._link.unless_lost(results.next_msg(timeout=left))
+                return self.checked(task, read_answer(message.data))
+            except BadAnswer as error:
+                _log.warning("a Result for task %s was not taken: %s", task.task_id, error)
+                strange.append(str(error))
+            except NatsTimeout:
+                break
+            except ConnectionClosedError as error:
+                raise Unreachable(f"the connection was lost: {error}") from error
+        if strange:
+            raise BadAnswer(f"no Result of task {task.task_id} came, but: {'; '.join(strange[:3])}")
+        raise Unanswered(f"no result of task {task.task_id}")
+
+    async def _sent(self, task: Task) -> Ack | Nack | Result:
+        inbox = self._link.connection.new_inbox()
+        receipts = await self._link.connection.subscribe(inbox)
+        try:
+            waits = expects_ack(task)
+            async with asyncio.timeout(self._ack_seconds if waits else None):
+                message = None
+                while message is None:
+                    if (refused := await self._put(task, inbox)) is not None:
+                        return refused
+                    if not waits:
+                        return ack(task)
+                    with contextlib.suppress(Reconnected):
+                        message = await self._link.unless_lost(receipts.next_msg(timeout=None))
+        except (TimeoutError, NoRespondersError) as error:
+            raise Unanswered(f"no worker took task {task.task_id}") from error
+        except ConnectionClosedError as error:
+            raise Unreachable(f"the connection was lost: {error}") from error
+        finally:
+            await receipts.unsubscribe()
+        receipt = read_answer(message.data)
+        if isinstance(receipt, Result):
+            return self.checked(task, receipt)
+        if not isinstance(receipt, (Ack, Nack)):
+            raise BadAnswer(f"the worker answered with a {type(receipt).__name__}")
+        return receipt
+
+    async def _put(self, task: Task, inbox: str) -> Nack | None:
+        # Not Nats-Msg-Id: the server would swallow a task that is sent again, and the worker can answer it again.
+        text = encode(task).encode()
+        headers = {CORRELATION: task.correlation_id, TASK_ID: uuid_key(task.task_id), INBOX: inbox}
+        if self._signer is not None:
+            from turnwire.sap.signing import sign
+
+            headers[SIGNER] = self._principal.name
+            headers[SIGNATURE] = base64.b64encode(sign(text, self._signer)).decode()
+        try:
+            await self._publish(text, headers, priority_of(task))
+        except APIError as error:
+            if error.err_code != _FULL:
+                raise Unreachable(f"the queue does not take the task: {error}") from error
+            return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
+        except MaxPayloadError:
+            return nack(task, ErrorCode.INVALID_TASK, f"the task has {len(text)} bytes, more than the server takes")
+        except NoStreamResponseError as error:
+            raise Unreachable(f"there is no queue {self._queue}") from error
+        except PermissionError as error:
+            raise Unreachable(str(error)) from error
+        return None
+
+    async def _publish(self, text: bytes, headers: Mapping[str, str], priority: str) -> None:
+        """Puts a task where those of its priority are; where that cannot be, among the normal ones."""
+        plain = self._link.subject_of(self._queue, self._principal, Priority.NORMAL.value)
+        subject = self._link.subject_of(self._queue, self._principal, priority)
+        if subject != plain and priority not in self._not_apart:
+            try:
+                return await self._link.publish(subject, text, headers)
+            except (PermissionError, NoStreamResponseError) as error:
+                self._not_apart.add(priority)
+                _log.warning("tasks that are %s go among the normal ones: %s", priority, error)
+        await self._link.publish(plain, text, headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Record:
+class JsonObject:
     """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
 
     Attributes:
@@ -29,7 +30,7 @@ class Record:
     __slots__ = ("_fields", "_held", "_source")
     __hash__ = None  # type: ignore[assignment]
     TABLE: ClassVar[Table]
-    MEMBERS: ClassVar[dict[str, Member[Any]]] = {}
+    MEMBERS: ClassVar[dict[str, JsonField[Any]]] = {}
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     _fields: dict[str, Any]
@@ -51,8 +52,12 @@ class Record:
             elif member.name in self.DEFAULTS:
                 self.fields[member.name] = self.DEFAULTS[member.name]
 
-    def __init_subclass__(cls) -> None:
-        cls.MEMBERS = {name: value for name, value in vars(cls).items() if isinstance(value, Member)}
+    def __init_subclass__(cls, table: Table | None = None) -> None:
+        cls.MEMBERS = {name: value for name, value in vars(cls).items() if isinstance(value, JsonField)}
+        if table is not None:
+            cls.TABLE = table
+            # Section 10 wants envelopes that map 1:1 to dataclasses: this only lists the fields, the descriptors stay.
+            dataclass(init=False, repr=False, eq=False)(cls)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -127,7 +132,7 @@ class Record:
             raise AttributeError(_unknown(type(self), name)) from None
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Record) or type(other) is not type(self):
+        if not isinstance(other, JsonObject) or type(other) is not type(self):
             return NotImplemented
         return self._fields == other._fields
 
@@ -147,15 +152,15 @@ class Record:
         return type(self).from_dict, (self.fields,)
 
 
-set_fields = Record.__dict__["_fields"].__set__
+set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
-set_source = Record.__dict__["_source"].__set__
+set_source = JsonObject.__dict__["_source"].__set__
 """Sets the text of a record, or None."""
-fields_of = maker(Record, WIRE, KEYS)
+fields_of = maker(JsonObject, WIRE, KEYS)
 """The dict of a record; quicker than ``record._fields`` where it is still to be made."""
 
 
-def _unknown(cls: type[Record], name: str) -> str:
+def _unknown(cls: type[JsonObject], name: str) -> str:
     """That there is no such attribute, and which one may have been meant (``task_id`` for ``taskId`` or ``taskid``)."""
     from difflib import get_close_matches
 
@@ -169,7 +174,7 @@ def _folded(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _wire_names(cls: type[Record]) -> set[str]:
+def _wire_names(cls: type[JsonObject]) -> set[str]:
     return {member.name for member in cls.MEMBERS.values()}
 
 
@@ -182,7 +187,7 @@ def plain(value: Any) -> Any:
         return {name if type(name) is str else str(name): plain(item) for name, item in value.items()}
     if kind is list:
         return [plain(item) for item in value]
-    if isinstance(value, Record):
+    if isinstance(value, JsonObject):
         return plain(value._fields)
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
@@ -194,12 +199,12 @@ def plain(value: Any) -> Any:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-class Member(Generic[T]):
+class JsonField(Generic[T]):
     """One field of a record as an attribute.
 
     Args:
         name: the field's name on the wire.
-        shape: a Record class to show an object in, or an Enum class to show a known value in.
+        shape: a JsonObject class to show an object in, or an Enum class to show a known value in.
         many: an array of that shape, shown as a tuple.
         nullable: None is written as null instead of taking the field away.
     """
@@ -217,8 +222,8 @@ class Member(Generic[T]):
     @overload
     def __get__(self, record: None, owner: type[Any]) -> Self: ...
     @overload
-    def __get__(self, record: Record, owner: type[Any]) -> T: ...
-    def __get__(self, record: Record | None, owner: type[Any]) -> Self | T:
+    def __get__(self, record: JsonObject, owner: type[Any]) -> T: ...
+    def __get__(self, record: JsonObject | None, owner: type[Any]) -> Self | T:
         if record is None:
             return self
         value: Any = fields_of(record).get(self.name)
@@ -232,17 +237,17 @@ class Member(Generic[T]):
             found = _shown(value, self.shape)
         return found  # type: ignore[no-any-return]
 
-    def __set__(self, record: Record, value: T) -> None:
+    def __set__(self, record: JsonObject, value: T) -> None:
         if value is None and not self.nullable:
             record.fields.pop(self.name, None)
-        elif isinstance(value, Record):
+        elif isinstance(value, JsonObject):
             record.fields[self.name] = value.fields
         elif isinstance(value, Enum):
             record.fields[self.name] = value.value
         else:
             record.fields[self.name] = plain(value) if isinstance(value, (tuple, list)) else value
 
-    def __delete__(self, record: Record) -> None:
+    def __delete__(self, record: JsonObject) -> None:
         record.fields.pop(self.name, None)
 
     def __repr__(self) -> str:
@@ -251,6 +256,6 @@ class Member(Generic[T]):
 
 def _shown(value: Any, shape: type[Any]) -> Any:
     """A value as its shape shows it; as it is where it has the wrong type."""
-    if issubclass(shape, Record):
+    if issubclass(shape, JsonObject):
         return shape.from_dict(value) if isinstance(value, dict) else value
     return shape._value2member_map_.get(value, value) if isinstance(value, str) else value

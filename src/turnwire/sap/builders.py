@@ -1,0 +1,386 @@
+"""Tasks, Results and receipts from a few arguments: right by construction (sections 4 and 5)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from turnwire.contract import LIMITS
+from turnwire.errors import CallError, DecodeError, EncodeError, WireError
+from turnwire.json import text as json_text
+from turnwire.sap.codec import decode, encode
+from turnwire.sap.json_object import JsonObject, plain
+from turnwire.sap.messages import (
+    Ack,
+    AgentError,
+    Budget,
+    CacheEvidence,
+    CachePolicy,
+    ConstitutionalContext,
+    Issuer,
+    Nack,
+    OutputContract,
+    Producer,
+    ReplyTo,
+    Result,
+    Target,
+    Task,
+    Telemetry,
+)
+from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
+from turnwire.sap.times import UUID, write_time
+from turnwire.sap.times import now as time_now
+
+if TYPE_CHECKING:
+    from turnwire.sap.jobs import Job
+
+ContextLike = ConstitutionalContext | Mapping[str, Any]
+
+
+class TaskFields(TypedDict, total=False):
+    """What :func:`make_task` takes by name, for editors and type checkers."""
+
+    issuer: str | Issuer
+    context: ContextLike | None
+    agent_id: str | None
+    routing_hints: Mapping[str, Any] | None
+    cache: CacheMode | str | CachePolicy | None
+    output_schema: Mapping[str, Any] | None
+    output_format: str | None
+    priority: Priority | str | None
+    deadline: datetime | str | None
+    seconds: float | None
+    tokens: float | None
+    trace: bool | None
+    reply_to: str | None
+    expect_ack: bool | None
+    parent: str | Task | None
+    tags: Sequence[str] | None
+    meta: Mapping[str, Any] | None
+    task_id: str | None
+    correlation_id: str | None
+
+
+NOBODY = Issuer(agent_id="anonymous", agent_kind=AgentKind.USER)
+"""The issuer of tasks for which no other is named."""
+
+
+def make_task(
+    capability: str,
+    payload: Mapping[str, Any],
+    *,
+    issuer: str | Issuer = NOBODY,
+    context: ContextLike | None = None,
+    agent_id: str | None = None,
+    routing_hints: Mapping[str, Any] | None = None,
+    cache: CacheMode | str | CachePolicy | None = None,
+    output_schema: Mapping[str, Any] | None = None,
+    output_format: str | None = None,
+    priority: Priority | str | None = None,
+    deadline: datetime | str | None = None,
+    seconds: float | None = None,
+    tokens: float | None = None,
+    trace: bool | None = None,
+    reply_to: str | None = None,
+    expect_ack: bool | None = None,
+    parent: str | Task | None = None,
+    tags: Sequence[str] | None = None,
+    meta: Mapping[str, Any] | None = None,
+    task_id: str | None = None,
+    correlation_id: str | None = None,
+) -> Task:
+    """A Task with fresh ids, issued now. What is None is left out; without a ``context`` its pressureLevel is instant.
+
+    Args:
+        issuer: the agentId of an agent, or an Issuer.
+        context: a ConstitutionalContext, or its fields by their names on the wire.
+        agent_id: the agent that is to do it. cache: a mode, or a whole CachePolicy.
+        deadline: an aware datetime or its text. seconds, tokens: the budget.
+        parent: the parent Task, or its id; its correlationId is taken over.
+    """
+    made = Task(
+        task_id=task_id or str(uuid.uuid4()),
+        parent_task_id=parent.task_id if isinstance(parent, Task) else parent,
+        correlation_id=correlation_id or (parent.correlation_id if isinstance(parent, Task) else str(uuid.uuid4())),
+        issued_at=time_now(),
+        issuer=issuer if isinstance(issuer, Issuer) else Issuer(agent_id=issuer, agent_kind=AgentKind.AGENT),
+        target=Target(agent_id=agent_id, capability=capability, routing_hints=plain(routing_hints)),
+        constitutional_context=_context(context, cache),
+        payload=plain(payload),
+    )
+    if parent is None:
+        del made.parent_task_id
+    if output_schema is not None or output_format is not None:
+        made.output_contract = OutputContract(schema=plain(output_schema), format=output_format)
+    budget = Budget(tokens=tokens, seconds=seconds)
+    telemetry = Telemetry(
+        priority=priority,
+        deadline=write_time(deadline) if isinstance(deadline, datetime) else deadline,
+        budget=budget if budget.fields else None,
+        trace=trace,
+    )
+    made.telemetry = telemetry if telemetry.fields else None
+    reply = ReplyTo(endpoint=reply_to, expect_ack=expect_ack)
+    made.reply_to = reply if reply.fields else None
+    made.tags = None if tags is None else list(tags)
+    made.meta = plain(meta)
+    made.fields = plain(made.fields)
+    return made
+
+
+def _context(given: ContextLike | None, cache: CacheMode | str | CachePolicy | None) -> ConstitutionalContext:
+    fields = {} if given is None else plain(given)
+    made = ConstitutionalContext.from_dict(fields if given is not None else {"pressureLevel": _INSTANT})
+    if cache is not None:
+        made.cache_policy = cache if isinstance(cache, CachePolicy) else CachePolicy(mode=cache)
+    return made
+
+
+_INSTANT = PressureLevel.INSTANT.value
+
+
+class _Nothing:
+    """No output at all, which is not the output null."""
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Any = _Nothing()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a capability made of a task. Only what is given is written.
+
+    output: anything JSON has, or NOTHING. status: where None, from ``alignment`` and ``error``. alignment: where None,
+    or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The rest as in
+    section 4.2. Members of enums may be given as their texts.
+    """
+
+    output: Any = NOTHING
+    status: Status | str | None = None
+    alignment: Alignment | str | None = None
+    error: AgentError | tuple[str, str] | None = None
+    pressure_readings: Mapping[str, float] | None = None
+    policy_checks: Sequence[JsonObject | Mapping[str, Any]] | None = None
+    violations: Sequence[JsonObject | Mapping[str, Any]] | None = None
+    citations: Sequence[str] | None = None
+    cache: CacheEvidence | None = None
+    artifacts: Sequence[JsonObject | Mapping[str, Any]] | None = None
+    metrics: Mapping[str, Any] | None = None
+    next_actions: Sequence[Mapping[str, Any]] | None = None
+    meta: Mapping[str, Any] | None = None
+
+
+def producer_of(agent: str | Producer) -> Producer:
+    """A producer from its agentId, or itself."""
+    return Producer(agent_id=agent, agent_kind=AgentKind.AGENT) if isinstance(agent, str) else agent
+
+
+def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: datetime | None = None) -> Result:
+    """The Result of ``task``: its ids, the time, the outcome and its evidence; right by construction.
+
+    A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
+    gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks;
+    without a judgement it is ESCALATE, with the policy check "not vetted". Raises ValueError for a status or an
+    alignment that is none.
+    """
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
+    said = alignment_of(outcome)
+    status, alignment, error = _consistent(outcome, said)
+    evidence: dict[str, Any] = {"alignment": alignment.value}
+    value: Any
+    for name, value in (
+        ("pressureReadings", outcome.pressure_readings),
+        ("policyChecks", _checks(outcome, said, alignment)),
+        ("violations", outcome.violations),
+        ("citations", outcome.citations),
+        ("cache", outcome.cache),
+    ):
+        if value is not None:
+            evidence[name] = plain(value)
+    fields: dict[str, Any] = {
+        "protocolVersion": VERSION,
+        "taskId": task.fields["taskId"],
+        "correlationId": task.fields["correlationId"],
+        "reportedAt": time_now() if now is None else write_time(now),
+        "producer": plain(producer_of(producer).fields),
+        "status": status.value,
+    }
+    if outcome.output is not NOTHING:
+        fields["output"] = plain(outcome.output)
+    for name, value in (("artifacts", outcome.artifacts), ("metrics", outcome.metrics)):
+        if value is not None:
+            fields[name] = plain(value)
+    fields["constitutionalEvidence"] = evidence
+    for name, value in (("error", error), ("nextActions", outcome.next_actions), ("meta", outcome.meta)):
+        if value is not None:
+            fields[name] = plain(value)
+    return Result.from_dict(fields)
+
+
+def _consistent(outcome: Outcome, said: Alignment | None) -> tuple[Status, Alignment, AgentError | None]:
+    """Status, alignment and error that fit each other (sections 4.2, 5 and 8)."""
+    error = outcome.error
+    if isinstance(error, tuple):
+        error = AgentError(code=error[0], message=error[1])
+    status = Status(outcome.status) if outcome.status is not None else None
+    if status is None:
+        status = Status.ESCALATED if said is Alignment.ESCALATE else Status.SUCCEEDED
+        status = Status.FAILED if error is not None else status
+    if status is Status.SUCCEEDED and said is Alignment.NON_CONSTITUTIONAL:
+        status = Status.FAILED
+        error = error or AgentError(code=ErrorCode.NON_CONSTITUTIONAL, message="the output is not constitutional")
+    if status is Status.FAILED:
+        error = AgentError(code=ErrorCode.INTERNAL) if error is None else error.replace()
+        if error.message is None:
+            error.message = str(error.code)
+    alignment = Alignment.ESCALATE if said is None else said
+    if alignment is Alignment.VALID and (status not in _GOOD or not outcome.policy_checks):
+        alignment = Alignment.ESCALATE
+    return status, alignment, error
+
+
+_GOOD = frozenset({Status.SUCCEEDED, Status.PARTIAL})
+
+
+def alignment_of(outcome: Outcome) -> Alignment | None:
+    """The alignment that a capability or a vetter gave: as such, or as the code of its error. None: nobody judged."""
+    if outcome.alignment is not None:
+        return Alignment(outcome.alignment)
+    error = outcome.error
+    code = error[0] if isinstance(error, tuple) else None if error is None else error.code
+    return Alignment.NON_CONSTITUTIONAL if code == ErrorCode.NON_CONSTITUTIONAL else None
+
+
+def _checks(outcome: Outcome, said: Alignment | None, alignment: Alignment) -> list[Any]:
+    """The policy checks of the outcome, and one that says so where nobody judged it, or judged it without a check."""
+    checks = list(outcome.policy_checks or ())
+    if said is None or said is Alignment.VALID is not alignment:
+        return [*checks, NOT_VETTED]
+    return checks or [{"principle": "constitution", "status": str(alignment)}]
+
+
+NOT_VETTED: Mapping[str, str] = {
+    "principle": "constitution",
+    "status": "not vetted",
+    "notes": "not vetted: neither a vetter nor the capability gave an alignment with policy checks",
+}
+"""The policy check of an outcome that nobody judged; its alignment is ESCALATE."""
+
+
+_reader = json_text.reader(WIRE)
+_SHOWN = 500  # characters of an error in a reason
+
+
+class Refused(CallError):
+    """A task was refused before any work; ``nack`` says why."""
+
+    def __init__(self, nack: Nack) -> None:
+        super().__init__(nack.reason)
+        self.nack = nack
+
+    @property
+    def code(self) -> str:
+        """The code of section 8 with which the reason begins."""
+        return code_of(self.nack)
+
+
+class Failed(CallError):
+    """A task that was called for by its capability ended without success; ``result`` says how."""
+
+    def __init__(self, result: Result) -> None:
+        error = result.error
+        super().__init__(f"{result.status}: {error.code or ''} {error.message or ''}" if error else str(result.status))
+        self.result = result
+
+
+def code_of(nack: Nack) -> str:
+    """The code of section 8 with which the reason of a Nack begins."""
+    return (nack.reason or "").partition(":")[0]
+
+
+def ack(task: Task) -> Ack:
+    """The Ack of a task."""
+    return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
+
+
+def nack(task: Task, code: ErrorCode | str, text: str) -> Nack:
+    """The Nack of a task; the reason starts with a code of section 8."""
+    fields = task.fields
+    return Nack(
+        message_id=str(fields.get("taskId", "")),
+        correlation_id=_uuid(fields.get("correlationId")),
+        reason=f"{code}: {text[:_SHOWN]}",
+    )
+
+
+def invalid(task: Task, error: EncodeError) -> Nack:
+    """The Nack of a task that strict writing refuses, with the JSON pointer of what is wrong."""
+    return nack(task, ErrorCode.INVALID_TASK, said(error))
+
+
+def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", correlation: str | None = None) -> Nack:
+    """The Nack of what is not a Task. Its ids are those that the data still show, else those given (of a header)."""
+    shown = _ids(data)
+    return Nack(
+        message_id=shown.get("taskId") or message_id,
+        correlation_id=shown.get("correlationId") or _uuid(correlation),
+        reason=f"{ErrorCode.INVALID_TASK}: {said(error)}"[:_SHOWN],
+    )
+
+
+def said(error: WireError) -> str:
+    """An error in words, its JSON pointer first."""
+    path = getattr(error, "path", None)
+    return f"{path}: {error}" if path else str(error)
+
+
+def _ids(data: bytes | str) -> dict[str, str]:
+    try:
+        fields: Any = _reader.read(data)
+    except DecodeError:
+        return {}
+    found = {name: _uuid(fields.get(name)) for name in ("taskId", "correlationId")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def expects_ack(task: Task) -> bool:
+    """replyTo.expectAck; true by default (section 4.1)."""
+    return task.reply_to is None or task.reply_to.expect_ack is not False
+
+
+def denied(job: Job) -> Nack:
+    """The receipt instead of the FAILED Result of a job that was refused."""
+    result = thaw(job.done.result())
+    return nack(job.task, str(result.error.code), result.error.message or "")
+
+
+def _uuid(value: Any) -> str | None:
+    return value if isinstance(value, str) and UUID.fullmatch(value) else None
+
+
+OURS = LIMITS._replace(message=1 << 30)
+"""Limits for what this program has written itself: it may be larger than what strangers may send."""
+
+
+class Frozen(NamedTuple):
+    """A Result of this program and the text that strict writing makes of it."""
+
+    result: Result
+    text: str
+
+
+def thaw(text: str | bytes) -> Any:
+    """A copy of a frozen message, for whoever asks."""
+    return decode(text, limits=OURS)
+
+
+def copy_of(message: Task | Result) -> Any:
+    """A message as its receiver gets it: written strictly and read again. Raises EncodeError."""
+    return decode(encode(message), limits=OURS)
