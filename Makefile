@@ -33,7 +33,7 @@ ifeq ($(filter suite-%,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint typecheck gate bench fuzz soak sanitize mutate dist site constraints clean \
+.PHONY: help setup build demo test lint typecheck gate golden bench fuzz soak sanitize mutate dist site constraints clean \
         suite-whole suite-pure suite-native suite-log suite-above suite-rest
 
 help: ## list what can be made
@@ -172,6 +172,9 @@ typecheck: $(VENV)/.extra-lint build/.native-$(TAG) ## mypy --strict, and the st
 gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wire and scan with valgrind; fails 3 % above the baseline
 	@.ci/tool valgrind valgrind libc6-dbg
 	@$(PY) benchmarks/gate.py $(ARGS)
+
+golden: $(VENV)/.extra-test $(NATIVE) ## compare what is found in 50,000 generated logs with what was kept; ARGS='--show 17' shows one
+	PYTHONPATH=src $(PY) -m tests.golden $(ARGS)
 
 bench: $(VENV)/.extra-bench $(NATIVE) ## pytest-benchmark; `python benchmarks/tables.py` prints the tables of the pages
 	$(PY) -m pytest benchmarks --benchmark-only -o addopts= $(ARGS)
