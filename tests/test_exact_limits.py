@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.json_text.test_edges import reason_of, with_member
-from tests.log.test_edges_of_limits import message_of
+from tests.log.test_limits import message_of
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, Limits
 

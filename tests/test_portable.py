@@ -18,14 +18,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NATIVE = ROOT / "_native"
-PORTABLE = NATIVE / "common" / "portable.h"
-WIDE = NATIVE / "common" / "wide.h"
-THEIRS = re.compile(
-    r"__attribute__|__declspec|__builtin_|__atomic_|_Interlocked|__asm|__int128|__restrict|__forceinline|_Pragma|_Alignas"
-    r"|#\s*pragma|_Thread_local|intrin\.h|cpuid\.h|arm_neon|xgetbv"
-    r"|_MSC_VER|__GNUC__|__clang__|__BYTE_ORDER__|_M_X64|__x86_64__|__i386__|__aarch64__|__SSE|__AVX|__ARM"
-)
-"""Words that some compiler has and another lacks, and those that tell which one it is."""
 SOURCES = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".h", ".pyx", ".pxd", ".pxi"))
 MODULES = [path for path in SOURCES if path.suffix == ".pyx"]
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Werror")
@@ -70,26 +62,6 @@ def built(command: list[str], source: str, folder: Path) -> str:
     return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(NATIVE)))
-def test_what_is_the_compilers_own_is_in_one_header(path: Path) -> None:
-    found = THEIRS.findall(path.read_text("utf-8"))
-    assert found if path in (PORTABLE, WIDE) else not found
-
-
-def test_only_modules_with_wide_vectors_read_the_intrinsics_of_them() -> None:
-    """They are a third of the compiling of a small module."""
-    wide = {str(module.relative_to(NATIVE)) for module in MODULES if reads_wide(module)}
-    assert wide == {
-        *("common/ledger.pyx", "csp/codec.pyx", "csp/cuts.pyx", "json/lines.pyx"),
-        *("log/line_heads.pyx", "log/prefixed.pyx", "nslip/scan.pyx", "space/format.pyx"),
-    }
-
-
-def reads_wide(module: Path) -> bool:
-    seen: set[Path] = set()
-    return any(includes(ROOT / name, seen, WIDE.name) for name in headers(module))
-
-
 def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> None:
     """Compiles a file for each unit, which includes these headers, to nothing; raises at the first warning.
 
@@ -120,13 +92,6 @@ def test_the_headers_of_each_module_compile_without_a_warning(name: str, tmp_pat
     wanted = {tuple(headers(module)) for module in MODULES} - {()}
     assert len(wanted) > 12
     checked([*command, "-isystem", include], [("Python.h", *names) for names in sorted(wanted)], tmp_path)
-
-
-@pytest.mark.parametrize("name", COMPILERS)
-def test_a_warning_in_a_header_is_an_error(name: str, tmp_path: Path) -> None:
-    (tmp_path / "faulty.h").write_text("static int twice(int one) { int unused; return one * 2; }\n", "utf-8")
-    with pytest.raises(subprocess.CalledProcessError):
-        checked([*compiler(COMPILERS[name]), f"-I{tmp_path}"], [("stdint.h",), ("faulty.h",)], tmp_path)
 
 
 BITS = """
@@ -181,13 +146,6 @@ def test_the_processor_says_the_same_when_it_is_asked_by_hand(tmp_path: Path) ->
     by_hand = built(compiler(BY_HAND), program, tmp_path)
     assert by_hand == built(compiler(COMPILERS["gcc"]), program, tmp_path)
     assert len(by_hand.split()) == len(FEATURES)
-
-
-def test_each_name_that_the_core_asks_for_is_known_by_hand() -> None:
-    asked = {name for path in SOURCES for name in re.findall(r'TW_PROCESSOR_HAS\("([^"]+)"\)', path.read_text("utf-8"))}
-    assert asked == set(FEATURES)
-    known = set(re.findall(r'\{ "([^"]+)", [17], [01], \d+, ', PORTABLE.read_text("utf-8")))
-    assert known == set(FEATURES)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the vectors of Linux's headers")

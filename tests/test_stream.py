@@ -11,13 +11,11 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
-from turnwire import LIMITS, DecodeError, Decoder, Reason, UnknownName, scan
+from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 from turnwire._backend import core_module
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
@@ -33,15 +31,6 @@ LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, core in CORES:
         monkeypatch.setattr(import_module(module), "_core", core_module(backend, core))
-
-
-@pytest.mark.parametrize(("fed", "text"), [("@a3", r"not str: feed\(text.encode\(\)\)"), (7, "bytes, not int")])
-def test_what_is_no_bytes_is_refused_in_words(fed: Any, text: str) -> None:
-    decoder = Decoder("nslip")
-    decoder.feed(GOOD[:9])
-    with pytest.raises(TypeError, match=text):
-        decoder.feed(fed)
-    assert len(decoder.feed(GOOD[9:])) == 1
 
 
 def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:
@@ -87,13 +76,6 @@ def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
         assert [error[:2] for error in whole[1]] == list(zip(rejects["reason"], rejects["fault"].tolist(), strict=True))
         seen += len(whole[1])
     assert seen > 40
-
-
-@given(st.lists(st.integers(1, 64), min_size=1, max_size=30))
-def test_sizes_of_pieces(sizes: list[int]) -> None:
-    damaged = b'@a3|f0|c1|S0|d1|T1|t"\xc3(", #\n'
-    data = b"x " + GOOD + b'\r\n@a3|t"\r\n' + GOOD[:-9] + b"\n \xff@b" + GOOD + damaged + GOOD
-    assert fed(data, sizes) == fed(data, [len(data)])
 
 
 @pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1|" * 120, b'\\"' * 400, b"\\\\" * 400, "ü€😀".encode() * 99])
@@ -202,42 +184,6 @@ def test_any_bytes_and_nothing_else() -> None:
             decoder.feed(wrong)  # type: ignore[arg-type]
 
 
-def test_what_is_asked_for_is_judged() -> None:
-    with pytest.raises(ValueError, match="keep"):
-        Decoder("nslip", unknown="ignore")
-    for wrong in ({"message": 0}, {"feed_buffer": 0}):
-        with pytest.raises(ValueError, match="positive"):
-            Decoder("nslip", limits=LIMITS._replace(**wrong))
-    with pytest.raises(UnknownName) as caught:
-        Decoder("no such wire")
-    assert caught.value.reason == Reason.UNKNOWN_WIRE
-    assert Decoder("nslip").wire == "nslip"
-
-
-def test_unknown_fields_are_kept_when_asked() -> None:
-    data = b"@a3|f9|c1|S0|d1|T1|xA#\n"
-    (message,) = Decoder("nslip", unknown="keep").feed(data)
-    assert message.extra == {"f": "9", "x": "A"}
-    with pytest.raises(DecodeError):
-        Decoder("nslip").feed(data)
-
-
-def test_two_decoders_in_two_threads() -> None:
-    data = b"\n".join(LINES[:300])
-    expected = fed(data, [len(data)])
-    results: list[Any] = [None, None]
-
-    def work(place: int) -> None:
-        results[place] = fed(data, [13 + place])
-
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [expected, expected]
-
-
 def test_one_decoder_in_two_threads() -> None:
     """Whole messages from both: each comes out once."""
     decoder = Decoder("nslip")
@@ -288,13 +234,6 @@ def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
     fed(make(1000), [16])
     few, many = make(6000), make(96_000)
     assert is_bounded(lambda: seconds(lambda: fed(few, [64])), lambda: seconds(lambda: fed(many, [64])), 2 * 16, 0.02)
-
-
-def test_time_is_linear_after_errors_in_one_piece() -> None:
-    few, many = b"@a1| " * 150, b"@a1| " * 2400
-    assert is_bounded(
-        lambda: seconds(lambda: fed(few, [1 << 20])), lambda: seconds(lambda: fed(many, [1 << 20])), 2 * 16, 0.02
-    )
 
 
 def test_an_error_counts_what_waits_in_front_of_it() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
-import time
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from tests.counting import bytes_looked_at
 from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import rounds
@@ -20,8 +17,6 @@ from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
-CRI = b"2026-01-01T00:00:00Z stdout %b %b\n"
-OVER_LINES = json.dumps(json.loads(RECORDS["sstp"][0]), indent=1).encode()
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
 _CORES = (
     ("turnwire.json.scanner", "json.lines"),
@@ -104,13 +99,6 @@ def test_a_csp_message_is_complete_when_no_field_can_follow() -> None:
     assert [message.block.id for message in drained(decoder, [(CSP % 3).encode()])[0]] == ["T3"]
 
 
-def test_a_fault_has_a_line_of_its_own() -> None:
-    decoder = Decoder("csp")
-    with pytest.raises(DecodeError) as caught:
-        decoder.feed(b"noted\nCSP/1\nFROM A\nTO B C\n\n" + (CSP % 2).encode())
-    assert (caught.value.line, caught.value.offset) == (4, 19)
-
-
 def test_what_is_held_has_a_bound() -> None:
     decoder = Decoder("sstp", limits=LIMITS._replace(feed_buffer=100))
     decoder.feed(b'{"header": ' + b" " * 80)
@@ -177,45 +165,6 @@ def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
     assert errors > 30
 
 
-@pytest.mark.parametrize("front", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("tail", [b', "@a3|f0|c1", "@a3|f0 bad"]\n', b', "@a3|f0|c1|"]\n', b', "@a3|f0|c1|" x\n'])
-def test_whether_a_line_is_one_of_strings_and_arrays_is_known_at_its_end(front: bytes, tail: bytes) -> None:
-    """What a string of such a line says ends with it, and messages are found in front of it before that is known."""
-    record = next(record for record in RECORDS["kick"] if len(scanned(record, "kick")[0]) == 1)
-    data = front + b"[" + record + tail
-    for size in (1, 7, 50, len(data)):
-        assert drained(Decoder(), cut(data, size)) == scanned(data, None), size
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        CRI % (b"P", b"@a3|f0|c1|S0|d1|T1# @a3|f0|c1|") + CRI % (b"F", b"S0|d1|T1#"),
-        CRI % (b"P", b'{"a": "b"} @a3|f0|c1|') + CRI % (b"F", b"S0|d1|T1# {}"),
-        b"x: CSP/1;a{b} c\n",
-        b"x: CSP/1 MODE;@a3|f0|c1|S0|d1|T1# c\n",
-        OVER_LINES + b" CSP/1\nTO B\n",
-        OVER_LINES + b" CSP/1;x\n",
-    ],
-)
-def test_what_ends_in_a_line_that_says_more_is_what_a_scan_finds(data: bytes) -> None:
-    """A part of a line that CRI cut, a template, whose flags may hold what looks like the end of a message, and the end
-    of an object, which is no prefix of CSP/1."""
-    expected = scanned(data, None)
-    assert expected[0] and not expected[1]
-    for size in (1, 9, len(data)):
-        assert drained(Decoder(), cut(data, size)) == expected, size
-
-
-def test_the_limit_is_that_of_documents_too() -> None:
-    data = "⫻note\n".encode() + b"x" * 40
-    limits = LIMITS._replace(message=20)
-    expected = scanned(data, None, limits=limits)
-    assert [reason for reason, *_ in expected[1]] == ["message_too_large"]
-    for size in (1, 7, len(data)):
-        assert drained(Decoder(limits=limits), cut(data, size)) == expected, size
-
-
 @pytest.mark.parametrize("wire", [None, *WIRES])
 def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> None:
     """Of one wire and of all, wherever the messages stand: in strings, wrappers, sentences, among damage."""
@@ -229,68 +178,6 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
         for size in (1, chance.randrange(2, 9), chance.randrange(9, 300), len(data)):
             assert drained(Decoder(wire), cut(data, size)) == expected, (number, size)
     assert met > 0 and met + errors > 1
-
-
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    return bytes_looked_at(monkeypatch)
-
-
-@pytest.mark.parametrize("wire", [None, *WIRES])
-def test_small_pieces_take_linear_time(wire: str | None, looked: list[int]) -> None:
-    """Counted in bytes that are looked at, not in seconds: a message of twice the size in four-byte pieces."""
-
-    def message(size: int) -> bytes:
-        if wire in ("nslip", None):
-            return b'@a3|f0|c1|S0|d1|T1|t"%b"#' % (b"x" * size)
-        if wire == "csp":
-            return CSP.replace("hello\n", "hello there\n" * (size // 12)).encode() % 1
-        record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
-        return b'{"more": "%b", %b' % (b"x" * size, record[1:])
-
-    costs = []
-    for size in (8_000, 16_000, 32_000):
-        looked.clear()
-        decoder = Decoder(wire)
-        start = time.process_time()
-        messages = [one for piece in cut(message(size), 4) for one in decoder.feed(piece)] + decoder.close()
-        costs.append((sum(looked), time.process_time() - start))
-        assert len(messages) == 1
-    assert costs[2][0] <= 2.4 * costs[1][0] + 65_536 and costs[1][0] <= 2.4 * costs[0][0] + 65_536
-    assert costs[2][1] < 8 * costs[0][1] + 0.1, "joining what is held for each piece would cost 16 times as much"
-
-
-HEREDOC = CSP[: CSP.index("hello")] % 1
-HELD = {
-    "magic in a heredoc": (HEREDOC, "x\nCSP/1\n"),
-    "fences in a heredoc": (HEREDOC, "x\n```\n"),
-    "fences in a document": ("\u2afba/b:c\n", "x\n```\n"),
-    "other fences in a document in a fence": ("````\n\u2afba/b:c\n", "x\n```\n~~~\n"),
-    "magic in a document": ("\u2afba/b:c\n", "CSP/1\n"),
-    "fences in an object": ('{\n"a":[\n', '"x",\n```\n'),
-    "magic in an object": ('{\n"a":[\n', '"x",\nCSP/1\n'),
-    "magic behind magic": ("CSP/1\n", "CSP/1\n"),
-    "fences behind fences": ("```\n", "```\n"),
-}
-
-
-@pytest.mark.parametrize("held", HELD)
-def test_lines_that_might_end_what_is_held_are_no_reason_to_read_it_each_time(held: str, looked: list[int]) -> None:
-    begun, line = HELD[held]
-    data = (begun + line * (8_000 // len(line))).encode()
-    drained(Decoder(), cut(data, 64))
-    assert sum(looked) < 20 * len(data) + 80_000  # the first four kilobytes are read again with each line
-
-
-@pytest.mark.parametrize("count", [3, 2000])
-def test_what_is_held_long_ends_all_the_same(count: int) -> None:
-    """At once, or a sixteenth of what is held later where many lines seemed to end it."""
-    begun = (HEREDOC + "x" * 9000 + "\n```\n" * count + ">>>\n").encode()
-    decoder = Decoder("csp")
-    assert sum(len(decoder.feed(piece)) for piece in cut(begun, 64)) == 0
-    pieces = [b"CSP/1\n", *cut(b"FROM A\n" + b"x: y\n" * 800, 5)]
-    behind = next(number for number, piece in enumerate(pieces) if len(decoder.feed(piece)))
-    assert 5 * behind <= (0 if count == 3 else len(begun) // 16)
 
 
 def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:
@@ -346,25 +233,3 @@ def test_what_may_belong_to_something_larger_waits() -> None:
     assert decoder.feed(open_text + NSLIP % 1) == []
     expected = scanned(open_text + NSLIP % 1 + b"\n", None)
     assert drained(decoder, [b"\n"])[0] == expected[0]
-
-
-def test_long_lines_of_all_wires_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from turnwire.log.engine import block_scanner
-
-    calls = 0
-    whole = block_scanner.Engine.scan
-
-    def counted(self: Any, *args: Any, **options: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        return whole(self, *args, **options)
-
-    monkeypatch.setattr(block_scanner.Engine, "scan", counted)
-    decoder = Decoder()
-    data = b"{ " + b"{}# " * 10_000 + b"\n" + NSLIP % 5
-    messages = [message for piece in cut(data, 50) for message in decoder.feed(piece)]
-    assert [message.conv_id for message in messages] == [5]
-    assert calls < 30
-    with pytest.raises(DecodeError) as caught:
-        Decoder(limits=LIMITS._replace(feed_buffer=10)).feed(b" " * 11)
-    assert caught.value.wire is None

@@ -1,18 +1,23 @@
-"""Every wire takes the UTF-8 that Python takes, and nothing else (RFC 3629): no byte that begins nothing, nothing
-overlong, no surrogate, nothing beyond U+10FFFF, nothing cut off."""
+"""UTF-8 (RFC 3629), parts of larger buffers and each place of a block, by each kind of code of the compiled core."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import turnwire
 from tests.conftest import BACKENDS, needs_both
 from tests.fuzz.edits import MESSAGES
-from tests.levels import each_level
-from turnwire import DecodeError, Reason
+from tests.levels import each_level, levels_of
+from tests.test_twins_at_edges import HEAD, both
+from turnwire import DecodeError, Reason, kick
 from turnwire._backend import core_module
 from turnwire.registry import WIRES
 
@@ -38,10 +43,20 @@ FIRST = (
     0xF7,
     0xF8,
 )
+
+
 """First bytes at the edges of what begins a character of two, three or four, or none."""
+
+
 SECOND = (0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
+
+
 """What is at the edge of what may follow the first byte of a character."""
+
+
 WORDS = {"nslip": "twelve bytes", "csp": "find it", "sstp": '"claim":"c', "sap": '"message":"m', "kick": "task/a"}
+
+
 """A text in one of the messages that are edited, behind which characters are put."""
 
 
@@ -93,7 +108,11 @@ def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
 
 
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
+
+
 MODULES = {"nslip": "nslip.scan", "csp": "csp.cuts", "kick": "kick.format"}
+
+
 """What chooses among the code for several processors; the JSON of the others is tested over every place in
 ``log/test_json_steps.py``."""
 
@@ -142,3 +161,107 @@ def test_half_of_a_surrogate_pair_at_every_place_of_a_text(core: str, letters: s
             for half in ("\ud800", "\udbff", "\udc00", "\udfff"):
                 with pytest.raises(ValueError):
                     parse(text + half + letters * 150)
+
+
+ENDS = [
+    "1e5", "-1.5E+7", "0.25", "-Infinity", "NaN", "true", "false", "null", '"\\ud83d\\ude00\\n"', '"é🙂"', "[[1,2],{}]",
+]  # fmt: skip
+
+
+"""Values of JSON that go on behind each of their characters."""
+
+
+def said(call: Callable[[Any], Any], data: Any) -> Any:
+    """What a call gives, or why and where it is refused."""
+    try:
+        return repr(call(data))
+    except turnwire.WireError as error:
+        return error.reason, error.offset, error.line
+
+
+def texts_of(wire: str) -> list[bytes]:
+    texts = [message if isinstance(message, bytes) else message.encode() for message in MESSAGES[wire][:3]]
+    if wire in ("sstp", "sap", "kick"):
+        texts += [b'{"payload":' + end.encode() + b',"a":' + end.encode() + b"}\n" for end in ENDS]
+    return [text + b"\n" for text in texts]
+
+
+def rows(data: Any) -> list[list[Any]]:
+    """Where the records are, and where and why rejects."""
+    found = turnwire.scan(data)
+    records = [list(batch[name]) for batch in found for name in ("offset", "length", "line", "wire")]
+    return [*records, *(list(found.rejects[name]) for name in ("offset", "length", "line", "reason"))]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_part_is_read_as_a_copy_of_it_is(wire: str) -> None:
+    package = import_module(f"turnwire.{wire}")
+    calls = [package.decode, *([kick.parse_space] if wire == "kick" else [])]
+    for text in texts_of(wire):
+        whole = memoryview(text)
+        for end in range(len(text) + 1):
+            for call in calls:
+                assert said(call, whole[:end]) == said(call, text[:end]), text[:end]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_part_is_scanned_as_a_copy_of_it_is(wire: str) -> None:
+    for text in texts_of(wire)[:6]:
+        whole = memoryview(text)
+        for end in range(0, len(text) + 1, 3):
+            assert rows(whole[:end]) == rows(text[:end]), text[:end]
+
+
+@pytest.mark.once
+@needs_both
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x80"])
+def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
+    native, pure = both("csp.codec")
+    for before in range(70):
+        head = HEAD.format("TASK").encode() + b"TASK T1\nREQ x\nIN "
+        for first in (b"y" * before + b"\n", b"\n" * before):
+            data = first + head + b"a" * 100 + bad + b"a" * 100 + b"\n\n" + b"z\n" * 70
+            wanted = pure.tables(data)
+            assert [native.tables_at(level, data) for level in (0, 1)] == [wanted] * 2, before
+
+
+NAMES = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
+
+
+@pytest.fixture(params=NAMES)
+def module(request: pytest.FixtureRequest) -> ModuleType:
+    return import_module(f"turnwire._native.{request.param}")
+
+
+@pytest.mark.once
+@needs_both
+def test_no_level_beyond_the_one_that_is_asked_for(module: ModuleType) -> None:
+    try:
+        for place, level in enumerate(module.LEVELS):
+            assert module.LEVELS.index(module.choose_simd(level)) <= place
+    finally:
+        module.choose_simd(module.SIMD)
+
+
+@pytest.mark.once
+@needs_both
+def test_scalar_code_is_always_there(module: ModuleType) -> None:
+    assert levels_of(module)[0] == "scalar"
+    assert levels_of(module)[-1] == module.SIMD
+    assert list(each_level(module)) == levels_of(module)
+
+
+@pytest.mark.once
+@needs_both
+def test_the_environment_keeps_to_the_scalar_code() -> None:
+    code = "from importlib import import_module\n" + "".join(
+        f"print(import_module('turnwire._native.{name}').SIMD)\n" for name in NAMES
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TURNWIRE_SIMD": "0", "TURNWIRE_PURE": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["scalar"] * len(NAMES)

@@ -10,8 +10,7 @@ import pytest
 import turnwire
 from tests.fuzz.edits import MESSAGES
 from tests.log.engines import GOOD
-from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip, registry
-from turnwire.contract import Wire
+from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip
 from turnwire.nslip.spec import Act
 
 TEXT = GOOD.decode()
@@ -82,16 +81,6 @@ def test_only_messages_are_written(wrong: Any) -> None:
         assert caught.value.reason == Reason.WRONG_TYPE
 
 
-def test_a_subclass_belongs_to_the_wire_of_its_base() -> None:
-    class Mine(nslip.SlipMessage):
-        pass
-
-    message = Mine(1, 2, 3, 4, 5, 4, {})
-    assert registry.wire_of(message) == "nslip"
-    assert turnwire.encode(message) == "@a5|f4|c1|S3|d4|T2#"
-    assert registry.wire_of(object()) is None
-
-
 @pytest.mark.parametrize("name", ["", "NSLIP", "slip", "morse", "turnwire.nslip", 5])
 def test_a_name_that_is_no_wire(name: Any) -> None:
     for reading in (lambda: turnwire.decode(TEXT, name), lambda: turnwire.scan(b"", wire=name)):
@@ -99,58 +88,3 @@ def test_a_name_that_is_no_wire(name: Any) -> None:
             reading()
         assert caught.value.reason == Reason.UNKNOWN_WIRE
         assert repr(name) in str(caught.value)
-
-
-def test_every_wire_that_there_is_detects_bytes() -> None:
-    for name in WIRES:
-        package = registry.wire(name)
-        assert package.detect(b"") is False
-        assert package.detect(GOOD) is (name == "nslip")
-        assert package.detect(b"\xff" * 40) is False
-
-
-@pytest.mark.parametrize("wire", WIRES)
-def test_every_message_class_belongs_to_its_wire(wire: str) -> None:
-    from tests.convert.messages import right
-
-    mine = [message for message in right() if registry.wire_of(message) == wire]
-    assert mine
-    for message in mine:
-        text = turnwire.encode(message)
-        assert turnwire.detect(text) == wire
-        assert turnwire.decode(text) == message
-
-
-NEEDED = {
-    **{"title": "Toy", "package": "toy", "style": "token", "detect": bool, "decode": str, "encode": str},
-    **{"message": str, "check": list, "prompt": str},
-}
-OPTIONAL = (
-    *(
-        "short_prompt",
-        "plan",
-        "bulk",
-        "damaged",
-        "cuts",
-        "stream",
-        "search",
-        "pairs",
-        "plain",
-        "shape",
-        "work",
-        "parts",
-    ),
-    *("advice", "checklist", "conform", "listed", "documents", "replay", "doubtful_kinds", "doubtful_texts"),
-    "all_clear",
-)
-
-
-def test_a_wire_has_what_was_given_to_it() -> None:
-    bare = Wire("toy", **NEEDED)
-    assert [name for name in OPTIONAL if bare.has(name)] == []
-    assert all(bare.has(name) for name in ("detect", "decode", "encode", "message", "check", "prompt"))
-    for name in OPTIONAL:
-        for nothing in (None, (), {}):
-            assert not Wire("toy", **NEEDED, **{name: nothing}).has(name)
-        full = Wire("toy", **NEEDED, **{name: "toy:thing"})
-        assert {one for one in OPTIONAL if full.has(one)} == {name, *(["bulk"] if name == "plan" else [])}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import json
 import pickle
 import random
@@ -18,7 +17,6 @@ from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
-from turnwire.errors import DecodeError, Reason
 from turnwire.json import _text_py as pure_text
 from turnwire.json import _write_py as pure_write
 from turnwire.sap import _codec_py as pure_sap
@@ -231,23 +229,6 @@ def test_good_messages_are_held(wire: str) -> None:
     assert sum(is_held(package.decode(text)) for text in good(wire)) > len(good(wire)) // 2
 
 
-@needs_native
-@pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_many_keys_are_told_apart(wire: str) -> None:
-    package: Any = sap if wire == "sap" else sstp
-    start = next(text for text in good(wire) if is_held(package.decode(text)))[:-1]
-    inner = '{"k0":{"k1":1,"k0":2},"k1":3}'
-    for count, held in ((1, True), (64, True), (250, True), (300, False)):
-        members = [f'"k{n}":{inner if n % 9 == 0 else n}' for n in range(count)]
-        message = package.decode(f"{start},{','.join(members)}}}")
-        assert is_held(message) == held
-        assert message.fields[f"k{count - 1}"] is not None
-        for again in (0, count // 2, count - 1):
-            with pytest.raises(DecodeError) as error:
-                package.decode(f'{start},{",".join(members)},"k{again}":0}}')
-            assert error.value.reason == Reason.DUP_KEY
-
-
 @pytest.mark.parametrize("wire", ["sap", "sstp"])
 def test_a_message_is_the_same_however_it_is_touched_first(wire: str, package: Any) -> None:
     for text in good(wire):
@@ -280,54 +261,3 @@ def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: A
             message = package.decode(good(wire)[0])
             found = list(pool.map(lambda _, one=message: one.fields, range(4)))
             assert all(fields is found[0] for fields in found)
-
-
-@pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_what_is_touched_while_its_object_is_made_has_one_object(wire: str, package: Any) -> None:
-    document = json.loads(good(wire)[0]) | {"more": [{"a": [str(number)]} for number in range(2000)]}
-    threshold = gc.get_threshold()
-    for nth in (1, 2, 5):
-        message = package.decode(json.dumps(document, indent=1))
-        found, runs = [], iter(range(1_000_000))
-
-        def touch(phase: str, _: Any, nth: int = nth, one: Any = message, runs: Any = runs, found: Any = found) -> None:
-            if phase == "stop" and next(runs) == nth:
-                found.append(one.fields)
-
-        gc.callbacks.append(touch)
-        gc.set_threshold(50)
-        try:
-            fields = message.fields
-        finally:
-            gc.callbacks.remove(touch)
-            gc.set_threshold(*threshold)
-        assert fields == document
-        assert all(other is message.fields for other in (fields, *found))
-
-
-def test_there_is_no_object_without_a_text() -> None:
-    for cls in (sap.Task, sstp.Intent):
-        with pytest.raises(AttributeError):
-            cls.__new__(cls)._fields  # noqa: B018
-    with pytest.raises(AttributeError, match="'Intent' object has no attribute 'headr'"):
-        sstp.Intent({}, {}).headr  # noqa: B018
-
-
-@needs_native
-@pytest.mark.parametrize("wire", ["sap", "sstp"])
-def test_whether_a_message_is_held_is_no_matter_of_letters(wire: str) -> None:
-    """An escape is told by its backslash and its u, not by one of them."""
-    package: Any = sap if wire == "sap" else sstp
-    held = 0
-    for text, start, stop in values(wire):
-        if text[start] != '"':
-            continue
-        found = []
-        for front in ("xy", "xu", "uu"):
-            try:
-                found.append(is_held(package.decode(f'{text[:start]}"{front}{text[start + 1 : stop]}{text[stop:]}')))
-            except DecodeError:
-                found.append(None)
-        assert len(set(found)) == 1, text[start:stop]
-        held += found[0] is True
-    assert held > 10

@@ -100,3 +100,32 @@ def interleaved(block: bytes, record: bytes, chance: random.Random) -> bytes:
     lines = block.split(b"\n")
     lines.insert(chance.randrange(len(lines) + 1), record + chance.choice((b"", b"\r")))
     return b"\n".join(lines)
+
+
+def assembled(chance: random.Random) -> bytes:
+    """Lines that belong together: a message behind prefixes or indented, and lines that a container engine cut."""
+    message = csp_message(chance).rstrip(b"\n")
+    record = chance.choice((*GOOD_JSON, *NSLIP, message))
+    kind = chance.randrange(5)
+    if kind == 0:
+        lines = message.split(b"\n")
+        return b"".join(b"2026-05-04T10:00:%02dZ [a] %b\n" % (at % 60, line) for at, line in enumerate(lines))
+    if kind == 1:
+        return b"INFO agent: " + message + b"\nINFO agent: bye\n"
+    if kind == 2:
+        return b"".join(b"  " + line + b"\n" if line else b"\n" for line in message.split(b"\n")) + b"out\n"
+    cut = chance.randrange(len(record) + 1)
+    if kind == 3:
+        record = record.replace(b"\n", b" ")
+        tags, other = ((b"P", b"F"), b"2026-05-04T10:00:00Z stderr F " + chance.choice(NSLIP) + b"\n")
+        parts = [
+            b"2026-05-04T10:00:0%dZ stdout %b %b\n" % (at, tag, part)
+            for at, (tag, part) in enumerate(zip(tags, (record[:cut], record[cut:]), strict=True))
+        ]
+        return parts[0] + chance.choice((b"", other)) + (parts[1] if chance.random() < 0.8 else b"")
+    filler = "x" * (16384 - cut) + " " if chance.random() < 0.5 else "x" * 16384
+    text = filler + record.decode() + "\n"
+    return b"".join(
+        json.dumps({"log": part, "stream": "stdout", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n"
+        for part in (text[:16384], text[16384:])
+    )

@@ -11,20 +11,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import turnwire
-from tests.log.engines import GOOD, UPSTREAM
+from tests.log.engines import GOOD
 from tests.log.test_memory import numbered
 from tests.log.test_scan import scan_nslip, table
 from turnwire import backend as process_backend
 from turnwire import nslip
-from turnwire.log.output import arrow, joining
+from turnwire.log.output import arrow
 from turnwire.nslip.spec import Slot
 
 pl = pytest.importorskip("polars")
@@ -32,7 +30,6 @@ duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 pytestmark = pytest.mark.usefixtures("scan_core")
-REAL = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:1500])
 native_only = pytest.mark.skipif(process_backend == "pure", reason="ctypes cannot keep an exception that is on its way")
 
 TEXTS = [
@@ -102,12 +99,6 @@ def by_duckdb(scan: Any) -> dict[str, list[Any]]:
         return plain(relation.fetchall(), relation.columns)
 
 
-@cache
-def upstream(core: str) -> dict[str, list[Any]]:
-    """What a scan of real lines gives; by the core in use, which has that name."""
-    return expected(REAL)
-
-
 READERS: dict[str, Callable[[Any], dict[str, list[Any]]]] = {
     "polars": lambda scan: pl.DataFrame(scan).to_dict(as_series=False),
     "duckdb": by_duckdb,
@@ -125,18 +116,6 @@ def test_text_numbers_and_enums(reader: str, batch_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_the_upstream_lines(reader: str, scan_core: str) -> None:
-    assert READERS[reader](scan_nslip(REAL, batch_bytes=30_000)) == upstream(scan_core)
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_one_batch(reader: str) -> None:
-    (batch,) = scan_nslip(text_log())
-    for _ in range(2):
-        assert READERS[reader](batch) == expected(text_log())
-
-
-@pytest.mark.parametrize("reader", READERS)
 def test_several_files_one_dictionary_each(reader: str, tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"{number:02}.log").write_bytes(GOOD * (number + 1))
@@ -150,12 +129,6 @@ def test_an_unknown_frame_is_null(reader: str) -> None:
     data = GOOD + b"@a3|f9|c1|S0|d1|T1#"
     columns = READERS[reader](scan_nslip(data, unknown="keep"))
     assert (columns["frame"], columns["act"]) == (["TASK", None], ["REQUEST", "REQUEST"])
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_some_columns(reader: str) -> None:
-    found = READERS[reader](scan_nslip(text_log(), columns=["tag", "conv_id"]))
-    assert found == {"tag": TEXTS, "conv_id": list(range(len(TEXTS)))}
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -188,32 +161,6 @@ def test_the_types_of_columns() -> None:
     pa.table(scan_nslip(b"@a3| \n").rejects).validate(full=True)
 
 
-def test_pandas(scan_core: str) -> None:
-    pandas = pytest.importorskip("pandas", "3.0")  # the first that reads Arrow streams
-    columns = ["tag", "conv_id", "act", "goal_id"]
-    found = scan_nslip(REAL, columns=columns)
-    for wrong in (pandas.DataFrame, np.asarray):  # one object for each batch would be a frame of shape (1, 1)
-        with pytest.raises(TypeError, match=r"a scan is a table.* pandas.DataFrame.from_arrow\(scan\)"):
-            wrong(found)
-    frame = pandas.DataFrame.from_arrow(found)
-    for name in columns:
-        assert [None if pandas.isna(value) else value for value in frame[name]] == upstream(scan_core)[name]
-
-
-def test_duckdb_gives_times_to_python() -> None:
-    stamped = scan_nslip(b"2026-11-22T07:00:00.5Z " + GOOD, columns=["time"])  # noqa: F841
-    [(time,)] = duckdb.sql("select time from stamped").fetchall()
-    assert time.timestamp() == 1795330800.5
-
-
-def test_sql_over_a_variable(scan_core: str) -> None:
-    logged = scan_nslip(REAL)  # noqa: F841  (DuckDB looks it up)
-    rows = duckdb.sql("select act, count(*) from logged where turn > 0 group by act order by act").fetchall()
-    columns = upstream(scan_core)
-    acts = [act for act, turn in zip(columns["act"], columns["turn"], strict=True) if turn]
-    assert sorted(rows) == sorted((act, acts.count(act)) for act in set(acts))
-
-
 def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
     """Memory is reused by the scan that goes on, and by others; nothing of it may show in what a reader holds."""
     path = tmp_path / "a.log"
@@ -234,15 +181,6 @@ def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
         gc.collect()
         assert part[0] == "text number 0 of many"
         del part
-
-
-def test_hundreds_of_exports_leave_nothing() -> None:
-    (batch,) = scan_nslip(text_log(), columns=["file", "act", "goal_id", "tag"])
-    before = arrow.held(), len(arrow._structs)
-    for number in range(200):
-        pa.record_batch(batch) if number % 2 else pl.DataFrame(batch)
-    gc.collect()
-    assert (arrow.held(), len(arrow._structs)) == before
 
 
 class Interrupted:
@@ -313,44 +251,6 @@ def test_a_consumer_that_stops_half_way() -> None:
     assert first["status"].to_pylist() == [str(row) for row in range(len(first))]
 
 
-def test_a_child_that_is_moved_out_outlives_its_batch() -> None:
-    """A consumer may take one column and release the rest."""
-    (batch,) = scan_nslip(numbered(50))
-    capsules = batch.__arrow_c_array__()
-    taken = pa.RecordBatch._import_from_c_capsule(*capsules).column("tag")
-    del batch, capsules
-    gc.collect()
-    assert taken[49].as_py() == "text number 49 of many"
-
-
-class Failing:
-    """Some good bytes, then an error."""
-
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-        self._left = 3
-
-    def read(self, size: int) -> bytes:
-        self._left -= 1
-        if self._left < 0:
-            raise self._error
-        return (GOOD * 9)[:size]
-
-
-ERRORS = [OSError(5, "the disk is gone"), ValueError("the disk is gone"), KeyboardInterrupt("the disk is gone")]
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize(
-    "reader", ["polars", "duckdb", *(pytest.param(name, marks=native_only) for name in ("pyarrow", "pyarrow batches"))]
-)
-def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> None:
-    with pytest.raises(BaseException, match="the disk is gone") as caught:  # Polars 1.22 calls it a panic
-        READERS[reader](scan_nslip(Failing(error), batch_bytes=100))
-    assert type(error).__name__ in str(caught.value)
-    del caught
-
-
 def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
     with pytest.raises(BaseException, match="unknown_prefix at byte 4, line 1"):  # as above
         pl.DataFrame(scan_nslip(b"@a3| \n", errors="raise"))
@@ -386,21 +286,6 @@ def test_releases_from_other_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def test_layout_of_a_view_in_memory() -> None:
-    """The bytes that another reader sees: views into the scanned bytes, nothing copied where nothing is escaped."""
-    data = b'@a3|f0|c1|S0|d1|T1|t"a text that is longer than a view"#'
-    (batch,) = scan_nslip(data, columns=["tag"], borrow=True)
-    struct = arrow.ArrowArray()
-    arrow._export_batch(ctypes.addressof(struct), batch)
-    child = struct.children[0].contents
-    assert (child.length, child.null_count, child.n_buffers, child.offset) == (1, 0, 4, 0)
-    view = ctypes.string_at(child.buffers[1], 16)
-    assert view == (33).to_bytes(4, "little") + b"a te" + bytes(4) + data.index(b"a te").to_bytes(4, "little")
-    assert ctypes.string_at(child.buffers[2], len(data)) == data
-    assert int.from_bytes(ctypes.string_at(child.buffers[3], 8), "little") == len(data)
-    struct.release(ctypes.pointer(struct))
 
 
 def run(program: str, backend: str) -> str:
@@ -467,17 +352,3 @@ def test_small_batches_of_many_files_are_joined(tmp_path: Path) -> None:
         plain = [part.to_pylist() for part in parts]
         assert table.to_pylist() == [row for rows in plain for row in rows]
         assert table.column("file").num_chunks < len(parts) / 10
-
-
-def test_what_is_joined_is_small_and_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One alone, those of one file and those of bytes stay as they are; enough of the others are one."""
-    record = b"@a3|f0|c1|S0|d1|T1#\n"
-    paths = [tmp_path / f"{number}.log" for number in range(6)]
-    for path in paths:
-        path.write_bytes(record * 2)
-    one = list(turnwire.scan(paths[0], batch_bytes=20))
-    assert list(joining.joined(iter(one))) == one
-    sources = [record, paths[0], record, *paths[1:]]
-    assert [len(part) for part in joining.joined(iter(turnwire.scan(sources)))] == [1, 2, 1, 10]
-    monkeypatch.setattr(joining, "_ENOUGH", 70)
-    assert [len(part) for part in joining.joined(iter(turnwire.scan(paths)))] == [4, 4, 4]

@@ -8,8 +8,6 @@ import io
 import lzma
 import os
 import random
-import sys
-import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,7 +18,7 @@ import pytest
 from tests.cli.running import turnwire as run
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip
-from turnwire import LIMITS, DecodeError, MissingDependency, Reason
+from turnwire import LIMITS, DecodeError, Reason
 from turnwire.log.input import reading
 from turnwire.read.contents import contents
 
@@ -141,15 +139,6 @@ def test_what_only_looks_compressed_is_text() -> None:
         assert (list(found), found.counts.text) == ([], len(head))
 
 
-def test_sixteen_bytes_begin_a_frame_to_be_skipped() -> None:
-    """RFC 8878, 3.1.2: 0x184D2A50 to 0x184D2A5F, then the size in 4 bytes, the least one first."""
-    for number in (0x40, 0x4F, *range(0x50, 0x60), 0x60, 0xD0):
-        data = bytes([number]) + b"\x2a\x4d\x18" + (260).to_bytes(4, "little") + b"@" * 260 + zst(GOOD)
-        found = scan_nslip(data)
-        list(found)
-        assert found.counts.bytes == (len(GOOD) if number >> 4 == 5 else len(data)), hex(number)
-
-
 @pytest.mark.parametrize("form", STREAMS)
 def test_a_head_that_is_cut_off_is_no_junk(form: str) -> None:
     """What may still become the next member, frame or stream is cut off; with one other byte it is junk."""
@@ -253,24 +242,6 @@ def test_bytes_that_were_changed(form: str) -> None:
     assert told > 120
 
 
-def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
-    stored = bytearray(gz(DATA))
-    stored[-6] ^= 1  # the checksum
-    found = scan_nslip(bytes(stored))
-    list(found)
-    assert found.counts.bytes == len(DATA)
-    last = found.rejects.rows()[-1]
-    assert (last["reason"], last["fault"]) == ("bad_compression", len(stored) - 5)
-    noise = random.Random(1).randbytes(200_000)
-    stored = bytearray(gz(noise))
-    stored[150_000] ^= 255
-    cut = len(stored) - 8
-    found = scan_nslip(bytes(stored))
-    list(found)
-    whole = zlib.decompressobj(-15)
-    assert found.counts.bytes == len(whole.decompress(bytes(stored[10:cut])))
-
-
 def test_errors_raise_and_skip() -> None:
     stored = gz(DATA)[:-20]
     raised = scan_nslip(stored[:], errors="raise")
@@ -345,25 +316,3 @@ def test_windows_above_the_limit() -> None:
     wide = scan_nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
     list(wide)
     assert wide.counts.bytes == len(noise) + len(b"@a3| x\n")
-
-
-def test_an_xz_that_wants_more_memory_than_any_preset() -> None:
-    wide = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 256 << 20}]
-    stored = lzma.compress(GOOD) + lzma.compress(DATA, filters=wide)
-    found = scan_nslip(stored)
-    assert sum(map(len, found)) == 1
-    (row,) = found.rejects.rows()
-    assert (row["reason"], row["wire"], row["offset"]) == ("window_too_large", "xz", len(GOOD))
-
-
-@pytest.mark.parametrize(("form", "module"), [("bzip2", "bz2"), ("xz", "lzma")])
-def test_a_python_without_the_module(form: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependency, match=f"without {module}"):
-        list(scan_nslip(stored_as(form)))
-
-
-def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(MissingDependency, match=r"turnwire\[zstd\]"):
-        list(scan_nslip(zst(DATA)))

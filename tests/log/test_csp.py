@@ -1,10 +1,9 @@
-"""``turnwire.scan(wire="csp")``: what is found, that nothing is lost, and batches as columns."""
+"""``turnwire.scan(wire="csp")``: what is found, that nothing is lost, batches as columns, any number of threads."""
 
 from __future__ import annotations
 
 import io
 import random
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,12 @@ import numpy as np
 import polars
 import pytest
 
-from tests.counting import called
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
-from tests.log.plain_values import plain_values
+from tests.log.found import plain_values
+from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
-from turnwire.csp import bulk
-from turnwire.log.output import rejects
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -116,14 +113,6 @@ def test_errors_skip_and_raise() -> None:
     assert counts.bytes == data.index(b"\n" + message(2)) == counts.records + counts.rejects + counts.text
 
 
-@pytest.mark.parametrize("name", [column.name for column in scan(b"", wire="csp").columns])
-def test_each_column_alone_is_the_same(name: str) -> None:
-    data = b"".join(document(seed) for seed in range(20))
-    whole, _, _ = everything(scan(data, wire="csp"))
-    alone, _, _ = everything(scan(data, wire="csp", columns=[name]))
-    assert alone == {name: whole[name]}
-
-
 def test_arrow_gives_the_same_columns(tmp_path: Path) -> None:
     data = b"".join(document(seed, damage=0.02) for seed in range(40))
     (tmp_path / "a.log").write_bytes(data)
@@ -143,14 +132,6 @@ def test_arrow_gives_the_same_columns(tmp_path: Path) -> None:
     assert log_scan.counts.bytes == len(data)
 
 
-def test_more_records_than_room_for_a_block() -> None:
-    data = b"CSP/1;\n" * 3000
-    columns, rejects, _ = add_up(data, scan(data, wire="csp"))
-    assert len(columns["offset"]) == 3000
-    assert columns["flags"] == columns["body"] == [""] * 3000
-    assert rejects == []
-
-
 def test_a_message_at_the_limit_and_one_over() -> None:
     data = message(1, "a\n" * 50)
     limits = LIMITS._replace(message=len(data))
@@ -161,12 +142,6 @@ def test_a_message_at_the_limit_and_one_over() -> None:
         columns, rejects, _ = add_up(whole, scan(whole, wire="csp", limits=limits, batch_bytes=batch_bytes))
         assert [one["reason"] for one in rejects] == ["message_too_large"]
         assert columns["id"] == ["T2"]
-
-
-def test_a_message_longer_than_the_default_limit() -> None:
-    big = message(1, "a\n").replace(b"\na\n", b"\n" + b"a" * (17 << 20) + b"\n")
-    (batch,) = scan(big, wire="csp", limits=LIMITS._replace(message=32 << 20))
-    assert len(batch.message(0).block.get("DATA")) == (17 << 20) + 1
 
 
 def test_many_files_each_begin_anew(tmp_path: Path) -> None:
@@ -222,19 +197,94 @@ def test_buffers_of_every_kind() -> None:
     assert batch["id"][1] == "T2", "what is not borrowed belongs to the batch"
 
 
-def test_scans_in_several_threads_do_not_meet() -> None:
-    datas = [log(seed) for seed in range(8)]
-    expected = [everything(scan(data, wire="csp")) for data in datas]
-    with ThreadPoolExecutor(4) as threads:
-        for _ in range(3):
-            found = threads.map(lambda data: everything(scan(data, wire="csp", batch_bytes=100)), datas)
-            assert list(found) == expected
+MESSAGE = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T%d\nSTATUS OK\nDATA\n<<<\n%b>>>\n"
 
 
-def test_tables_of_rejects_grow_where_heredocs_stay_open(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each table that is full costs a look for the end of a heredoc, as far as the block goes."""
-    monkeypatch.setattr(rejects, "ROOM", 8)
-    calls = called(monkeypatch, bulk._core, "scan_block")
-    found = scan(b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M\nK\n<<<\n" * 2000)
-    assert not sum(map(len, found)) and len(found.rejects) == 2000
-    assert 0 < len(calls) < 12
+INSIDE = [
+    b"x\n",
+    b"CSP/1\nFROM A\n",
+    b"CSP/1\n",
+    MESSAGE.replace(b"<<<", b"<<<<").replace(b">>>", b">>>>") % (9, b"y\n"),
+]
+
+
+TEXT = [
+    b"",
+    b"",
+    b"INFO start",
+    b"```",
+    b"<<<",
+    b">>>",
+    b"<<<<\n>>>>",
+    b"CSP/1;a",
+    b"CSP/1",
+    b" CSP/1",
+    *NSLIP[:3],
+    *GOOD_JSON,
+]
+
+
+def mixed_up(chance: random.Random) -> bytes:
+    """Messages whose heredocs are full of messages, with damage, text and other wires around them."""
+    parts = []
+    for number in range(chance.randrange(1, 16)):
+        kind = chance.random()
+        if kind < 0.6:
+            parts.append(MESSAGE % (number, b"".join(chance.choices(INSIDE, k=chance.randrange(4)))))
+        elif kind < 0.7:
+            parts.append(document(chance.randrange(10_000), damage=chance.choice((0.0, 0.1, 0.4))) + b"\n")
+        elif kind < 0.75:
+            parts.append(log(chance.randrange(10_000)))
+        elif kind < 0.8:
+            parts.append((MESSAGE % (number, b"z\n" * 30))[: chance.randrange(60, 140)] + b"\n")
+        else:
+            parts.append(b"\n".join(chance.choices(TEXT, k=chance.randrange(4))) + b"\n")
+        parts.append(chance.choice((b"", b"\n")))
+    data = b"".join(parts)
+    return data.replace(b"\n", b"\r\n") if chance.random() < 0.2 else data
+
+
+def seen(source: Any, **options: Any) -> list[Any]:
+    """Every batch with its rows, and what stands in the quarantine and the tally after it."""
+    found = scan(source, **options)
+    met: list[Any] = []
+    for batch in found:
+        columns = {name: list(batch[name]) for name in batch.names}
+        met.append((columns, len(found.rejects), found.counts, found.position))
+    return [*met, found.rejects.rows(), found.counts, found.position]
+
+
+def together(met: list[Any]) -> list[Any]:
+    """The rows of all batches, rejects and counts, however the log was cut."""
+    columns: dict[str, list[Any]] = {}
+    for batch, *_ in met[:-3]:
+        for name, values in batch.items():
+            columns.setdefault(name, []).extend(values)
+    return [columns, met[-3], met[-2]]
+
+
+@pytest.mark.parametrize("wire", ["csp", None])
+def test_the_same_from_any_number_of_threads(wire: str | None, tmp_path: Path) -> None:
+    chance = random.Random(7)
+    for number in range(rounds(3)):
+        data = mixed_up(chance)
+        options: dict[str, Any] = {"batch_bytes": chance.choice((20, 100, 300, 1000, 4000)), "wire": wire}
+        if chance.random() < 0.3:
+            options["limits"] = LIMITS._replace(message=chance.choice((5, 6, 7, 30, 150, 400)))
+        whole = together(seen(data, **{**options, "batch_bytes": 1 << 20}))
+        path = tmp_path / f"{number}.log"
+        path.write_bytes(data)
+        for source in (data, path, [path, data]):
+            once = seen(source, **options)
+            if source is data:
+                assert together(once) == whole, number
+            for threads in (2, 3, 4):
+                assert seen(source, threads=threads, **options) == once, (number, threads)
+
+
+def test_conditions_and_columns_from_threads() -> None:
+    chance = random.Random(8)
+    for _ in range(rounds(2)):
+        data = mixed_up(chance)
+        options: dict[str, Any] = {"where": {"id": {"T1", "T2", "T3"}}, "columns": ["line", "data"], "batch_bytes": 500}
+        assert seen(data, wire="csp", threads=3, **options) == seen(data, wire="csp", **options)

@@ -1,10 +1,13 @@
-"""Blocks, files and statistics of every wire: the same as one scan gives."""
+"""Blocks, files, statistics and filters of every wire, also of further ones: the same as one scan gives."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +17,15 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import turnwire
+from examples.mixed_log import Log
+from examples.mixed_log import log as made_log
 from tests.fuzz.edits import MESSAGES
-from tests.log.mixed_logs import NSLIP
-from tests.log.test_mixed import everything
+from tests.log.found import everything, plain_values
+from tests.log.mixed_logs import NSLIP, assembled, csp_message, damaged_log, good_log
+from tests.nslip.twins import rounds
 from tests.vectors import load
-from turnwire.log import plan, read_block, stats, write
-from turnwire.registry import WIRES
-
-pytestmark = pytest.mark.once
+from turnwire import LIMITS, WIRES
+from turnwire.log import Batch, plan, read_block, stats, write
 
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 
@@ -64,6 +68,7 @@ def facts(scan: Any) -> tuple[list[Any], list[Any], list[int]]:
     return records, scan.rejects.rows(), list(scan.counts[:4])
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)))
@@ -72,6 +77,7 @@ def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
     assert sum(sums[1:]) == sums[0]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 @given(seed=st.integers(0, 2**32), block_bytes=st.integers(1, 3000))
 def test_blocks_are_one_scan(wire: str, tmp_path_factory: pytest.TempPathFactory, seed: int, block_bytes: int) -> None:
@@ -88,6 +94,7 @@ def test_blocks_are_one_scan(wire: str, tmp_path_factory: pytest.TempPathFactory
     assert (records, rejects, sums) == facts(turnwire.scan(str(path), wire=wire))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)) + b"\n" + log(wire, random.Random(5), 300))
@@ -105,6 +112,7 @@ def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
                 assert row[name] == line[name] == value
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 def test_statistics_count_what_the_scan_gives(wire: str) -> None:
     data = log(wire, random.Random(7), 80)
@@ -117,6 +125,7 @@ def test_statistics_count_what_the_scan_gives(wire: str) -> None:
     assert next(found.rows(3))["records"] == len(records)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("by", ["wire", "day"])
 def test_files_are_parted(wire: str, by: str, tmp_path: Path) -> None:
@@ -133,6 +142,7 @@ def test_files_are_parted(wire: str, by: str, tmp_path: Path) -> None:
         assert wire in ("csp", "sap", "kick") or "day=2026-05-04" in folders
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wire", [None, *WIRES])
 def test_whatever_columns_are_asked_for_are_the_same(wire: str | None) -> None:
@@ -153,3 +163,287 @@ def test_whatever_columns_are_asked_for_are_the_same(wire: str | None) -> None:
     for some in asked:
         found = everything(turnwire.scan(data, wire=wire, columns=some))
         assert found == ({name: whole[0][name] for name in (*some, "raw")}, *whole[1:]), some
+
+
+@pytest.fixture(scope="module")
+def made() -> Log:
+    return made_log(60, seed=5, every=6)
+
+
+@pytest.fixture(scope="module")
+def path(made: Log, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("mixed") / "mixed.log"
+    file.write_text(made.text, "utf-8")
+    return file
+
+
+@pytest.mark.once
+def test_statistics_tell_the_wires_apart(made: Log, path: Path) -> None:
+    found = stats(str(path))
+    assert made.damaged > 0
+    assert sum(found.counts.reasons.values()) == made.damaged
+    assert found.counts.wires == Counter(entry.wire for entry in made.sound)
+    assert found.kinds.counts == Counter((entry.wire, entry.kind) for entry in made.sound)
+    assert found.senders.counts == Counter((entry.wire, entry.sender) for entry in made.sound)
+    said = Counter((entry.wire, entry.conversation) for entry in made.sound)
+    assert {key: one.records for key, one in found.conversations.items()} == said
+    sizes: Counter[str] = Counter()
+    for entry in made.sound:
+        if entry.wire != "csp":  # whose messages end with a line
+            sizes[entry.wire] += len(entry.text.encode())
+    assert sizes.items() <= found.wires.items() and set(found.wires) == set(WIRES)
+    assert {wire for wire, _ in found.pairings} == set(WIRES)
+
+
+@pytest.mark.once
+def test_a_block_alone_reads_its_own_part(path: Path) -> None:
+    blocks = plan(str(path), block_bytes=3000, where={"wire": {"csp", "sap"}}, columns=["offset", "wire"])
+    assert len(blocks) > 3
+    found = [read_block(block) for block in reversed(blocks)]
+    offsets = sorted(offset for scan in found for batch in scan for offset in batch["offset"].tolist())
+    whole = turnwire.scan(str(path), where={"wire": {"csp", "sap"}})
+    assert offsets == [offset for batch in whole for offset in batch["offset"].tolist()]
+
+
+COMMON = ("sender", "receiver", "conversation", "subject")
+
+
+NUMBERS = ("offset", "length", "line", "inner", "sequence", "time")
+
+
+Fact = tuple[Any, ...]
+
+
+def records_of(batch: Batch) -> Iterator[Fact]:
+    """What any scan says of each record, whatever columns its wire has beside it."""
+    names = ([batch.column(name).names[code] for code in batch[name].tolist()] for name in ("wire", "kind"))
+    columns = (plain_values(batch, name) for name in (*COMMON, *NUMBERS))
+    messages = (repr(batch.message(row)) for row in range(len(batch)))
+    return zip(*names, *columns, batch.raws(), messages, strict=True)
+
+
+def facts_of_all(scan: turnwire.Scan) -> tuple[list[Fact], list[dict[str, Any]]]:
+    """Every record and every reject of a scan."""
+    records = [record for batch in scan for record in records_of(batch)]
+    return records, scan.rejects.rows()
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_wire_is_a_filter() -> None:
+    chance = random.Random(14)
+    met = dict.fromkeys(WIRES, 0)
+    bad = dict.fromkeys(WIRES, 0)
+    for _ in range(rounds(6)):
+        data = b"".join(
+            chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
+        )
+        options: dict[str, Any] = {}
+        if chance.random() < 0.3:
+            options["limits"] = LIMITS._replace(message=chance.choice((30, 60, 200)))
+        if chance.random() < 0.3:
+            options["unknown"] = "keep"
+        records, rejects = facts_of_all(turnwire.scan(data, **options))
+        for wire in WIRES:
+            cut = {"batch_bytes": chance.choice((1, 7, 50, 300, 2000, 1 << 21)), "threads": chance.choice((1, 1, 2))}
+            found, refused = facts_of_all(turnwire.scan(data, wire=wire, **options, **cut))
+            assert found == [one for one in records if one[0] == wire], (wire, data)
+            assert refused == [one for one in rejects if one["wire"] == wire], (wire, data)
+            met[wire] += len(found)
+            bad[wire] += len(refused)
+    assert min(met.values()) > 1 and sum(count > 0 for count in bad.values()) >= 3
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("front", ["", " ", "\t", "> ", " > ", "INFO x: ", "\ufeff "])
+@pytest.mark.parametrize("first", ["CSP/1", "CSP/1 MODE;", "CSP/1;A", "csp/1", "CSP/1 MODE;A;B"])
+def test_a_wire_of_lines_is_a_filter_behind_anything(first: str, front: str) -> None:
+    """Whatever follows: what is searched by name alone may not miss what only the search of all wires would find."""
+    after = ("PATCH P1\nBAS", "STATUS L\nREAD_RECS sr-9", "TASK T1\nREQ x", "FROM A\n\nbad", "- a", "", "  CSP/1;A")
+    ends = ("", "\n", "\nfoo\n", "\nCSP/1\n", "\n\nCSP/1\nFROM A\n")
+    for number, (body, end) in enumerate(product(after, ends)):
+        if number % 2 == (len(front) + first.count(";")) % 2:  # the others with another front
+            data = f"{front}{first}\n{body}{end}".encode()
+            records, rejects = facts_of_all(turnwire.scan(data))
+            assert facts_of_all(turnwire.scan(data, wire="csp")) == (records, rejects), data
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_own_columns_of_records_in_strings() -> None:
+    """Texts are spans of what the string says, also where that has escapes of its own."""
+    said = '@a3|f0|c1|S0|d1|T9|g7|t"a \\"b\\" é"#'
+    log = json.dumps({"log": f"note {said}\n", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n" + said.encode()
+    [batch] = turnwire.scan(log, wire="nslip")
+    assert list(batch["tag"]) == ['a "b" é'] * 2
+    assert batch["turn"].tolist() == [9, 9] and batch["goal_id"].tolist() == [7, 7]
+    assert batch.valid("inner").tolist() == [True, False] and batch["inner"].tolist()[0] == 5
+    assert batch.valid("time").tolist() == [True, False]
+    assert [message.get(20) for message in map(batch.message, range(2))] == ['a "b" é'] * 2
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "first",
+    [
+        "@a3|f0|c3|S0|d1|T1#\n",
+        "@a3|\n@a3|f0|c-|S0|d1|T1#\n",
+        '{"log": "@a3|f0|c3|S0|d1|T1#"}\n',
+        '"\\u0040a3|f0|c3|S0|d1|T1#"\n',
+        "prose\n",
+        "```\n@a3|f0|c3|S0|d1|T1#\n```\n",
+    ],
+)
+def test_records_of_others_keep_documents_away(first: str) -> None:
+    """A header behind a record of any wire begins no document: also where the blocks in front hold none of the wire."""
+    message = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n@a3|f0|c3|S0|d1|T1#\n"
+    prose = "prose\n" * 9
+    data = f"{first}{prose}\u2afbhead\ntext\n{message}".encode()
+    every = [(one.wire, one.offset) for one in turnwire.scan(data).messages()]
+    for size in (1, 16, 64, len(data)):
+        for threads in (1, 2):
+            for wire in turnwire.WIRES:
+                found = turnwire.scan(data, wire=wire, batch_bytes=size, threads=threads)
+                assert [(one.wire, one.offset) for one in found.messages()] == [
+                    place for place in every if place[0] == wire
+                ], (wire, size)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_record_in_an_open_fence_keeps_documents_out_of_it_whatever_the_blocks_are() -> None:
+    """Each line is a block here: that of the record shows no fence, so the wire's own scan could read it alone."""
+    record = b"@a3|f0|c1|S0|d1|T1#\n"
+    document = "⫻task/communication:formal/001\n## A\n\n⫻data/obj:\n{}\n".encode()
+    prose = b"prose and prose 12\n"
+    for inside, places in ((prose + record, [37, 112]), (record + prose, [18, 112])):
+        data = b"```text of fences\n" + inside + document + record + b"```\n"
+        for size, threads in ((24, 1), (24, 2), (1 << 20, 1)):
+            found = turnwire.scan(data, wire="nslip", batch_bytes=size, columns=["offset"], threads=threads)
+            assert [place for batch in found for place in batch["offset"].tolist()] == places, (size, threads)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(("before", "wrapped"), [("", "line"), (" \t\f\v ", "line"), ("\0", "text"), ("\x1f ", "text")])
+def test_what_stands_in_front_of_a_record_does_not_depend_on_blocks(before: str, wrapped: str) -> None:
+    record = "@a3|f0|c3|S0|d1|T1#"
+    data = f"{record}\n{'prose ' * 99}\n{before}{record}\n".encode()
+    for size in (1, 16, len(data)):
+        found = [one.wrapped for one in turnwire.scan(data, batch_bytes=size).messages()]
+        assert found == ["line", wrapped], size
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", turnwire.WIRES)
+@pytest.mark.parametrize("size", [1 << 20, 300])
+def test_a_first_error_comes_behind_the_records_of_its_wire(wire: str, size: int) -> None:
+    """Those of other wires, and their damage, are none of them: in front of it, between and behind."""
+    good = {name: next(iter(MESSAGES[name])) for name in turnwire.WIRES}
+    others = [text for name, text in good.items() if name != wire]
+    bad = good[wire].rstrip()[: 3 * len(good[wire]) // 4]
+    parts = [*others, good[wire], *others, good[wire], good[wire], *others, bad, *others, good[wire]]
+    data = "\n\n".join(parts).encode()
+    kept = turnwire.scan(data, wire=wire, batch_bytes=size)
+    places = [place for batch in kept for place in batch["offset"].tolist()]
+    first, length = (int(kept.rejects[name][0]) for name in ("offset", "length"))
+    raised = turnwire.scan(data, wire=wire, batch_bytes=size, errors="raise")
+    met: list[int] = []
+
+    def read() -> None:
+        for batch in raised:
+            met.extend(batch["offset"].tolist())
+
+    with pytest.raises(turnwire.DecodeError) as caught:
+        read()
+    assert met == [place for place in places if place < first]
+    assert len(met) >= 3
+    assert caught.value.wire == wire
+    assert raised.counts.bytes == first + length, "what was read ends behind it"
+
+
+NOTE = '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}'
+
+
+BEEPS = ("~ada>bob:hello~", "~a>b:@a3|f0|c3|S0|d1|T1#~", "~a>b:{}~", "~eve>bob:MEMO x~", '~a>b:"q\\u00e9"~', "~a>b:~")
+
+
+BAD_BEEPS = ("~ada>bob:cut", "~ada>bob:cut @a3|f0|c3|S0|d1|T1#", "~a>b:x " + NOTE, "~ ~~ ~x>y ~/home")
+
+
+MEMOS = (
+    "MEMO ada\nhello\nEND\n",
+    "MEMO bob\nEND",
+    f"MEMO eve\n{NOTE}\n~a>b:in~\nEND\n",
+    "MEMO bob\nLOUD\n\nWORDS\nEND\n",
+)
+
+
+BAD_MEMOS = (
+    "MEMO ada\nno end\n",
+    f"MEMO ada\n{NOTE}\n",
+    "MEMO To all\nEND\n",
+    "MEMO",
+    "MEMO ad",
+    " MEMO ada\nx\nEND\n",
+)
+
+
+def piece(chance: random.Random) -> str:
+    """Something of a log: a text with a record or with damage, in some container."""
+    text = chance.choice(
+        (*BEEPS, *BEEPS, *BAD_BEEPS, *MEMOS, *MEMOS, *BAD_MEMOS, NOTE, csp_message(chance).decode("utf-8", "replace"))
+    )
+    if chance.random() < 0.3:
+        text += chance.choice(("", " ", "\n")) + chance.choice((*BEEPS, *MEMOS, NOTE))
+    kind = chance.randrange(7)
+    for _ in range(chance.randrange(1, 3)):
+        if kind == 0:
+            text = json.dumps({"log": text}, ensure_ascii=chance.random() < 0.5)
+        if kind == 1:
+            text = json.dumps({"a": [text, {"b": chance.choice(BEEPS)}]}, indent=2)
+    if kind == 2:
+        text = f"2026-01-02T03:04:05Z INFO {text}"
+    if kind == 3:
+        text = '{"cut": "' + json.dumps(text)[1:-1]
+    return text
+
+
+def mixed(chance: random.Random) -> bytes:
+    """A log with records of all wires, the toys among them."""
+    parts: list[bytes] = []
+    for _ in range(chance.randrange(1, 12)):
+        if chance.random() < 0.15:
+            parts.append(chance.choice((damaged_log(chance), good_log(chance)[0], assembled(chance)))[:3000])
+        else:
+            parts.append(piece(chance).encode())
+        parts.append(chance.choice((b"\n", b"\n", b"\r\n", b" ", b"")))
+    return b"".join(parts)
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_a_further_wire_is_a_filter_too() -> None:
+    chance = random.Random(77)
+    names = turnwire.WIRES
+    met, bad = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for _ in range(rounds(8)):
+        data = mixed(chance)
+        options: dict[str, Any] = {}
+        if chance.random() < 0.2:
+            options["limits"] = LIMITS._replace(message=chance.choice((30, 60, 200)))
+        records, rejects = facts_of_all(turnwire.scan(data, **options))
+        for wire in names:
+            cut = {"batch_bytes": chance.choice((1, 7, 50, 300, 2000, 1 << 21)), "threads": chance.choice((1, 1, 2))}
+            found, refused = facts_of_all(turnwire.scan(data, wire=wire, **options, **cut))
+            assert found == [one for one in records if one[0] == wire], (wire, data, options, cut)
+            assert refused == [one for one in rejects if one["wire"] == wire], (wire, data, options, cut)
+            met[wire] += len(found)
+            bad[wire] += len(refused)
+    assert min(met[name] for name in ("note", "beep", "memo")) > 3
+    assert min(bad[name] for name in ("beep", "memo")) > 1
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_the_fault_of_their_damage_is_the_byte_that_their_reading_names() -> None:
+    """Their decode refuses a text at its first byte: on a line, in a line, in a string."""
+    data = b'prose\nMEMO ada\nno end\n~ada>bob:cut\n{"log":"~eve>bob:cut","x":"MEMO eve\\nno"}\n'
+    for size in (8, 1 << 20):
+        rejects = facts_of_all(turnwire.scan(data, batch_bytes=size))[1]
+        assert [one["wire"] for one in rejects] == ["memo", "beep", "beep", "memo"]
+        assert [one["fault"] for one in rejects] == [one["offset"] for one in rejects] == [6, 22, 43, 62], size

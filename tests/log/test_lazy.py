@@ -148,36 +148,12 @@ def test_the_schema_is_that_of_a_scan() -> None:
     assert same(chosen.collect(), full("nslip").select("tag", "act"))
 
 
-@both_cores
-def test_only_what_is_wanted_is_made(asked: list[dict[str, Any]]) -> None:
-    frame = lazy("nslip")
-    assert frame.select(c("turn").mean()).collect().item() == full("nslip")["turn"].mean()
-    assert asked[-1]["columns"] == ["turn"]
-    frame.filter(c("conv_id") > 2).select("tag").collect()
-    assert set(asked[-1]["columns"]) == {"conv_id", "tag"}
-    assert frame.select(pl.len()).collect().item() == 200
-    assert len(asked[-1]["columns"]) == 1
-
-
 @pytest.mark.parametrize("rows", [0, 1, 5, 199, 200, 1000])
 def test_head(rows: int) -> None:
     frame = lazy("nslip")
     assert same(frame.head(rows).collect(), full("nslip").head(rows))
     assert same(frame.slice(3, rows).collect(), full("nslip").slice(3, rows))
     assert same(frame.tail(rows).collect(), full("nslip").tail(rows))
-
-
-def test_head_ends_the_scan() -> None:
-    class Log:
-        reads = 0
-
-        def read(self, size: int) -> bytes:
-            self.reads += 1
-            return LOG[:size]
-
-    log = Log()
-    assert turnwire.polars.scan(log, wire="nslip").head(5).collect().height == 5
-    assert log.reads < 20
 
 
 @both_cores
@@ -187,25 +163,6 @@ def test_conditions_of_the_scan_and_of_the_query(asked: list[dict[str, Any]]) ->
     wanted = full("nslip").filter(c("conv_id").is_between(3, 4) & (c("src") == 1) & (c("tag") == "x1"))
     assert found.equals(wanted) and wanted.height
     assert asked[-1]["where"] == {"conv_id": (2, 5), "text": b"x1", "src": {1}}
-
-
-@both_cores
-def test_a_column_that_is_named_text() -> None:
-    """``where`` has another meaning for that name."""
-    frame = full("sstp")
-    [wanted, *_] = frame["text"].drop_nulls()
-    assert same(lazy("sstp").filter(c("text") == wanted).collect(), frame.filter(c("text") == wanted))
-
-
-@both_cores
-def test_numbers_that_are_no_integers(asked: list[dict[str, Any]]) -> None:
-    frame = full("sstp")
-    [value, *_] = frame["confidence"].drop_nulls()
-    for predicate in (c("confidence") == value, c("confidence") > value, c("confidence") >= value):
-        assert same(lazy("sstp").filter(predicate).collect(), frame.filter(predicate))
-        assert "confidence" in asked[-1]["where"]
-    predicate = c("confidence") > float("nan")
-    assert same(lazy("sstp").filter(predicate).collect(), frame.filter(predicate))
 
 
 _NUMBERS = st.sampled_from([-1, 0, 1, 3, 6, 2**63, 2**64 - 1])
@@ -316,21 +273,6 @@ def test_a_relation(tmp_path: Path) -> None:
         assert relation.filter("conv_id = 1").aggregate("count(*)").fetchall() == [(29,)]
     default = turnwire.duckdb.scan(LOG, wire="nslip", where={"conv_id": 1}, columns=["tag"])
     assert len(default.fetchall()) == 29
-
-
-def test_a_relation_reads_only_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from turnwire.log.engine import run
-
-    made: list[list[str]] = []
-    engine = run.Engine
-    monkeypatch.setattr(
-        run, "Engine", lambda scanner, columns, *rest, **more: (
-            made.append([column.name for column in columns]), engine(scanner, columns, *rest, **more)
-        )[1],
-    )  # fmt: skip
-    relation = turnwire.duckdb.scan(LOG, wire="nslip")
-    relation.aggregate("avg(turn)").fetchall()
-    assert made[-1] == ["turn"]
 
 
 def test_filters_that_duckdb_passes() -> None:

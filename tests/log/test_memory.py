@@ -1,4 +1,4 @@
-"""Memory is reused, but never under somebody's feet; and there is a bound on it."""
+"""Memory is reused, but never under somebody's feet; there is a bound on it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip
 from tests.nslip.twins import plain
-from turnwire.log.input.memory import Pool, carve
+from turnwire.log.input import memory
+from turnwire.log.input.memory import Pool, Room
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
@@ -53,36 +55,6 @@ def test_a_block_comes_back_only_when_nobody_holds_it() -> None:
     assert pool.take(50).ctypes.data != address
     view.release()
     assert address in {pool.take(100).ctypes.data for _ in range(4)}
-
-
-def test_several_blocks_are_each_nobody_elses() -> None:
-    pool = Pool(keep=4)
-    held = pool.several(3, 100)
-    addresses = {block.ctypes.data for block in held}
-    assert len(addresses) == 3
-    del held[0]
-    more = pool.several(3, 100)
-    assert len({block.ctypes.data for block in held + more}) == 5
-    assert len(addresses & {block.ctypes.data for block in more}) == 1
-    assert len(pool._blocks) == 4
-
-
-def test_a_pool_keeps_few_blocks() -> None:
-    pool = Pool(keep=3)
-    held = [pool.take(10) for _ in range(8)]
-    assert len({block.ctypes.data for block in held}) == 8
-    assert len(pool._blocks) == 3
-    assert len(pool.take(1000)) >= 1000
-    assert len(pool._blocks) == 1
-
-
-def test_carved_arrays_do_not_overlap() -> None:
-    dtypes = {"a": "u1", "b": "i8", "c": "u2", "d": "u8"}
-    arrays = carve(Pool(), {name: np.dtype(dtype) for name, dtype in dtypes.items()}, 7)
-    for place, array in enumerate(arrays.values()):
-        array[:] = place
-    assert [array.tolist() for array in arrays.values()] == [[place] * 7 for place in range(4)]
-    assert carve(Pool(), {}, 5) == {}
 
 
 @usesbackend
@@ -226,3 +198,47 @@ def test_what_many_small_files_take_is_bounded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_peak_of_ten_gigabytes_is_bounded(packed: bool, threads: int) -> None:
     assert peak("native", GOOD * 3 + b"\n", 10 << 30, packed, threads) < 300
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])
+@pytest.mark.parametrize("smallest", [19, 40])
+def test_a_guess_learns_and_has_bounds(size: int, smallest: int) -> None:
+    room = Room(smallest)
+    for rows in (0, size // 200, room.most(size), size // 64):
+        for _ in range(80):
+            room.tell(size, rows)
+            assert 0 < room.guess(size) <= room.most(size)
+            assert rows < room.more(size, rows, max(size // 2, 1)) or rows == room.most(size)
+        if size >= 5000:
+            assert rows <= room.guess(size) <= min(rows * 5 / 4 + 80, room.most(size))
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_columns_of_long_records_lie_close_together() -> None:
+    """With room for the shortest records there are, they would take ten times as much memory."""
+    data = (b'@a3|f0|c1|S0|d1|T1|t"%b"#\n' % (b"x" * 180)) * 9_000
+    batches = list(turnwire.scan(data, wire="nslip", batch_bytes=1 << 15))
+    spans: list[Any] = [np.lib.array_utils.byte_bounds(one["offset"].base) for one in batches]
+    rows = max(map(len, batches))
+    assert len(spans) > 50
+    assert max(end - start for start, end in spans[-9:-1]) < rows * 140 * 2 + 16 * 4096
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_is_made_for_the_first_blocks_only(threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    made: list[int] = []
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(np, name)
+
+        def empty(self, size: int, dtype: Any) -> Any:
+            made.append(size)
+            return np.empty(size, dtype)
+
+    monkeypatch.setattr(memory, "np", Counting())
+    path = tmp_path / "a.log"
+    path.write_bytes(b"".join(b'@a3|f0|c%d|S0|d1|T1|t"%b"#\n' % (n % 10, b"x" * (n % 7)) for n in range(60_000)))
+    assert sum(map(len, turnwire.scan(path, wire="nslip", batch_bytes=30_000, threads=threads))) == 60_000
+    assert len(made) <= 4 * (2 * threads + 3)

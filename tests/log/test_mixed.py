@@ -1,4 +1,4 @@
-"""``turnwire.scan`` without a wire: the records of all wires in one pass, nothing lost, the same however it is read."""
+"""A scan without a wire: the records of all wires in one pass, nothing lost, the same however it is read and cut."""
 
 from __future__ import annotations
 
@@ -14,53 +14,15 @@ import pytest
 import turnwire
 from tests.conftest import PURE_ONLY
 from tests.log.engines import GOOD
-from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log, good_log
-from tests.log.plain_values import plain_values
+from tests.log.found import add_up, everything
+from tests.log.mixed_logs import GOOD_JSON, NSLIP, assembled, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
-from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
+from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
 from turnwire._backend import core_module
+from turnwire.log import plan, read_block
 from turnwire.registry import bulk_scanner
 
 usesbackend = pytest.mark.usefixtures("scan_core")
-
-
-def everything(found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]], Any]:
-    columns: dict[str, list[Any]] = {column.name: [] for column in found.columns}
-    columns["raw"] = []
-    for batch in found:
-        for column in batch.columns:
-            columns[column.name] += plain_values(batch, column.name)
-        columns["raw"] += batch.raws()
-    return columns, found.rejects.rows(), found.counts
-
-
-def add_up(data: bytes, found: Any) -> None:
-    """Every byte belongs to one record, reject or text; counts are those of what is there."""
-    columns, rejects, counts = found
-    spans = [
-        (offset, length)
-        for offset, length, inner in zip(columns["offset"], columns["length"], columns["inner"], strict=True)
-        if inner is None
-    ]
-    spans += [(one["offset"], one["length"]) for one in rejects]
-    end = 0
-    for offset, length in sorted(spans):
-        assert offset >= end
-        assert length > 0
-        end = offset + length
-    assert end <= len(data)
-    assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
-    assert (counts.records, counts.rejects) == (sum(columns["length"]), sum(one["length"] for one in rejects))
-    assert counts.text >= 0
-    assert counts.wires == {wire: columns["wire"].count(code) for code, wire in enumerate(WIRES)}
-    assert sum(counts.reasons.values()) == len(rejects)
-    assert columns["offset"] == sorted(columns["offset"])
-    for one in rejects:
-        assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
-        assert one["wire"] in WIRES
-        assert one["line"] == 1 + data.count(b"\n", 0, one["offset"])
-    for offset, line, inner in zip(columns["offset"], columns["line"], columns["inner"], strict=True):
-        assert inner is not None or line == 1 + data.count(b"\n", 0, offset)
 
 
 @usesbackend
@@ -77,32 +39,6 @@ def test_every_good_record_of_every_wire_is_found() -> None:
         assert raw == [record for _, record in records]
         met |= {wire for wire, _ in records}
     assert met == set(WIRES)
-
-
-@usesbackend
-def test_columns_say_what_each_wire_says() -> None:
-    """As the scan of that wire alone says it."""
-    chance = random.Random(2)
-    for _ in range(rounds(12)):
-        data, _ = good_log(chance)
-        columns = everything(scan(data))[0]
-        names = scan(data).columns[[column.name for column in scan(b"").columns].index("kind")].names
-        for code, wire in enumerate(WIRES):
-            wanted = ["offset", "length", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"]
-            if "inner" in {column.name for column in bulk_scanner(wire).columns}:
-                wanted.append("inner")
-            alone = everything(scan(data, wire=wire, columns=wanted))[0]
-            kinds = next(column.names for column in scan(b"", wire=wire).columns if column.name == "kind")
-            rows = [row for row, other in enumerate(columns["wire"]) if other == code]
-            mine = {name: [columns[name][row] for row in rows] for name in (*wanted, "raw")}
-            if wire in ("nslip", "csp"):  # alone, they do not look into JSON strings
-                rows = [row for row in rows if columns["inner"][row] is None]
-                mine = {name: [columns[name][row] for row in rows] for name in (*wanted, "raw")}
-            keep = [place for place, offset in enumerate(alone["offset"]) if offset in mine["offset"]]
-            alone = {name: [values[place] for place in keep] for name, values in alone.items()}
-            mine["kind"] = [names[kind] for kind in mine["kind"]]
-            alone["kind"] = [kinds[kind] for kind in alone["kind"]]
-            assert mine == alone, (wire, data)
 
 
 @usesbackend
@@ -174,14 +110,6 @@ def test_what_contains_another_is_the_record() -> None:
     assert (columns["raw"], rejects) == ([GOOD, sstp, GOOD], [])
     assert columns["inner"] == [0, 2, 2 + len(sstp) + 3]
     assert [wrapper[offset : offset + 1] for offset in columns["offset"]] == [b'"'] * 3
-
-
-@usesbackend
-def test_an_escaped_record_in_prose() -> None:
-    escaped = json.dumps(GOOD.decode()).encode()
-    columns, rejects, _ = everything(scan(b"he said " + escaped + b" and left\n"))
-    assert (columns["raw"], columns["inner"], columns["offset"], rejects) == ([GOOD], [0], [8], [])
-    assert columns["subject"] == ["hello"]
 
 
 @usesbackend
@@ -258,24 +186,6 @@ def row_passes(columns: dict[str, list[Any]], row: int, where: dict[str, Any]) -
     return value in (wanted if isinstance(wanted, set) else {wanted})
 
 
-@usesbackend
-def test_arrow_consumers() -> None:
-    import duckdb
-    import polars
-
-    data, records = good_log(random.Random(11), most=40)
-    columns = everything(scan(data))[0]
-    frame = polars.DataFrame(scan(data, batch_bytes=500))
-    assert [*map(str, frame["wire"])] == [wire for wire, _ in records]
-    for name in ("sender", "receiver", "conversation", "subject", "sequence", "inner", "offset"):
-        assert frame[name].to_list() == columns[name], name
-    connection = duckdb.connect()
-    connection.register("log", scan(data))
-    assert connection.sql("select count(*), count(distinct wire) from log").fetchall() == [
-        (len(records), len({wire for wire, _ in records}))
-    ]
-
-
 def test_a_position_in_a_mixed_log(tmp_path: Path) -> None:
     chance = random.Random(13)
     for _ in range(rounds(20)):
@@ -339,12 +249,6 @@ def test_a_position_knows_whether_a_document_may_begin(data: bytes, tmp_path: Pa
         assert before + found(scan(path, resume=json.dumps(first.position))) == whole, cut
 
 
-def test_a_mixed_scan_says_so() -> None:
-    assert repr(turnwire.scan(b"")) == "<Scan of ...>"
-    with pytest.raises(ValueError, match="no column 'tag'"):
-        scan(b"", columns=["tag"])
-
-
 @usesbackend
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
 def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
@@ -354,3 +258,264 @@ def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
     reason = "newline_in_string" if end else "unterminated_string"
     fault = len(damaged + end) - 1 if end else damaged.index(b'"')
     assert (reject["raw"], reject["reason"], reject["fault"]) == (damaged, reason, fault)
+
+
+HEADS = (
+    b"CSP/1",
+    b"csp/ 1",
+    b"   CSP/1",
+    b"\xef\xbb\xbfCSP/1",
+    b"\t" * 70 + b"CSP/1",
+    b"CSP/1;a=b",
+    b"CSP",
+    b"CSP/",
+    b"x CSP/1",
+    b" " * 80,
+    b"\xef\xbb",
+    b"Csp / 9 x",
+    b"```",
+    b"<<<<<",
+    b">>>>>",
+)
+
+
+def log(chance: random.Random) -> bytes:
+    """A damaged log of all wires among lines that look like the first of a CSP/1 message, or nearly."""
+    lines = damaged_log(chance, 5).split(b"\n")
+    for _ in range(chance.randrange(4)):
+        lines.insert(chance.randrange(len(lines) + 1), chance.choice(HEADS))
+    return b"\n".join(lines)
+
+
+@usesbackend
+def test_small_limits_do_not_make_cuts_visible() -> None:
+    chance = random.Random(17)
+    too_large = rows = 0
+    for _ in range(rounds(1)):
+        data = log(chance)
+        for message in (*range(1, 8, 2), chance.randrange(8, 40), chance.randrange(40, 400), 16 << 20):
+            limits = LIMITS._replace(message=message)
+            once = everything(scan(data, limits=limits))
+            add_up(data, once)
+            too_large += once[2].reasons.get("message_too_large", 0)
+            rows += len(once[0]["offset"])
+            for batch_bytes in (1, chance.randrange(2, 9), chance.randrange(9, 200), len(data) // 2 + 1):
+                threads = chance.choice((1, 1, 2, 3))
+                cut = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes, threads=threads)
+                assert everything(cut) == once, (message, batch_bytes, threads, data)
+    assert too_large > 20
+    assert rows > 20
+
+
+@usesbackend
+def test_records_inside_damaged_messages_and_their_pieces() -> None:
+    """Lines that are a record are carved out of a damaged message; what begins or ends otherwise is part of it."""
+    head = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\n"
+    sstp = GOOD_JSON[0]
+    whole = {GOOD: GOOD, sstp + b"\r": sstp, GOOD + b"\r": GOOD, sstp: sstp}
+    for line in (*whole, GOOD + b" x", b" " + sstp, GOOD + GOOD, json.dumps({"log": GOOD.decode()}).encode()):
+        data = GOOD + b"\n" + head + line + b"\nSTATUS OK\n\n" + GOOD + b"\n"
+        found = everything(scan(data))
+        add_up(data, found)
+        columns, bad, _ = found
+        assert columns["raw"] == [GOOD, *([whole[line]] if line in whole else []), GOOD]
+        pieces = [head, b"STATUS OK\n"] if line in whole else [head + line + b"\nSTATUS OK\n"]
+        assert [one["raw"] for one in bad] == pieces
+        assert all((one["wire"], one["reason"], one["inner"]) == ("csp", "stray_line", None) for one in bad)
+        for threads, batch_bytes in ((1, 7), (2, 40)):
+            assert everything(scan(data, threads=threads, batch_bytes=batch_bytes)) == found
+
+
+@usesbackend
+def test_a_dense_mixture_keeps_its_order() -> None:
+    """Rows of CSP/1 are put between the others where they stand."""
+    chance = random.Random(23)
+    parts: list[bytes] = []
+    wires: list[str] = []
+    for number in range(300):
+        kind = chance.choice(("csp", "nslip", "sstp", "text", "blank"))
+        if kind == "csp":
+            parts.append(csp_message(chance) + b"\n```")
+        elif kind != "blank":
+            parts.append({"nslip": GOOD, "sstp": GOOD_JSON[0], "text": b"line %d" % number}[kind])
+        else:
+            parts.append(b"")
+        wires += [kind] if kind not in ("text", "blank") else []
+    data = b"\n".join(parts) + b"\n"
+    found = scan(data)
+    columns, bad, _ = everything(found)
+    names = next(column.names for column in found.columns if column.name == "wire")
+    assert ([names[code] for code in columns["wire"]], bad) == (wires, [])
+    assert columns["offset"] == sorted(columns["offset"])
+    assert all(data[at:].startswith(raw) for at, raw in zip(columns["offset"], columns["raw"], strict=True))
+
+
+@usesbackend
+def test_a_long_line_behind_a_message_needs_no_memory() -> None:
+    """It is read in pieces: what is held of it is bounded by the limit, also where a message was met before."""
+    limits = LIMITS._replace(message=1000)
+    head = csp_message(random.Random(1)) + b"\n"
+    data = head + GOOD + b"x" * 20_000 + GOOD + b"\n" + GOOD + b"\n"
+    found = scan(io.BytesIO(data), limits=limits, batch_bytes=500)
+    most = 0
+    for batch in found:
+        most = max(most, len(batch.raw(0).obj))
+    assert found.counts.wires["nslip"] == 3
+    assert most < 10_000
+
+
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+
+
+@usesbackend
+@pytest.mark.parametrize("records", [(GOOD, GOOD, GOOD), (SSTP, GOOD, GOOD), (GOOD, SSTP, GOOD)])
+def test_records_of_a_line_over_the_limit_are_found_once_wherever_it_is_cut(records: tuple[bytes, ...]) -> None:
+    line = b" and ".join([*records, b"x" * 60])
+    offsets = [0, len(records[0]) + 5, len(records[0] + records[1]) + 10]
+    longest = max(map(len, records))
+    for limit in range(longest, longest + 2 * len(GOOD) + 12):
+        for block in (1 << 20, 7):
+            found = scan(io.BytesIO(line), limits=LIMITS._replace(message=limit), batch_bytes=block)
+            columns, rejects, _ = everything(found)
+            assert (columns["offset"], rejects) == (offsets, []), (limit, block)
+
+
+@usesbackend
+def test_a_record_in_a_line_over_the_limit_is_found_as_by_its_wire() -> None:
+    """A line may be longer than a message may be: what counts is the record."""
+    token = b"@a3|f0|c1|S0|d1|T1|gH#"
+    for before in (0, 1, 8, 9, 10, 30, 100):
+        for behind in (0, 1, 9, 10, 30, 100):
+            data = b"x" * before + b" " + token + b" " * behind + b"\n"
+            expected = everything(scan(data * 3, wire="nslip", limits=LIMITS._replace(message=32)))
+            for batch_bytes in (1, 50, 1 << 20):
+                found = everything(
+                    scan(io.BytesIO(data * 3), limits=LIMITS._replace(message=32), batch_bytes=batch_bytes)
+                )
+                assert found[0]["offset"] == expected[0]["offset"], (before, behind, batch_bytes)
+
+
+HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n"
+
+
+MESSAGE = f"{HEAD}<<<\nCSP/1\nFROM X\n@a3|f0|c1|S0|d1|T1#\n>>>\n"
+
+
+Found = list[tuple[Any, ...]]
+
+
+def found(data: bytes, **options: Any) -> Found:
+    """(offset, length, line, wire, reason) of the records and rejects."""
+    scan = turnwire.scan(data, **options)
+    met: Found = [(one.offset, one.length, one.line, one.wire, None) for one in scan.messages()]
+    names = ("offset", "length", "line", "wire", "reason")
+    return sorted(met + [tuple(row[name] for name in names) for row in scan.rejects.rows()], key=lambda one: one[:2])
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("prefix", ["INFO x: ", "2026-05-04T10:00:00Z [a] ", "- "])
+def test_csp_in_a_heredoc_behind_a_prefix_is_content(prefix: str) -> None:
+    data = f"{prefix}{MESSAGE}".encode()
+    place = len(prefix)
+    assert found(data) == [(place, len(data) - place, 1, "csp", None)]
+    after = HEAD.replace("DATA", "DATA x").encode()
+    twice = found(data + b"\n" + data + b"\n" + after)
+    assert [(one[0], one[4]) for one in twice] == [
+        (place, None),
+        (len(data) + 1 + place, None),
+        (2 * len(data) + 2, None),
+    ]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_heredoc_without_its_end_holds_no_message_of_the_log() -> None:
+    good = HEAD.replace("DATA", "DATA x")
+    data = f"INFO x: {HEAD}<<<\nabc\n{good}\n{good}".encode()
+    assert [(one[3], one[4]) for one in found(data)] == [("csp", "unclosed_heredoc"), ("csp", None), ("csp", None)]
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+PLACES = ("offset", "fault")
+
+
+def found_with_mark(scan: turnwire.Scan, moved: int = 0) -> tuple[list[Any], list[Any]]:
+    """The records and rejects of a scan, as if they stood so many bytes further."""
+    records = [(one.wire, one.offset + moved, one.length, one.line, one.inner) for one in scan.messages()]
+    rejects = scan.rejects.rows()
+    for row in rejects:
+        row |= {name: row[name] + moved for name in PLACES}
+        del row["file"]
+    return records, rejects
+
+
+def fed(data: bytes, size: int) -> tuple[list[Any], list[str]]:
+    """What a Decoder gives for pieces of this size."""
+    decoder, messages, bad = Decoder(), [], []
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    for take in (*(lambda piece=piece: decoder.feed(piece) for piece in pieces), *[decoder.close] * 40):
+        try:
+            messages += take()
+        except DecodeError as error:
+            bad.append(str(error.reason))
+    return messages, sorted(bad)
+
+
+def first_of_all(chance: random.Random) -> bytes:
+    """An input that begins with a record that needs the start of a line, or with anything."""
+    kind = chance.randrange(4)
+    if kind == 0:
+        return csp_message(chance)
+    if kind == 1:
+        return assembled(chance)
+    return good_log(chance)[0] if kind == 2 else damaged_log(chance)
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+def test_it_changes_nothing(tmp_path: Path) -> None:
+    chance = random.Random(23)
+    file = tmp_path / "a.log"
+    met = 0
+    for _ in range(rounds(10)):
+        data = chance.choice((b"", b"MEMO ada\nhello\nEND\n")) + first_of_all(chance)
+        expected = found_with_mark(turnwire.scan(data), 3)
+        met += len(expected[0])
+        for wire in (None, "csp"):
+            mine = tuple([one for one in kind if wire in (None, name(one))] for kind in expected)
+            for batch_bytes in (1 << 20, chance.choice((1, 2, 5, 9, 100))):
+                scan = turnwire.scan(MARK + data, wire=wire, batch_bytes=batch_bytes, threads=chance.choice((1, 2)))
+                assert found_with_mark(scan) == mine, (wire, batch_bytes, data)
+        size = chance.choice((1, 2, 4, 50))
+        if len(data) < 5000:
+            assert fed(MARK + data, size) == fed(data, size), (size, data)
+        file.write_bytes(MARK + data)
+        records, rejects = [], []
+        for block in plan(str(file), block_bytes=chance.choice((1, 300))):
+            more = found_with_mark(read_block(block))
+            records += more[0]
+            rejects += more[1]
+        assert (records, rejects) == expected, data
+    assert met > 30
+
+
+def name(one: Any) -> str:
+    """The wire of a record or of a reject."""
+    return str(one["wire"] if isinstance(one, dict) else one[0])
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("batch_bytes", [1, 2, 3, 4, 1000])
+def test_nothing_but_a_mark(batch_bytes: int) -> None:
+    for data in (b"\xef", b"\xef\xbb", MARK, MARK + b"\n", MARK + b"CS", MARK * 2):
+        scan = turnwire.scan(data, batch_bytes=batch_bytes)
+        assert found_with_mark(scan) == ([], []) and scan.counts.bytes == len(data), data
+    assert found_with_mark(turnwire.scan(MARK + NSLIP[0], batch_bytes=batch_bytes))[0] == [
+        ("nslip", 3, len(NSLIP[0]), 1, None)
+    ]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_document_begins_with_it() -> None:
+    [one] = turnwire.scan(MARK + "⫻a/b:c/1\nsaid\n".encode()).messages()
+    assert (one.wire, one.offset, one.line) == ("kick", 0, 1)

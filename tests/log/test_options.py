@@ -8,8 +8,7 @@ import pytest
 
 import turnwire
 from turnwire import LIMITS, DecodeError, UnknownName
-from turnwire.log import plan, stats
-from turnwire.report import report
+from turnwire.log import plan
 
 pytestmark = pytest.mark.once
 
@@ -106,11 +105,6 @@ def test_what_is_no_position(token: Any) -> None:
     assert caught.value.reason == turnwire.Reason.BAD_POSITION
 
 
-@pytest.mark.parametrize("token", [{}, "{}", " {} "])
-def test_the_first_position_may_be_text(token: Any) -> None:
-    assert read(resume=token) == 1
-
-
 def test_blocks_have_a_size(tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="block_bytes is at least 1, not 0"):
         plan(str(tmp_path), block_bytes=0)
@@ -160,22 +154,3 @@ class Giver:
 def test_a_file_that_gives_no_bytes_or_too_many(chunk: Any, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         read(Giver(chunk))
-
-
-def test_an_error_of_a_file_without_a_name_names_none() -> None:
-    class Broken:
-        def read(self, size: int) -> bytes:
-            raise OSError(5, "Input/output error")
-
-    with pytest.raises(OSError, match=r"Input/output error$"):
-        read(Broken())
-
-
-def test_other_numbers_are_judged_too() -> None:
-    for name in ("room", "open_requests"):
-        with pytest.raises(ValueError, match=f"{name} is at least 1, not 0"):
-            stats(LOG, **{name: 0})
-        with pytest.raises(TypeError, match=f"{name} is a whole number, not str"):
-            stats(LOG, **{name: "x"})
-    with pytest.raises(TypeError, match="max_messages is a whole number, not str"):
-        report(LOG, max_messages="x")  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.log.ordinary import TEXTS
-from turnwire import Decoder, extract, scan
+from turnwire import scan
 from turnwire.nslip.spec import CANDIDATE
 
 WIRES = (None, "nslip", "csp", "sstp", "sap", "kick")
@@ -40,17 +40,6 @@ def test_texts_of_many_kinds(name: str, wire: str | None) -> None:
     for form in forms:
         nothing_in(form.encode(), wire)
     nothing_in(text.encode(), wire, batch_bytes=7)
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_streams_and_extract_find_nothing_either(name: str) -> None:
-    data = TEXTS[name].encode()
-    assert extract(TEXTS[name]) == []
-    for wire in WIRES:
-        decoder = Decoder(wire) if wire else Decoder()
-        for start in range(0, len(data), 50):
-            assert decoder.feed(data[start : start + 50]) == []
-        assert decoder.close() == []
 
 
 def installed(packages: bool) -> Iterator[Path]:

@@ -9,6 +9,7 @@ import json
 import os
 import stat
 import sys
+import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,23 +17,31 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import dataset, ipc, parquet
 
 import turnwire
+from tests.counting import called
 from tests.log.engines import GOOD, UPSTREAM
-from turnwire.atomic import AtomicFile
+from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import NotFlushed
 from turnwire.log import guarded, unguarded, write
-from turnwire.log.output.writers import FORMATS, GROUP_BYTES
+from turnwire.log.output import parts
+from turnwire.log.output.json_lines import times
+from turnwire.log.output.parts import Parts
+from turnwire.log.output.writers import FORMATS
+from turnwire.nslip import base62
 from turnwire.registry import WIRES
 
 pytestmark = pytest.mark.once
 
+
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
+
+
 FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
+
+
 FORMULAS += [
     " =1",
     "\u00a0=1",
@@ -108,27 +117,6 @@ def test_how_the_input_is_cut_changes_nothing(tmp_path: Path, batch_bytes: int) 
             assert read_back(path) == read_back(other)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_no_record_still_makes_a_file(tmp_path: Path, name: str) -> None:
-    path = tmp_path / f"none{FORMATS[name]}"
-    write(turnwire.scan(b"nothing here", wire="nslip"), path)
-    if name == "csv":
-        assert path.read_text().splitlines()[0].startswith('"file","record"')
-    else:
-        assert read_back(path) == []
-
-
-def test_large_files_are_written_in_groups(tmp_path: Path) -> None:
-    rows = pa.record_batch({"text": ["x" * 1000] * 9000})
-    write(Rows((Column("text", "text"),), [rows] * 10), tmp_path / "big.parquet")
-    file = parquet.ParquetFile(tmp_path / "big.parquet")
-    assert file.metadata.num_rows == 90_000
-    small = rows.slice(0, 900)
-    write(Rows((Column("text", "text"),), [small] * 10), tmp_path / "small.parquet")
-    assert parquet.ParquetFile(tmp_path / "small.parquet").num_row_groups == 2
-    assert file.num_row_groups == 10, f"nine megabytes a batch, {GROUP_BYTES} a group at most"
-
-
 # --- formulas -------------------------------------------------------------------------------------------------------
 
 
@@ -148,12 +136,6 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         assert [row["text"] for row in csv.DictReader(file)] == FORMULAS
     with pytest.raises(ValueError, match="guard or keep"):
         write(rows, tmp_path / "no.csv", formulas="maybe")
-
-
-@given(st.text(alphabet="'=+-@\t\r\n＝＠ a\u200b\ufeff", max_size=6))
-def test_the_guard_can_be_taken_off(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert guarded(text)[:1] not in tuple("=+-@\t\r\n＝＋－＠")
 
 
 # --- partitions -----------------------------------------------------------------------------------------------------
@@ -264,34 +246,6 @@ def test_nothing_is_left_behind(tmp_path: Path, name: str, error: BaseException,
     assert dropped == []
 
 
-def test_what_cannot_be_ended_is_not_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dropped: list[Any]
-) -> None:
-    def stopped(_writer: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("turnwire.log.output.writers._Grouped.flush", stopped)
-    for format in ("parquet", "arrow", "csv"):
-        with pytest.raises(KeyboardInterrupt):
-            write(mixed(), tmp_path / f"out.{format}")
-    gc.collect()
-    assert dropped == []
-
-
-def test_a_full_disk_under_a_directory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fsync = os.fsync
-
-    def full(descriptor: int) -> None:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left") as caught:
-        write(scanned(), tmp_path / "out", partition_by="wire")
-    assert (caught.value.filename, os.listdir(tmp_path)) == (str(tmp_path / "out"), [])
-
-
 @pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
 @pytest.mark.parametrize("name", ["out.csv", "out"])
 def test_a_directory_that_is_not_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -353,3 +307,96 @@ def test_formats_are_named_or_seen(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="formats are parquet"):
         write(scanned(), tmp_path / "other", format="xlsx")
     assert os.listdir(tmp_path) == ["plain"]
+
+
+SIGNS = ("EQUALS SIGN", "PLUS SIGN", "HYPHEN-MINUS", "COMMERCIAL AT")
+
+
+SPACES = [sign for sign in map(chr, range(sys.maxunicode + 1)) if sign.isspace() and sign not in "\x1c\x1d\x1e\x1f"]
+
+
+HIDDEN = [
+    unicodedata.lookup(name) for name in ("ZERO WIDTH SPACE", "LEFT-TO-RIGHT OVERRIDE", "WORD JOINER", "SOFT HYPHEN")
+]
+
+
+@pytest.mark.parametrize("size", ["", "FULLWIDTH ", "SMALL "])
+@pytest.mark.parametrize("name", SIGNS)
+def test_each_sign_of_a_formula_is_guarded(name: str, size: str) -> None:
+    """Also behind each white space of Unicode, and behind what nobody sees."""
+    sign = unicodedata.lookup(size + name)
+    for before in ("", *SPACES, *HIDDEN, " \u00a0", "'", "''", "' "):
+        text = f"{before}{sign}1"
+        assert guarded(text) == f"'{text}", repr(text)
+        assert unguarded(guarded(text)) == text
+    for text in (f"1{sign}1", f"a {sign}1", f"\u00b7{sign}"):
+        assert guarded(text) == text
+
+
+def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the dead left goes, nothing of ours stays open behind a refusal, and the folder is there after a crash."""
+    synced = called(monkeypatch, parts, "sync_directory", lambda place: place)
+    out, opened = tmp_path / "out.ndjson", Path("/proc/self/fd")
+    with Parts(out):
+        pass
+    with Parts(out):
+        assert synced == [tmp_path]
+        before = len(list(opened.iterdir())) if opened.exists() else 0
+        with pytest.raises(BlockingIOError), Parts(out):
+            pass
+        assert before in (0, len(list(opened.iterdir())))
+    (out / "other").touch()
+    with pytest.raises(FileExistsError), Parts(out):
+        pass
+    (out / "other").unlink()
+    for name in (f"{PREFIX}1{SUFFIX}", "part-00001.pending"):
+        (out / name).write_bytes(b"{}")
+    with Parts(out):
+        assert list(out.iterdir()) == []
+
+
+def test_a_part_is_as_old_as_its_first_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where it is ended, that says how far it is."""
+    monkeypatch.setattr(parts.time, "monotonic", lambda: 1e6)
+    found = turnwire.scan(b"@a3|f0|c1|S0|d1|T1#\n")
+    with Parts(tmp_path / "out.ndjson") as output:
+        output.begin(found.columns)
+        for batch in found:
+            output.take(batch)
+            assert (output.position, output.due) == (None, False)
+        output.commit({"record": 1})
+        assert output.position == {"record": 1}
+    assert [Path(path).name for path in output.paths] == ["part-00001.ndjson"]
+
+
+def test_times_around_1970() -> None:
+    """Microseconds since then; the first moment is one as any other."""
+    moments = (-1, 0, 1, None, 999_999, 1_000_000, 253_402_300_799_999_999)
+    assert times(moments) == [
+        "1969-12-31T23:59:59.999999Z",
+        "1970-01-01T00:00:00.000000Z",
+        "1970-01-01T00:00:00.000001Z",
+        None,
+        "1970-01-01T00:00:00.999999Z",
+        "1970-01-01T00:00:01.000000Z",
+        "9999-12-31T23:59:59.999999Z",
+    ]
+
+
+def test_a_record_of_the_first_moment_has_its_time(tmp_path: Path) -> None:
+    data = b"1970-01-01T00:00:00Z @a3|f0|c1|S0|d1|T1#\n@a3|f0|c1|S0|d1|T1#\n"
+    for partition in (None, "day"):
+        place = tmp_path / f"out-{partition}.ndjson"
+        paths = write(turnwire.scan(data), place, partition_by=partition, format="ndjson")
+        rows = [json.loads(line) for path in paths for line in Path(path).read_bytes().splitlines()]
+        assert {row["time"] for row in rows} == {"1970-01-01T00:00:00.000000Z", None}
+
+
+@pytest.mark.parametrize("turn", [0, (1 << 63) - 2, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_a_sequence_is_a_signed_number_where_it_fits(turn: int) -> None:
+    data = b"@a3|f0|c1|S0|d1|T%s#\n" % base62.encode(turn).encode()
+    for beside in (b"", b"@a3|f0|c1|S0|d1|T5#\n"):
+        for wire in ("nslip", None):
+            found = turnwire.scan(data + beside, wire=wire, columns=["sequence"])
+            wanted = [turn if turn < 1 << 63 else None, *([5] if beside else [])]
+            assert pa.table(found)["sequence"].to_pylist() == wanted

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.conftest import BACKENDS
 from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD
+from tests.log.found import add_up, everything
 from tests.log.json_engines import JSON_WIRES, LIMIT, both, quoted, read
 from tests.log.mixed_logs import csp_message
 from tests.log.over_lines import ALL, RECORDS, log
-from tests.log.test_mixed import add_up, everything
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, Decoder, scan
 from turnwire.log.cluster_plan import plan, read_block
@@ -66,64 +66,6 @@ def test_wrappers_over_several_lines() -> None:
     assert columns["inner"] == [0, None, None]
     assert columns["line"][0] == 3
     assert columns["line"][1:] == [1 + said.count("\n", 0, at - 2) for at in columns["offset"][1:]]
-
-
-WORDS = ("true", "-1.5e+3", '"\\u00e9\\ud83d\\ude00"', '"é😀"', "[[]]", '"\\\\"')
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("front", [b"", b"a line in front of it\n"])
-def test_an_object_is_read_on_wherever_the_first_look_ends(word: str, front: bytes) -> None:
-    """At first 4096 bytes are looked at: what is cut there is no fault, wherever the object begins."""
-    before, after = SSTP.split(b'"payload": {')
-    for size in range(4096 - 12 - len(word), 4097):
-        start = before + b'"payload": {\n"pad": "'
-        record = start + b"x" * (size - len(start) - 7) + b'", "b":' + word.encode() + b", " + after
-        data = front + record + SSTP + b"{\n"
-        found = both("sstp", data)
-        assert found.columns["length"] == [len(record), len(SSTP)], size
-
-
-FRONTS = (
-    b'{"header": {"actor_id" 1} ',
-    b'{"a": "x\n',
-    b'{"a": 1, "x"\n',
-    b'{"a": [\n"',
-    b'{"a": [\n"x\n',
-    b'x "\n',
-    b'"',
-    b"",
-    b'{"a": "b", "\n\n',
-)
-MIDDLES = (b"", b"y ", b'"', b'"y ', b"\n", b'y\\" ', b'"\r\n')
-ENDS = (b"", b'"', b'"\n}', b"\n}", b'"}', b'" {"a" ' + SSTP)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("levels", [0, 1, 2])
-@pytest.mark.parametrize("front", FRONTS)
-def test_the_quote_of_a_string_that_nothing_else_shows(levels: int, front: bytes) -> None:
-    """A string with a record in damage begins behind the last quote in its line, or where its object does."""
-    said, seen = quoted(SSTP)[1:-1], set()
-    for middle in MIDDLES:
-        for end in ENDS:
-            data = front + middle + said + end
-            for _ in range(levels):
-                data = b'{"log": %b}\n' % quoted(data)
-            seen.update(both("sstp", data).columns["inner"])
-    assert seen
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("front", FRONTS)
-def test_a_string_in_damage_where_there_is_room_for_a_part_of_it(front: bytes) -> None:
-    """The next call goes on where the damage begins."""
-    said = quoted(SSTP)[1:-1]
-    for text in (b'"x %b y %b"', b'"%b" "%b"', b"%b %b"):
-        for end in ENDS:
-            data = SSTP + b"\n" + front + text % (said, said) + end
-            assert both("sstp", data, rooms=(2, 2)) == both("sstp", data)
 
 
 @usesbackend
@@ -209,18 +151,6 @@ def test_both_cores_however_it_is_cut(wire: str, seed: int) -> None:
     assert both(wire, data, limit=limit, rooms=(chance.randrange(6, 12), chance.randrange(8, 12))) == whole
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" more\n"])
-def test_damage_over_lines_that_comes_in_two_pieces_about_as_long_as_the_limit(end: bytes) -> None:
-    data, bad = b'x\n{"header": {"kind":\n"actor_id" 1, "schema_id": "s"' + end, 0
-    for limit in range(20, len(data) + 1):
-        whole = both("sstp", data, limit=limit)
-        bad += whole.bad
-        for cut in range(limit - 2, min(limit + 6, len(data))):
-            assert both("sstp", data, limit=limit, cuts=(cut,)) == whole, (limit, cut)
-    assert bad > 2
-
-
 @usesbackend
 def test_no_size_of_blocks_and_no_thread_shows() -> None:
     chance = random.Random(41)
@@ -301,23 +231,6 @@ def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:
         assert [one["offset"] for part in parts for one in part[1]] == [one["offset"] for one in rejects]
         blocks += len(parts)
     assert blocks > 40
-
-
-@usesbackend
-@pytest.mark.parametrize("wire", [None, "nslip"])
-@pytest.mark.parametrize("behind", [b'{"header"', b"x", b"", b'"a": 1}', b"}", b"  \n\n{", b'\r\n"header'])
-def test_a_brace_behind_damage_is_judged_by_what_follows_the_block(wire: str | None, behind: bytes) -> None:
-    """nSLIP that ends in a brace: where an object begins there, the damage ends in front of it, whatever the blocks."""
-    data = b"prose @a3|,{\n" + behind + b"\n@a3|f0|c-|{ \n{"
-    whole = scan(data, wire=wire)
-    assert not list(whole)
-    opens = behind.strip()[:1] in (b'"', b"}")
-    lengths = [row["length"] for row in whole.rejects.rows() if row["wire"] == "nslip"]
-    assert lengths[0] == (5 if opens else 6)
-    for size in range(1, len(data) + 1):
-        cut = scan(data, wire=wire, batch_bytes=size)
-        assert not list(cut)
-        assert cut.rejects.rows() == whole.rejects.rows(), size
 
 
 @pytest.mark.parametrize(

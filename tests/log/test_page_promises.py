@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +13,10 @@ import turnwire
 from tests.log.mixed_logs import damaged_log
 from turnwire import WIRES, DecodeError, Decoder, extract, scan
 from turnwire.contract import Wire
-from turnwire.log.engine.shortcut import Shortcut
 from turnwire.nslip.bulk import SCANNER
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 GOOD = "@a3|f0|c3|S0|d1|T1#"
-CSP_TEXT = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
 LOOK_ALIKES = {
     "nSLIP of the draft": ("nslip", "@a3|f0|c3|s0|d1|t1#"),
     "the Compact Symbol Protocol": ("csp", "CSP/1\nSTATUS x\nSCOPE y\n"),
@@ -127,15 +123,6 @@ def test_a_scan_of_a_wire_finds_what_one_of_all_finds_of_it(scan_core: str) -> N
     assert seen > 100 and refused > 10
 
 
-def test_a_file_that_has_two_names_is_read_by_each(tmp_path: Path) -> None:
-    """A hard link is a file as any other; symbolic links are followed to what they name."""
-    (tmp_path / "a.log").write_text(GOOD + "\n")
-    os.symlink(tmp_path / "a.log", tmp_path / "b.log")
-    assert sum(map(len, scan(tmp_path, wire="nslip"))) == 1
-    os.link(tmp_path / "a.log", tmp_path / "c.log")
-    assert sum(map(len, scan(tmp_path, wire="nslip"))) == 2
-
-
 def test_a_wire_without_a_plan_is_named_once_and_found_by_its_own_name_alone(registering: None) -> None:
     given = dict.fromkeys(("detect", "decode", "encode", "message", "check", "prompt"), lambda _: False)
     bulk = SCANNER._replace(wire="bare")
@@ -150,53 +137,3 @@ def test_a_wire_without_a_plan_is_named_once_and_found_by_its_own_name_alone(reg
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert [one.wire for one in scan(GOOD.encode(), wire="bare").messages()] == ["bare"]
-
-
-SIGNS = [
-    *("{", " {", '{"log": "', '{"log": "@a3|f0|c3|S0|d1|T1#"}', "CSP/1", "CSP/1;a", "x CSP/1", "  CSP/1", "> CSP/1"),
-    *("⫻a/b:c/1", "```", "~~~", "2026-11-22T07:00:00.5Z stdout P a", "2026-11-22T07:00:00.5Z stdout F b"),
-    *("\ufeff⫻a", '["', '"', "\\u007b", '{"a":1}', "@a3|f0|broken", "@dataclass", GOOD, GOOD + GOOD),
-    json.dumps(SSTP),
-    json.dumps({"log": CSP_TEXT}),
-    *CSP_TEXT.split("\n")[:6],
-]
-
-
-@pytest.mark.parametrize("wire", ["nslip", "csp"])
-def test_the_fast_way_of_one_wire_finds_what_the_search_finds(
-    wire: str, scan_core: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Logs of one wire with few lines that may mean something else, anywhere; blocks of all sizes."""
-    chance, held = random.Random(7), [0, 0]
-    record = GOOD if wire == "nslip" else CSP_TEXT
-    logs = []
-    for _ in range(150 if scan_core == "native" else 40):
-        lines = [
-            record + chance.choice(["", " tail", "\r"]) if chance.random() < 0.7 else "text of no wire"
-            for _ in range(20)
-        ]
-        for _ in range(chance.choice([0, 0, 1, 1, 2])):
-            lines.insert(chance.randrange(len(lines)), chance.choice(SIGNS))
-        logs.append(("\n".join(lines).encode(), chance.choice([60, 300, 1000, 1 << 20])))
-    real = Shortcut.holds
-
-    def counted(self: Shortcut, *arguments: Any) -> bool:
-        found = real(self, *arguments)
-        held[found] += 1
-        return found
-
-    def all_of(data: bytes, size: int) -> tuple[list[Any], list[Any]]:
-        found = scan(data, wire=wire, batch_bytes=size)
-        rows = [
-            (batch["offset"][row], batch["length"][row], batch["line"][row], raw, batch.message(row))
-            for batch in found
-            for row, raw in enumerate(batch.raws())
-        ]
-        return rows, list(found.rejects.rows())
-
-    monkeypatch.setattr(Shortcut, "holds", counted)
-    fast = [all_of(*one) for one in logs]
-    assert min(held) > 4, "it was taken, and it was given up"
-    monkeypatch.setattr(Shortcut, "due", lambda _: False)
-    for one, found in zip(logs, fast, strict=True):
-        assert all_of(*one) == found, one

@@ -1,4 +1,4 @@
-"""Blocks: together they are the scan that they were cut from, and they refuse a file that has changed."""
+"""Blocks of a plan: together they are the scan that they were cut from, and they refuse a file that has changed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,15 @@ from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
 from turnwire.log.cluster_plan import scan_cuts
+from turnwire.log.input.resuming import TICK
+from turnwire.log.planning import cutting, states
 
 pytestmark = pytest.mark.once
 
+
 NUMBERED = ("record",)
+
+
 """What counts from the start of a block."""
 
 
@@ -247,3 +253,167 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     for options in ({"block_bytes": 0}, {"resume": "token"}, {"columns": ["nope"]}):
         with pytest.raises(ValueError):
             plan(str(UPSTREAM), **{"wire": "nslip", **options})
+
+
+@pytest.fixture
+def near_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are looked at, too, and no further than a line or so."""
+    monkeypatch.setattr(cutting, "LEAST_LOOKED_AT", 1)
+    monkeypatch.setattr(cutting, "_AROUND", 80)
+
+
+def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
+    scan = turnwire.scan(source, wire=wire)
+    return rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+
+
+def outcome(blocks: list[Block]) -> tuple[Any, Reason | None]:
+    """What blocks give together, or why one of them cannot be read."""
+    try:
+        return together(blocks), None
+    except DecodeError as error:
+        return None, error.reason
+
+
+@pytest.mark.usefixtures("near_sighted")
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_looking_never_gives_other_rows_in_silence(tmp_path: Path, wire: str | None) -> None:
+    """What a look misses is found by the proof: the block says so, and reading the file gives the rows."""
+    chance = random.Random(7)
+    path = tmp_path / "mixed.log"
+    looked = refused = 0
+    for _ in range(rounds(40)):
+        parts = [mixed_logs.damaged_log(chance), damaged_log(chance, VECTORS), mixed_logs.good_log(chance)[0]]
+        parts += [chance.choice([b"CSP/1\n", b"```\n", b"<<<\n", b"text\n", b"CSP/1\nFROM A\nTO B\nCONTENT\n<<<\nx\n"])]
+        chance.shuffle(parts)
+        path.write_bytes(b"\n".join(parts))
+        size = chance.choice((50, 300, 1000))
+        blocks = plan(str(path), wire=wire, block_bytes=size)
+        expected = one_scan(str(path), wire)
+        found, reason = outcome(blocks)
+        if reason is None:
+            assert found == expected, path.read_bytes()
+            looked += any(not block.proved for block in blocks)
+        else:
+            assert reason is Reason.BLOCK_OPEN
+            refused += 1
+            assert together(plan(str(path), wire=wire, block_bytes=size, read=True)) == expected
+    assert looked and refused
+
+
+@pytest.mark.usefixtures("near_sighted")
+def test_lines_that_nobody_counted_are_counted_when_a_block_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * 300)
+    blocks = plan(str(path), wire="nslip", block_bytes=1000)
+    assert [block.line for block in blocks] == [1, *[None] * (len(blocks) - 1)] and len(blocks) > 5
+    counted = plan(str(path), wire="nslip", block_bytes=1000, read=True)
+    chance = random.Random(1)
+    for block in chance.sample(blocks, len(blocks)):
+        (same,) = (one for one in counted if one.start == block.start)
+        assert rows(read_block(block)) == rows(read_block(same))
+        (first, *_), *_ = (batch["line"] for batch in read_block(block, count_lines=False))
+        assert first == 1
+
+
+def test_a_large_file_is_looked_at(tmp_path: Path) -> None:
+    """Of a file with holes, no more than some of its bytes; a line of zeros is not cut."""
+    path = tmp_path / "large.log"
+    lines = (GOOD + b"\n") * 1000
+    with open(path, "wb") as file:
+        for place in range(6):
+            file.seek(place * (10 << 30))
+            file.write(lines)
+        file.truncate(60 << 30)
+    blocks = plan(str(path), wire="nslip")
+    assert len(blocks) == 6 and blocks[-1].stop == 60 << 30
+    assert all(block.start % (10 << 30) < len(lines) and not block.proved for block in blocks)
+
+
+def test_small_files_stand_in_one_block(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"{number:02}.log").write_bytes(GOOD + b"\n@a3|bad#\n" * (number % 3))
+    (tmp_path / "05.log").write_bytes(gzip.compress(GOOD * 3))
+    (tmp_path / "10.log").write_bytes((GOOD + b"\n") * 1200)
+    expected = one_scan(str(tmp_path), "nslip")
+    for size, least, most in ((30_000, 2, 8), (1 << 30, 1, 1), (200, 13, 5000)):
+        blocks = plan(str(tmp_path), wire="nslip", block_bytes=size)
+        assert least <= len(blocks) <= most
+        assert together(blocks) == expected
+    (packed,) = plan(str(tmp_path), wire="nslip")
+    assert len(packed.files) == 12 and packed.size == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert Block.from_dict(json.loads(json.dumps(packed.to_dict()))) == packed
+
+
+def keeping_times(path: Path, change: Callable[[bytearray], None]) -> None:
+    before = os.stat(path)
+    data = bytearray(path.read_bytes())
+    change(data)
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def flip(at: float) -> Callable[[bytearray], None]:
+    def change(data: bytearray) -> None:
+        data[int(len(data) * at)] ^= 1
+
+    return change
+
+
+@pytest.mark.parametrize("count", [2, 90, 5000])
+@pytest.mark.parametrize("at", [0.1, 0.55, 0.99])
+@pytest.mark.parametrize("size", [1000, 1 << 30])
+def test_one_bit_under_the_same_size_and_times(tmp_path: Path, count: int, at: float, size: int) -> None:
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * count)
+    blocks = plan(str(path), wire="nslip", block_bytes=max(size, len(GOOD) * count // 8))
+    keeping_times(path, flip(at))
+    with pytest.raises(DecodeError, match="changed after it was cut"):
+        together(blocks)
+
+
+def test_a_changed_file_among_many(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_bytes((GOOD + b"\n") * 5)
+    (block,) = plan(str(tmp_path), wire="nslip")
+    keeping_times(tmp_path / "b", flip(0.5))
+    with pytest.raises(DecodeError, match="changed after it was cut") as caught:
+        list(read_block(block))
+    assert caught.value.path == str(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("count", "age", "waits"), [(5000, 1, 1), (5000, TICK, 0), (5, 1, 0)])
+def test_a_file_that_was_just_written_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, age: int, waits: int
+) -> None:
+    """Until its clock has moved on: what is written in the same moment leaves no trace in its times. Of a file that is
+    digested as a whole it leaves one in the digest."""
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * count)
+    waited: list[float] = []
+
+    def write(seconds: float) -> None:
+        waited.append(seconds)
+        keeping_times(path, flip(0.55))
+
+    clock = SimpleNamespace(sleep=write, time_ns=lambda: os.stat(path).st_ctime_ns + age)
+    monkeypatch.setattr(states, "time", clock)
+    blocks = plan(str(path), wire="nslip")
+    assert waited == [TICK / 1e9] * waits
+    assert together(blocks) == one_scan(str(path), "nslip")
+
+
+def test_another_file_of_the_same_size_and_time(tmp_path: Path) -> None:
+    """The inode is another one, which is told where samples alone would not tell it; not where all bytes are known."""
+    for count, refused in ((10, False), (3000, True)):
+        path, other = tmp_path / "log", tmp_path / "other"
+        path.write_bytes((GOOD + b"\n") * count)
+        (block,) = plan(str(path), wire="nslip")
+        other.write_bytes(path.read_bytes())
+        os.utime(other, ns=(block.mtime_ns, block.mtime_ns))
+        other.replace(path)
+        if not refused:
+            assert len(rows(read_block(block))) == count
+            continue
+        with pytest.raises(DecodeError, match="inode"):
+            list(read_block(block))

@@ -1,24 +1,39 @@
-"""The quarantine: every damaged range with its place, its reason and its bytes."""
+"""Rejects: every damaged range with its place, reason and bytes; ordinary JSON is text."""
 
 from __future__ import annotations
 
+import copy
 import gc
+import io
 import json
 import random
+import string
+import uuid
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import reduce
+from importlib import import_module
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import turnwire
-from tests.log.engines import GOOD, damaged_log
+from tests.log.engines import ENGINES, GOOD, damaged_log, read
+from tests.log.json_engines import JSON_WIRES, both
+from tests.log.test_json import OBJECTS, line_of
 from tests.log.test_scan import LINES, scan_nslip
-from turnwire import registry
-from turnwire.errors import Reason
+from tests.vectors import load
+from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, registry, scan
+from turnwire.json.plan import Judgement
+from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.output import rejects as quarantine
-
-pytestmark = pytest.mark.usefixtures("scan_core")
+from turnwire.sap import spec as sap
+from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
 
 DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0|'
 
@@ -30,6 +45,7 @@ def scanned(source: Any, **options: Any) -> quarantine.Rejects:
     return found.rejects
 
 
+@pytest.mark.usefixtures("scan_core")
 def test_what_a_reject_says(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
@@ -58,12 +74,7 @@ def test_what_a_reject_says(tmp_path: Path) -> None:
         rejects["tag"]
 
 
-def test_no_rejects() -> None:
-    rejects = scanned(GOOD)
-    assert (len(rejects), rejects.rows(), rejects["raw"], rejects["offset"].tolist()) == (0, [], [], [])
-    assert list(rejects.since(0)) == []
-
-
+@pytest.mark.usefixtures("scan_core")
 def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than fit into the table of a block, several times over, with and without gaps between them."""
     monkeypatch.setattr(quarantine, "ROOM", 500)
@@ -84,6 +95,7 @@ def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path, monkey
     assert (skipped.counts, skipped.bytes, skipped.rows()) == (rejects.counts, rejects.bytes, [])
 
 
+@pytest.mark.usefixtures("scan_core")
 def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a size they wait on disk; reading in between disturbs nothing."""
     monkeypatch.setattr(quarantine, "IN_MEMORY", 100)
@@ -96,6 +108,7 @@ def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
 
 
+@pytest.mark.usefixtures("scan_core")
 def test_since_while_scanning() -> None:
     chance = random.Random(8)
     data = b"\n".join(damaged_log(chance, LINES) for _ in range(20))
@@ -108,19 +121,7 @@ def test_since_while_scanning() -> None:
     assert len(seen) > 15
 
 
-@pytest.mark.once
-def test_rejects_that_were_never_made_end_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interruption can come before there is a file to close; what a ``__del__`` raises is an error in tests."""
-
-    def interrupted(*_: object, **__: object) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(quarantine, "BytesIO", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        quarantine.Rejects()
-    gc.collect()
-
-
+@pytest.mark.usefixtures("scan_core")
 def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     """As of the first one that is raised. Of a range as long as what is shown of it nothing is left out."""
     data, scanner = b"a\nb\n" + b"x" * 81, registry.bulk_scanner("nslip")
@@ -138,6 +139,7 @@ def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     assert quarantine.fault_line({"fault": 11, "offset": 14, "line": 5, "raw": b"x\ny\nzzzz"}) == 5
 
 
+@pytest.mark.usefixtures("scan_core")
 def test_words_and_pointers_are_those_of_the_reason() -> None:
     """Reading a range alone may find another fault than the scan did: then the reason has to say it all."""
     slip = b"@a3|f0|c-|S0|d1|T1#"
@@ -155,7 +157,411 @@ def test_words_and_pointers_are_those_of_the_reason() -> None:
     assert path is not None
 
 
-def test_what_was_handed_out_is_in_no_later_range() -> None:
-    data = [b"@a3|f0|c-|S0|d1|T1#", b"@a3|f0|c1|S0|d?|T12345#", b"@a3|f0|c1|S0|dxx-|T1#"]
-    found = turnwire.scan(b"".join(line + b"\n" for line in data), batch_bytes=20)
-    assert [one.raw for one in found.errors()] == data
+SEEDS = st.integers(0, 1 << 40)
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, 7, -3, 0.5, "", "x", "7", "yesterday", "2026-13-01T00:00:00Z", "2026-01-15 00:00:00"),
+    *("ACK", "NACK", "PARTIAL", "query", "Command", "Dima", "Orchestrator", "2.0", "SSTP/0", "l9", "ioc.query.v0"),
+    *(
+        "\u2afb",
+        "\u2afba",
+        "\u2afba/b",
+        "\u2afba/b c",
+        "\u2afb\u00e9/x",
+        "command/run",
+        "\u2afbtask:T-1\nx",
+        "\n\u2afba",
+    ),
+    *("12345678-1234-4234-8234-1234567890ab", "12345678-1234-4234-8234-1234567890aX", "z" * 200, "\u2afba/" + "n" * 99),
+    *([], ["a"], ["a", 1], [{}], [{"type": 1}, {"type": "a"}], [{"a": 1}, 2], {}, {"a": 1}, {"a": "b"}),
+    {"a": 1, "b": "c"},
+    *(
+        ["a", "b, [", 'c"]', None],
+        [["a"], "b"],
+        ["a", {"b": [1]}, 2],
+        [{"kind": 1, "uri": 2}],
+        [{"uri": []}, {"digest": {}}],
+    ),
+    *(
+        [{"uri": "a"}, {"uri": 2, "x": 3}, 4],
+        [{"name": 1, "type": "a"}, {"type": 1}],
+        [{"value": 1}, {"value": 2, "name": 3}],
+    ),
+    *({"a": 1.5, "b": -2, "c": None}, {"a": {"b": "c"}, "d": "e"}, {"a": 1, "b": [1, "}"], "c": "d"}),
+)
+
+
+def word(chance: random.Random) -> str:
+    return "".join(chance.choices(string.ascii_lowercase, k=chance.randrange(1, 9)))
+
+
+def varied(value: Any, chance: random.Random) -> Any:
+    """The same with other words, ids, times and numbers."""
+    if isinstance(value, dict):
+        return {name: varied(inner, chance) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [varied(item, chance) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return chance.randrange(1, 99)
+    if isinstance(value, float):
+        return chance.randrange(100) / 100
+    if len(value) == 36 and value.count("-") == 4:
+        return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+    if len(value) == 20 and value[-1] == "Z":
+        return f"2026-01-15T00:{chance.randrange(60):02}:{chance.randrange(60):02}Z"
+    return f"{word(chance)} {word(chance)}\n" if " " in value else value
+
+
+def places(fields: Any) -> list[tuple[Any, Any]]:
+    """What is in an object, and in the objects and arrays in it."""
+    if not isinstance(fields, (dict, list)):
+        return []
+    found = [(fields, place) for place in (fields if isinstance(fields, dict) else range(len(fields)))]
+    return found + [place for part, name in found for place in places(part[name])]
+
+
+def spoilt(fields: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """An object with some members gone, some odd, and some more."""
+    fields = varied(fields, chance)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        there = places(fields)
+        if not there:
+            break
+        part, name = chance.choice(there)
+        odd = chance.random()
+        if odd < 0.4:
+            del part[name]
+        elif odd < 0.9 or isinstance(part, list):
+            part[name] = deepcopy(chance.choice(ODD))
+        else:
+            part[word(chance)] = deepcopy(chance.choice(ODD))
+    if chance.random() < 0.2:
+        fields = dict(chance.sample(list(fields.items()), k=len(fields)))
+    if chance.random() < 0.1:
+        fields[chance.choice(("protocol", "version", "kind", "origin", "status", "sender"))] = deepcopy(
+            chance.choice(ODD)
+        )
+    return fields
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_both_cores_refuse_alike(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    shapes = chance.sample(OBJECTS[wire], k=min(2, len(OBJECTS[wire])))
+    lines = [line_of(spoilt(chance.choice(shapes), chance)) for _ in range(60)]
+    lines += [line.replace(b'":', b'" : ', 2) for line in chance.sample(lines, k=10)]
+    both(wire, b"\n".join(lines) + b"\n")
+
+
+ITEMS: dict[str, Callable[[random.Random], tuple[str, Any]]] = {
+    "a principle is a number": lambda chance: (
+        "constitutionalContext/principles",
+        [*(word(chance) for _ in range(chance.randrange(60))), chance.randrange(1000), word(chance), None],
+    ),
+    "a pressure is a text": lambda chance: (
+        "constitutionalContext/pressure",
+        {word(chance): chance.randrange(99) for _ in range(chance.randrange(9))} | {word(chance) * 2: word(chance)},
+    ),
+    "the kind of an attachment is a number": lambda chance: (
+        "attachments",
+        [{"uri": word(chance) * 50, word(chance) * 2: [1]}] * chance.randrange(4) + [{"uri": word(chance), "kind": 1}],
+    ),
+    "a tag is an object": lambda chance: (
+        "tags",
+        [word(chance)] * chance.randrange(9) + [{word(chance): [word(chance)]}],
+    ),
+    "a time of no calendar": lambda chance: (
+        "issuedAt",
+        f"2026-13-{chance.randrange(10, 32)}T00:00:{chance.randrange(10, 60)}Z",
+    ),
+}
+
+
+def _asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What the wires' own reading is asked about from now on."""
+    asked: list[bytes] = []
+    whole = Judgement.whole
+
+    def counted(self: Judgement, raw: bytes) -> tuple[int, int, int, int]:
+        asked.append(raw)
+        return whole(self, raw)
+
+    monkeypatch.setattr(Judgement, "whole", counted)
+    return asked
+
+
+@pytest.mark.once
+@pytest.mark.skipif(turnwire.backend == "pure", reason="the pure core asks each time")
+@pytest.mark.parametrize("spaces", [(",", ":"), (", ", ": "), ("\t,\r", " :\t")])
+@pytest.mark.parametrize("name", ITEMS)
+def test_one_wrong_item_stands_for_all(name: str, spaces: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands around the first wrong item of an array, or the first wrong member of an object, does not matter."""
+    asked = _asked(monkeypatch)
+    chance = random.Random(5)
+    base = next(fields for fields in OBJECTS["sap"] if "issuer" in fields)
+    lines = []
+    for _ in range(400):
+        fields = varied(base, chance)
+        path, value = ITEMS[name](chance)
+        *steps, last = path.split("/")
+        reduce(getitem, steps, fields)[last] = value
+        lines.append(json.dumps(fields, separators=spaces).encode())
+    found = turnwire.scan(b"\n".join(lines) + b"\n", wire="sap")
+    assert (sum(map(len, found)), len(found.rejects)) == (0, 400)
+    assert len(asked) < 20
+    expected = [(str(fault.reason), fault.offset) for fault in map(_fault_of, lines)]
+    rejects = found.rejects.rows()
+    assert [(one["reason"], one["fault"] - one["offset"]) for one in rejects] == expected
+
+
+def _fault_of(line: bytes) -> turnwire.DecodeError:
+    with pytest.raises(turnwire.DecodeError) as caught:
+        turnwire.decode(line, wire="sap")
+    return caught.value
+
+
+usesbackend = pytest.mark.usefixtures("scan_core")
+
+
+TEXT = [
+    "@dataclass",
+    "@a",
+    "@a3",
+    "@a3#",
+    "@a3 |f0",
+    "@c123456789012|",
+    "@d|",
+    "@T-1|",
+    "@app.route('/')|",
+    "@angular/core",
+    "@s3|",
+    "@A3|f0|c1#",
+    "a@a.org|b@c.net|",
+    "@f\u00e9|",
+    '@a"3"|',
+]
+
+
+CANDIDATES = ["@a3|", "@f0|x", "@T12345678901|", "@c1|@d2|", "@Szzzzzzzzzzz|#"]
+
+
+@usesbackend
+@pytest.mark.parametrize("wire", [None, "nslip"])
+@pytest.mark.parametrize("text", TEXT)
+def test_other_text(text: str, wire: str | None) -> None:
+    for data in (text.encode(), f"{text}\n {text} {text}".encode(), json.dumps({"log": text}).encode()):
+        for batch_bytes in (1, 5, 1 << 20):
+            found = scan(io.BytesIO(data), wire=wire, batch_bytes=batch_bytes)
+            assert (sum(map(len, found)), found.rejects.rows()) == (0, [])
+    decoder = Decoder("nslip")
+    for byte in text.encode():
+        assert decoder.feed(bytes([byte])) == []
+    assert decoder.close() == []
+    assert extract(f"{text} {GOOD.decode()}")[0].start == len(text) + 1
+
+
+@usesbackend
+@pytest.mark.parametrize("wire", [None, "nslip"])
+@pytest.mark.parametrize("text", CANDIDATES)
+def test_candidates_that_fail(text: str, wire: str | None) -> None:
+    number = text.count("@")
+    found = scan(text.encode(), wire=wire)
+    assert (sum(map(len, found)), len(found.rejects)) == (0, number)
+    decoder = Decoder("nslip")
+    errors = 0
+    for byte in text.encode():
+        try:
+            assert decoder.feed(bytes([byte])) == []
+        except DecodeError:
+            errors += 1
+    for _ in range(3):
+        try:
+            assert decoder.close() == []
+        except DecodeError:
+            errors += 1
+    assert errors == number
+
+
+@usesbackend
+@pytest.mark.parametrize("limit", [len(GOOD), len(GOOD) + 9])
+def test_a_record_at_the_edge_of_a_piece_of_a_long_line(limit: int) -> None:
+    """Wherever the piece ends in it, and with what may become a candidate in front of it."""
+    limits = LIMITS._replace(message=limit)
+    for before in range(2 * len(GOOD)):
+        for filler in (b"x", b"@a3"):
+            data = filler * before + GOOD + b" " + b"y" * 20 + b"\n"
+            for batch_bytes in (1, 37, 1 << 20):
+                found = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes)
+                assert (sum(map(len, found)), len(found.rejects)) == (1, 0), (before, filler, batch_bytes)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_candidate_lies_within_the_limit(name: str) -> None:
+    data = b"x @a12345678901|f0 @c1| @d2|\n"
+    for limit in range(1, 20):
+        once = read(name, data, limit=limit)
+        assert once.rejects["offset"] == [at for at, size in ((2, 14), (19, 4), (24, 4)) if size <= limit]
+        for cut in range(len(data)):
+            assert read(name, data, limit=limit, cuts=(cut,)) == once
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_damaged_record_ends_where_the_next_candidate_begins(name: str) -> None:
+    data = b"@a3|f0 bad @a4 @c123456789012| @T9|\n"
+    found = read(name, data)
+    assert (found.rejects["offset"], found.rejects["length"]) == ([0, 31], [31, 4])
+
+
+BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
+
+
+"""Up to its last digit but one the number of slot g is small enough."""
+
+
+@pytest.mark.parametrize("limit", range(19, len(BIG) + 1))
+def test_a_number_is_too_large_by_the_digits_within_the_limit(core: Callable[[str], Any], limit: int) -> None:
+    expected = (Reason.TOO_LARGE, 20) if limit > BIG.index(b"z|") else (Reason.MESSAGE_TOO_LARGE, limit)
+    with pytest.raises(DecodeError) as caught:
+        core("nslip.codec").decode_record(BIG, 0, True, limit=limit)
+    assert (caught.value.reason, caught.value.offset) == expected
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: str) -> None:
+    at = BIG.index(b"z|")
+    whole, cut = (read(name, BIG + b"\n", limit=limit).rejects for limit in (at + 1, at))
+    assert (whole["length"], cut["length"]) == ([at + 1], [at])
+    assert whole["reason"] == read(name, BIG + b"\n").rejects["reason"] != cut["reason"]
+
+
+FieldPath = tuple[str, ...]
+
+
+def sap_paths(table: Any, fields: Any, before: FieldPath = ()) -> Iterator[FieldPath]:
+    for field in table.fields:
+        if field.need == sap.MUST and not field.late:
+            yield (*before, field.name)
+        if field.table is not None and isinstance(fields.get(field.name), dict):
+            yield from sap_paths(field.table, fields[field.name], (*before, field.name))
+
+
+def required(wire: str, message: dict[str, Any]) -> list[FieldPath]:
+    """Where the fields stand without which ``decode`` refuses a message."""
+    if wire == "sstp":
+        payload = PAYLOADS[Kind(message["header"]["kind"])]
+        parts = (("header", HEADER), ("payload", payload))
+        return [("payload",), *((part, one.name) for part, fields in parts for one in fields if one.need == "read")]
+    if wire == "sap":
+        return list(sap_paths(sap.TASK if "payload" in message else sap.RESULT, message))
+    return [(name,) for name in REQUIRED_FIELDS]
+
+
+def faults(message: dict[str, Any], path: FieldPath) -> Iterator[dict[str, Any]]:
+    """The message without the field, with it under another name, and with a value of another type."""
+    for way in ("drop", "rename", "mistype"):
+        changed = copy.deepcopy(message)
+        part = changed
+        for name in path[:-1]:
+            part = part[name]
+        value = part.pop(path[-1])
+        if way == "rename":
+            part[f"{path[-1]}_x"] = value
+        elif way == "mistype":
+            part[path[-1]] = 5 if isinstance(value, str) else "five"
+        yield changed
+
+
+def good(wire: str) -> list[dict[str, Any]]:
+    cases = [case for case in load(wire) if case.get("kind", "envelope") == "envelope" and "error" not in case]
+    return [json.loads(case["text"]) for case in cases if case.get("read", "ok") in ("ok", "issue")]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
+def test_one_fault_in_a_required_field_is_a_reject(wire: str) -> None:
+    decode = import_module(f"turnwire.{wire}").decode
+    met = 0
+    for message in good(wire):
+        decode(json.dumps(message))
+        for path in required(wire, message):
+            for changed in faults(message, path):
+                text = json.dumps(changed, ensure_ascii=bool(met % 2))
+                with pytest.raises(DecodeError) as caught:
+                    decode(text)
+                for only in (None, wire):
+                    found = scan(f"INFO {text}\n".encode(), wire=only)
+                    assert sum(map(len, found)) == 0
+                    assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [
+                        (wire, str(caught.value.reason))
+                    ], (path, text)
+                met += 1
+    assert met > 60
+
+
+LOOK_ALIKES = [
+    {"version": "0", "kind": "intent", "protocol": "SSTP", "origin": {"actor_id": "a"}, "payload": {}},
+    {"kind": "knowledge", "message_id": "m", "origin": {"actor_id": "a"}, "payload": {"content": "x"}},
+    {"kind": "note", "protocol": "SSTP/0", "origin": {}},
+    {"header": {"protocol": "SSTP", "participants": ["a"]}, "payload": {}},
+    {"header": {"protocol": "L9", "kind": "intent"}, "payload": {}},
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("message", LOOK_ALIKES)
+def test_dialects_of_sstp_are_named(message: dict[str, Any]) -> None:
+    text = json.dumps(message)
+    with pytest.raises(DecodeError, match="dialect") as caught:
+        import_module("turnwire.sstp").decode(text)
+    assert caught.value.reason == "look_alike"
+    for wire in (None, "sstp"):
+        for line in (text, json.dumps({"log": text})):
+            found = scan(line.encode(), wire=wire)
+            assert sum(map(len, found)) == 0
+            assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [("sstp", "look_alike")]
+
+
+ORDINARY = [
+    {"name": "app", "version": "1.0.0", "type": "module", "dependencies": {"@angular/core": "^17.0.0", "d3|x": "*"}},
+    {"openapi": "3.1.0", "paths": {"/a": {"get": {"parameters": [{"in": "header", "name": "x", "content": {}}]}}}},
+    {"time": "2026-01-01T00:00:00Z", "level": "info", "sender": "a@b.org", "receiver": "c@d.org", "channel": "mail"},
+    {"id": "1", "sender": "Ann", "receiver": "Bob", "timestamp": "2026-01-01T00:00:00Z", "content": "Hi @all"},
+    {"id": 1, "timestamp": 2, "sender": "Ann", "receiver": "Bob", "type": "text", "channel": "#dev", "content": "x"},
+    {"header": {"title": "Chat"}, "payload": {"messages": []}},
+    {"header": {"alg": "RS256", "typ": "JWT"}, "payload": {"sub": "1"}, "signature": "x"},
+    {"header": "eyJhbGciOi", "payload": "eyJzdWIi", "signature": "x"},
+    {"header": {"schema_id": 12, "kind": "created"}, "payload": {"content": "x"}},
+    {"header": {"actor_id": "u1", "event": "login"}, "payload": {"scope": "all", "task": "x"}},
+    {"header": {"protocol": "https"}, "payload": {}},
+    {"header": None, "payload": None},
+    {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {}, "spec": {}, "origin": {"host": "a"}},
+    {"specversion": "1.0", "type": "com.example", "source": "/a", "id": "1", "data": {"payload": {}}},
+    {"kind": "query", "payload": {"question": "x"}},
+    {"from": "a@b.org", "to": ["c@d.org"], "subject": "x", "headers": {"Message-ID": "<1>"}, "body": "Hi"},
+    {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}},
+    {"protocolVersion": "1.3", "target": "page", "issuer": "x"},
+    {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-06-18", "serverInfo": {}}},
+    {"taskId": "1", "correlationId": "2", "status": "FAILED", "producer": "kafka", "target": "x"},
+    {"messageId": "1", "correlationId": "2", "status": "ACK", "queue": "q", "broker": "b", "ts": 1},
+    {"messageId": "1", "correlationId": "2", "status": "DELIVERED"},
+    {"role": "user", "content": "\u2afbtask/dispatch:T-7/001\nGo."},
+    {"channel": "\u2afbcommand"},
+    {"channel": {"id": 1}, "sender": {"id": 2}, "receiver": None},
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("value", ORDINARY)
+def test_ordinary_json_is_text(value: dict[str, Any]) -> None:
+    text = json.dumps(value)
+    forms = [text, json.dumps(value, ensure_ascii=False), json.dumps({"log": text}), json.dumps([value]), text * 2]
+    forms += [json.dumps(value, indent=2), *(text[:size] for size in range(0, len(text), 7))]
+    for wire in (None, "nslip", "csp", "sstp", "sap", "kick"):
+        for form in forms:
+            found = scan(f"INFO {form}\n".encode(), wire=wire)
+            assert (sum(map(len, found)), found.rejects.rows()) == (0, []), form

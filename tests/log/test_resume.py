@@ -1,4 +1,4 @@
-"""``Scan.position`` and ``resume=``: nothing twice, and nothing lost without a word."""
+"""``Scan.position`` and ``resume=``: nothing twice, nothing lost without a word; also in folders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import io
 import json
 import os
 import random
-from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,20 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.rotating import record
+from tests.log.test_following import append
+from tests.log.test_following_steps import packed
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason
-from turnwire.log.input.resuming import Bookmark
-from turnwire.log.output import rejects
 
 pytestmark = pytest.mark.once
 
+
 both_cores = pytest.mark.usefixtures("scan_core")
 
+
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
-
-
-def record(number: int) -> bytes:
-    return b"@a3|f0|c%d|S0|d1|T1#\n" % number
 
 
 def conversations(found: Any) -> list[int]:
@@ -136,22 +134,6 @@ def test_a_half_written_record_waits(tmp_path: Path) -> None:
             path.write_bytes(whole[:size])
 
 
-def test_the_position_in_the_middle(tmp_path: Path) -> None:
-    """Behind the batch that was given last, whatever was read ahead."""
-    for name in "ab":
-        (tmp_path / name).write_bytes(b"".join(record(number) for number in range(5)) + b"@a3|f0|c1")
-    everything_once = [*range(5), *range(5)]
-    for threads in (1, 2):
-        for stop in range(1, 10):
-            found = scan_nslip(tmp_path, threads=threads, batch_bytes=1, resume={})
-            seen = [batch["conv_id"].tolist() for _, batch in zip(range(stop), found, strict=False)]
-            found.close()
-            rest = scan_nslip(tmp_path, threads=threads, resume=found.position)
-            columns = table(rest)
-            assert [*(number for batch in seen for number in batch), *columns["conv_id"]] == everything_once
-            assert columns["record"] == list(range(stop, 10))
-
-
 def lost(path: Any, token: Any) -> Reason:
     """Why a scan that goes on has a gap; one that raises errors raises it."""
     with pytest.raises(DecodeError) as caught:
@@ -253,35 +235,6 @@ def test_what_is_no_file_has_no_position() -> None:
         assert found.position == {"turnwire": 1, "record": 1, "files": []}
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        *(("offset", 10**30), ("offset", -1), ("offset", "x"), ("offset", None), ("line", 0), ("line", 1.5)),
-        *(("size", "9"), ("head", None), ("head_bytes", -1), ("name", 3), ("inode", []), ("device", "x")),
-        *(("head_bytes", 1025), ("head_bytes", (1 << 63) - 1), ("offset", 1 << 31), ("offset", (1 << 63) - 1)),
-        *(("carried", True), ("carried", "x"), ("carried", [1 << 63]), ("carried", [-1]), ("carried", ["x"])),
-        *((part, {"a": 1}) for part in Bookmark._fields),
-    ],
-)
-def test_bookmarks_that_are_none(tmp_path: Path, part: str, value: Any) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(GOOD + b"\n")
-    first = scan_nslip(path, resume={})
-    list(first)
-    token = first.position
-    token["files"][0][part] = value
-    with pytest.raises(DecodeError) as caught:
-        list(scan_nslip(path, resume=token))
-    assert caught.value.reason is Reason.BAD_POSITION
-
-
-@pytest.mark.parametrize("record", [-1, 1 << 63, float("inf"), float("nan"), None])
-def test_a_count_of_records_that_is_none(record: Any) -> None:
-    with pytest.raises(DecodeError) as caught:
-        scan_nslip(b"", resume={"turnwire": 1, "record": record, "files": []})
-    assert caught.value.reason is Reason.BAD_POSITION
-
-
 @both_cores
 @pytest.mark.parametrize("wire", ["nslip", None])
 @pytest.mark.parametrize("batch_bytes", [26, 25, 13, 1 << 20])
@@ -295,49 +248,6 @@ def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes:
         file.write(b'|t"plan_v1"#\n')
     then = turnwire.scan(path, wire=wire, resume=first.position, batch_bytes=batch_bytes)
     assert (sum(map(len, then)), len(then.rejects)) == (1, 0)
-
-
-UNFINISHED = [
-    b"{\n[\n{x CSP/1",
-    b'{\n"a":1,\n',
-    b"{\n ",
-    b"\n ",
-    b'{"log":"CSP/1\n"\n]\n{\n',
-    b']\n{\n\n\n{"a":1}{"a":1}\n',
-    b'@a3|f0|c1|S0|d1|T1#\n{"a":1}\n{\n}\n',
-    b"> CSP/1> CSP/1\n@a3|f0|c1|S0|d1|T1#\n\n{\n@a3|f0|c1|S0|d1|T1#\n]\n",
-    b"@a3|f0|c1|S0|d1|T1# and @a3|f0|c$|S0",
-]
-
-
-@both_cores
-@pytest.mark.parametrize("wire", [None, "csp", "nslip"])
-@pytest.mark.parametrize("data", UNFINISHED)
-def test_a_position_does_not_depend_on_blocks(data: bytes, wire: str | None, tmp_path: Path) -> None:
-    file = tmp_path / "a.log"
-    file.write_bytes(data)
-    found = {}
-    for size in (1, 2, 3, 4, 5, 8, 13, 100):
-        scan = turnwire.scan(str(file), wire=wire, batch_bytes=size)
-        deque(scan, 0)
-        (place,) = scan.position["files"]
-        found[size] = place["offset"], place["line"], place["recorded"], scan.counts.bytes
-    assert set(found.values()) == {found[100]}
-
-
-@both_cores
-@pytest.mark.parametrize("wire", [None, "csp"])
-def test_a_position_is_in_front_of_the_last_damage_however_much_there_is(
-    wire: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More of it is in the block than one table of rejects holds."""
-    monkeypatch.setattr(rejects, "ROOM", 2)
-    file, bad = tmp_path / "a.log", b"CSP/1\nFROM\n\n"
-    file.write_bytes(bad * 5 + b"CSP/1\nFROM A\nTO")
-    scan = turnwire.scan(str(file), wire=wire)
-    deque(scan, 0)
-    (place,) = scan.position["files"]
-    assert (len(scan.rejects), place["offset"], place["line"]) == (6, 5 * len(bad), 16)
 
 
 @both_cores
@@ -360,3 +270,101 @@ def test_messages_behind_a_heredoc_that_nothing_closes_stay_marked(fence: bytes,
         second = turnwire.scan(path, wire="csp", resume=json.loads(json.dumps(first.position)), limits=limits)
         marks += table(second)["inside_unclosed_heredoc"]
         assert marks == whole, cut
+
+
+def went_on(source: Any, position: Any) -> tuple[list[int], list[tuple[str, str]], Any]:
+    """The numbers of the records, the gaps (name, why) and the position."""
+    found = scan_nslip(source, resume=position)
+    numbers = [number for batch in found for number in batch["conv_id"].tolist()]
+    gaps = [(os.path.basename(gap.file), str(gap.why)) for gap in found.gaps]
+    return numbers, gaps, json.loads(json.dumps(found.position))
+
+
+def with_inode(position: Any, name: str, other: Path) -> Any:
+    """The position, as it is where the file that was read is gone and another one has its inode."""
+    (mark,) = [mark for mark in position["files"] if mark["name"].endswith(name)]
+    mark["inode"] = other.stat().st_ino
+    return position
+
+
+@pytest.mark.parametrize("names", [("app-1.log", "app.log"), ("b/app.log.1", "b/app.log", "a.log")])
+def test_a_log_is_read_before_the_files_that_had_its_name(names: tuple[str, ...], tmp_path: Path) -> None:
+    """Whatever the order of their names: what is in a copy behind what was read is read, and nothing else."""
+    paths = [tmp_path / name for name in names]
+    paths[0].parent.mkdir(exist_ok=True)
+    for number, path in enumerate(paths[1:]):
+        path.write_bytes(record(10 * number))
+    seen, gaps, position = went_on(paths[1:], {})
+    assert (seen, gaps) == ([10 * number for number in range(len(paths) - 1)], [])
+    for path in paths[2:]:
+        append(path, record(11))
+    paths[0].write_bytes(record(0) + record(1))
+    paths[1].write_bytes(record(2))
+    for source in (paths, sorted(paths), paths[::-1]):
+        seen, gaps, _ = went_on(source, position)
+        assert sorted(seen) == [1, 2, 11][: len(paths)] and gaps == [(paths[1].name, "file_replaced")]
+    seen, gaps, _ = went_on(tmp_path, position)
+    assert sorted(seen) == [1, 2, 11][: len(paths)] and gaps == [(paths[1].name, "file_replaced")]
+
+
+def test_what_is_compressed_is_known_where_a_file_of_the_folder_has_its_inode(tmp_path: Path) -> None:
+    path, old, other = (tmp_path / name for name in ("app.log", "app.log.1", "other.log"))
+    for number, file in enumerate((path, old, other)):
+        file.write_bytes(record(number))
+    assert went_on([path, old], {})[0] == [0, 1]
+    position = went_on([path, old], {})[2]
+    packed(tmp_path / "app.log.1.gz", old.read_bytes())
+    old.unlink()
+    assert went_on(tmp_path, with_inode(position, ".1", other))[:2] == ([2], [])
+
+
+@pytest.mark.parametrize("folder", [True, False])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_what_was_written_to_an_old_file_is_no_cut(compressed: bool, folder: bool, tmp_path: Path) -> None:
+    """Of the log nothing was read, so that its bytes do not show whether it was cut."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    source = tmp_path if folder else path
+    path.write_bytes(record(0))
+    position = went_on(source, {})[2]
+    path.rename(old)
+    path.write_bytes(b"")
+    seen, gaps, position = went_on(source, position)
+    assert (seen, gaps) == ([], [])
+    append(old, record(1))
+    if compressed:
+        packed(tmp_path / "app.log.1.gz", old.read_bytes())
+        old.unlink()
+    append(path, record(2))
+    seen, gaps, _ = went_on(source, position)
+    assert (sorted(seen), gaps) == ([1, 2], [])
+
+
+@pytest.mark.parametrize("bytes_less", [0, 1, 30])
+def test_what_is_just_being_compressed_in_a_folder_is_not_read(bytes_less: int, tmp_path: Path) -> None:
+    path, old, made = (tmp_path / name for name in ("app.log", "app.log.1", "app.log.1.gz"))
+    path.write_bytes(record(0))
+    old.write_bytes(record(1))
+    seen, _, position = went_on(tmp_path, {})
+    assert seen == [0, 1]
+    whole = gzip.compress(old.read_bytes())
+    made.write_bytes(whole[: len(whole) - bytes_less])
+    (tmp_path / "a.log").write_bytes(record(2))
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(record(3)))
+    seen, gaps, position = went_on(tmp_path, position)
+    assert (seen, gaps) == ([2, 3], [])
+    made.write_bytes(whole)
+    old.unlink()
+    assert went_on(tmp_path, position)[:2] == ([], [])
+
+
+@pytest.mark.parametrize("position", [None, {}])
+def test_a_log_that_is_renamed_behind_its_end_comes_once(position: Any, tmp_path: Path) -> None:
+    """To the next name of the folder that is read. Where nothing goes on, names are read as they are."""
+    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path.write_bytes(record(0))
+    old.write_bytes(record(1))
+    batches = iter(scan_nslip(tmp_path, resume=position, threads=1))
+    assert next(batches)["conv_id"].tolist() == [0]
+    path.rename(old)
+    rest = [number for batch in batches for number in batch["conv_id"].tolist()]
+    assert rest == ([] if position is not None else [0])

@@ -1,14 +1,17 @@
-"""A scan is a description: each start reads afresh, with a tally of its own; what can be read only once says so."""
+"""Each start of a scan reads afresh, with a tally of its own; records and errors come one by one, in order."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import io
+import json
 import os
 import socket
 import threading
 import time
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,14 +21,17 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD
-from tests.log.test_arrow import plain
+from tests.log.mixed_logs import GOOD_JSON
 from tests.log.test_scan import scan_nslip
+from turnwire.log import Message, Reject
 from turnwire.nslip import base62
 
-pytestmark = pytest.mark.once
-
 pl = pytest.importorskip("polars")
+
+
 duckdb = pytest.importorskip("duckdb")
+
+
 pa = pytest.importorskip("pyarrow")
 
 
@@ -36,6 +42,8 @@ def numbered(count: int) -> bytes:
 
 
 DATA = numbered(300) + b"@a3|f0 bad\n"
+
+
 NUMBERS = list(range(300))
 
 
@@ -58,6 +66,7 @@ def rows(batches: Any) -> list[int]:
     return [number for batch in batches for number in batch["conv_id"].tolist()]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_start_reads_all(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=500)
@@ -72,6 +81,7 @@ def test_each_start_reads_all(source: Any, threads: int) -> None:
     first.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.once
 def test_every_way_to_start(source: Any) -> None:
     found = scan_nslip(source, batch_bytes=500)
     next(iter(found))
@@ -88,30 +98,7 @@ def test_every_way_to_start(source: Any) -> None:
         assert len(list(found.errors())) == 1
 
 
-def test_a_view_of_duckdb_after_a_limit(source: Any) -> None:
-    found = scan_nslip(source, batch_bytes=500)
-    with duckdb.connect() as connection:
-        assert len(connection.sql("select * from found limit 5").fetchall()) == 5
-        assert connection.sql("select count(*) from found").fetchall() == [(300,)]
-        connection.register("log", found)
-        connection.sql("create view busy as select * from log where conv_id >= 100")
-        for _ in range(3):
-            assert connection.sql("select count(*) from busy").fetchall() == [(200,)]
-        both = connection.sql("select count(*) from found a join found b on a.conv_id = b.conv_id").fetchall()
-        assert both == [(300,)]
-
-
-def test_two_readers_of_pyarrow_side_by_side(source: Any) -> None:
-    found = scan_nslip(source, batch_bytes=500)
-    one, other = (pa.RecordBatchReader.from_stream(found) for _ in range(2))
-    assert found.counts.bytes == 0, "a stream that nobody reads is no run"
-    batches = [(one.read_next_batch(), other.read_next_batch()) for _ in range(5)]
-    assert all(left.equals(right) for left, right in batches)
-    rest = one.read_all()
-    assert rest.equals(other.read_all())
-    assert rest.num_rows + sum(batch.num_rows for batch, _ in batches) == 300
-
-
+@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_in_several_threads(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=300)
@@ -125,6 +112,7 @@ def test_runs_in_several_threads(source: Any, threads: int) -> None:
     assert found.counts.wires == {"nslip": 300}
 
 
+@pytest.mark.once
 def test_rejects_are_those_of_a_run(source: Any) -> None:
     found = scan_nslip(source)
     list(found)
@@ -137,38 +125,7 @@ def test_rejects_are_those_of_a_run(source: Any) -> None:
     assert found.rejects.rows() == kept.rows()
 
 
-def test_each_run_begins_at_the_same_token(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(DATA)
-    first = scan_nslip(path, resume={})
-    list(first)
-    token = first.position
-    with path.open("ab") as file:
-        file.write(numbered(3))
-    second = scan_nslip(path, resume=token)
-    token.clear()
-    for _ in range(2):
-        assert [batch["record"].tolist() for batch in second] == [[300, 301, 302]]
-        assert second.position["record"] == 303
-
-
-def test_progress_of_each_run() -> None:
-    told: list[tuple[Any, ...]] = []
-    found = scan_nslip(DATA, progress=lambda *news: told.append(news))
-    list(found)
-    first = list(told)
-    list(found)
-    assert told == first * 2
-
-
-def test_errors_raise_in_each_run() -> None:
-    found = scan_nslip(DATA, errors="raise")
-    for _ in range(2):
-        with pytest.raises(turnwire.DecodeError, match="bad_digit"):
-            list(found)
-    assert len(list(found.errors())) == 1, "whatever errors= says"
-
-
+@pytest.mark.once
 def test_a_file_that_grew_is_read_to_its_new_end(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
@@ -204,6 +161,7 @@ ONCE = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", ONCE)
 def test_a_second_start_is_refused(name: str) -> None:
     make, what = ONCE[name]
@@ -226,18 +184,7 @@ def test_a_second_start_is_refused(name: str) -> None:
         source.close()
 
 
-def test_streams_that_are_not_read_are_no_start() -> None:
-    """DuckDB asks for a stream to see its columns."""
-    found = scan_nslip(io.BytesIO(GOOD * 3))
-    for _ in range(3):
-        assert pa.schema(found).names == [column.name for column in found.columns]
-        found.__arrow_c_stream__()
-    first, second = (pa.RecordBatchReader.from_stream(found) for _ in range(2))
-    assert first.read_all().num_rows == 3
-    with pytest.raises(Exception, match="a file object can be read only once"):
-        second.read_all()
-
-
+@pytest.mark.once
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     class Input:
         buffer = io.BytesIO(GOOD * 3)
@@ -250,6 +197,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
             iter(found)
 
 
+@pytest.mark.once
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
 def test_a_named_pipe(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
@@ -265,6 +213,7 @@ def test_a_named_pipe(tmp_path: Path) -> None:
         [list(null) for null in [scan_nslip("/dev/null")] * 2]
 
 
+@pytest.mark.once
 def test_following(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
@@ -294,6 +243,7 @@ def none_running() -> bool:
     return running() == 0
 
 
+@pytest.mark.once
 def test_a_run_ends_when_it_is_dropped() -> None:
     """The scan lives on, and does not keep what it began."""
     found = scan_nslip(DATA * 20, threads=2, batch_bytes=300)
@@ -309,6 +259,7 @@ def test_a_run_ends_when_it_is_dropped() -> None:
     assert sum(map(len, found)) == 6000
 
 
+@pytest.mark.once
 def test_close_ends_every_run() -> None:
     with scan_nslip(DATA * 20, threads=2, batch_bytes=300) as found:
         going = [iter(found), iter(found), found.messages()]
@@ -319,6 +270,7 @@ def test_close_ends_every_run() -> None:
     assert sum(map(len, found)) == 6000, "it can be read anew"
 
 
+@pytest.mark.once
 def test_close_of_an_async_run_leaves_others_alone() -> None:
     found = scan_nslip(DATA, batch_bytes=300)
 
@@ -332,22 +284,133 @@ def test_close_of_an_async_run_leaves_others_alone() -> None:
     assert len(asyncio.run(first_of_two())) > 200
 
 
-def test_nothing_is_kept_of_runs_that_are_over() -> None:
-    found = scan_nslip(DATA, batch_bytes=300)
-    for _ in range(20):
-        next(iter(found))
-    list(found)
-    assert len(found._going) <= 2
+NSLIP = b'@a3|f0|c1|S0|d1|T1|t"hello"#'
 
 
-def test_there_is_no_length() -> None:
-    with pytest.raises(TypeError):
-        len(scan_nslip(DATA))  # type: ignore[arg-type]
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n```\n"
 
 
-def test_sql_twice_gives_the_same_rows(source: Any) -> None:
-    found = scan_nslip(source, batch_bytes=500)  # noqa: F841
-    query = 'select act, count(*) as n, min("offset") as first from found group by act order by act'
-    once = duckdb.sql(query)
-    twice = duckdb.sql(query)
-    assert plain(once.fetchall(), once.columns) == plain(twice.fetchall(), twice.columns)
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_messages_with_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    wrapped = json.dumps({"log": "sent " + NSLIP.decode()}).encode()
+    path.write_bytes(NSLIP + b"\n" + b"12:00 INFO " + NSLIP + b"\n" + wrapped + b"\n" + CSP + SSTP)
+    for source, name in ((path, str(path)), (path.read_bytes(), None)):
+        found = list(turnwire.scan(source, columns=["subject"]).messages())
+        assert [one.wire for one in found] == ["nslip", "nslip", "nslip", "csp", "sstp"]
+        assert {one.file for one in found} == {name}
+        assert [one.line for one in found] == [1, 2, 3, 4, 14]
+        assert [one.wrapped for one in found] == ["line", "text", "json_string", "line", "line"]
+        assert [one.inner for one in found] == [None, None, 5, None, None]
+        data = path.read_bytes()
+        for one in found:
+            raw = data[one.offset :][: one.length]
+            if one.inner is None:
+                assert turnwire.decode(raw, one.wire) == one.message
+        assert found[2].message == found[0].message
+        assert data[found[2].offset :].startswith(b'"sent')
+    (named,) = turnwire.scan(path, wire="sstp").messages()
+    assert named == found[-1]._replace(file=str(path))
+    match named:
+        case Message(message=turnwire.sstp.Message(), wire="sstp", line=14):
+            pass
+        case _:
+            raise AssertionError
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_messages_that_are_wanted() -> None:
+    data = b"\n".join(b"@a3|f0|c%d|S0|d1|T1#" % number for number in range(10))
+    for options in ({}, {"threads": 2, "batch_bytes": 30}):
+        found = turnwire.scan(data, wire="nslip", where={"conv_id": (3, 6)}, **options)
+        assert [(one.message.conv_id, one.line) for one in found.messages()] == [(3, 4), (4, 5), (5, 6)]
+        assert (found.counts.wires, found.counts.selected) == ({"nslip": 10}, 3)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_what_begins_its_line() -> None:
+    """However far in front of it the line begins, and wherever blocks are cut."""
+    lines = [b"", b" ", b"\t  \r ", b" " * 7, b" " * 8, b" " * 9, b" " * 300, b"x", b"x ", b"x" + b" " * 7]
+    lines += [b"x" + b" " * 8, b"x" * 400, b"x" + b" " * 100]
+    data = b"\n".join([*(line + NSLIP for line in lines), NSLIP + NSLIP])
+    wrapped = ["line" if not line.strip() else "text" for line in lines] + ["line", "text"]
+    for part in (data, data[:-1], b"\n" + data, b"noise\n" + data):
+        found = turnwire.scan(part, wire="nslip").messages()
+        assert [one.wrapped for one in found] == wrapped[: None if part != data[:-1] else -1]
+    for batch_bytes in (1, 40, 100):
+        assert [one.wrapped for one in turnwire.scan(data, batch_bytes=batch_bytes).messages()] == wrapped
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_messages_raise_behind_what_is_good() -> None:
+    messages = turnwire.scan(NSLIP + b"\n@a3|f0|c-|S0|d1|T1#\n" + NSLIP, errors="raise").messages()
+    assert next(messages).line == 1
+    with pytest.raises(turnwire.DecodeError, match="bad_digit"):
+        next(messages)
+
+
+def damaged() -> bytes:
+    return b"\n".join([NSLIP, b"@a3|f0|c-|S0|d1|T1#", NSLIP, b'{"log":"@a3|f0|c1|S0|d1|Tx-#"}', b"@a3|f0|c1", NSLIP])
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("options", [{}, {"batch_bytes": 1}, {"threads": 3, "batch_bytes": 20}, {"errors": "skip"}])
+def test_errors_are_the_rejects(options: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(damaged())
+    kept = turnwire.scan(path)
+    list(kept)
+    found = turnwire.scan(path, **options)
+    errors = list(found.errors())
+    assert [{name: getattr(one, name) for name in kept.rejects.names} for one in errors] == kept.rejects.rows()
+    assert len(errors) == 3
+    assert [one.fault_line for one in errors] == [2, 4, 5]
+    assert found.counts == kept.counts
+    assert (len(found.rejects), found.rejects.rows()) == (3, []), "counted and handed out, not kept"
+    assert list(found.errors()) == errors
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_errors_in_words(tmp_path: Path) -> None:
+    first, inside, last = turnwire.scan(damaged()).errors()
+    assert isinstance(first, Reject)
+    with pytest.raises(turnwire.DecodeError) as caught:
+        turnwire.decode(first.raw)
+    assert (first.text, first.reason) == (caught.value.text, str(caught.value.reason))
+    assert str(first) == f"2: byte {first.fault}: nslip: {first.reason}: {first.text}"
+    assert (inside.inner, last.inner) == (0, None)
+    path = tmp_path / "a\x1b\u202e.log.gz"
+    path.write_bytes(gzip.compress(NSLIP)[:-4])
+    (cut,) = turnwire.scan(path).errors()
+    assert (cut.wire, cut.reason, cut.raw) == ("gzip", "cut_off", b"")
+    assert "as stored" in cut.text
+    assert "\x1b" not in str(cut) and "\u202e" not in str(cut)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_newline_in_a_string_is_a_fault_of_a_log_only() -> None:
+    (one,) = turnwire.scan(b'@a3|f0|c1|S0|d1|T1|t"x\ny"#\n', wire="nslip").errors()
+    assert (one.reason, one.text) == ("newline_in_string", "newline in string")
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("way", ["messages", "errors"])
+def test_memory_stays_bounded(way: str, scan_core: str) -> None:
+    """Of a log of any length, what stands in memory is a batch, or the ranges of a block."""
+    part = (NSLIP if way == "messages" else b"@a3|f0|c1|S0|d1|Tx-#") + b" " * 400 + b"\n"
+
+    def peak(times: int) -> int:
+        log = io.BytesIO(part * times)
+        tracemalloc.start()
+        met = sum(1 for _ in getattr(turnwire.scan(log, wire="nslip", batch_bytes=1 << 14), way)())
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert met == times
+        return found
+
+    peak(50)
+    few, many = peak(300), peak(1200)
+    assert many < few * 1.3 + 100_000

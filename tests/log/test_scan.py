@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from tests.cost.measuring import is_bounded
-from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
-from tests.log.plain_values import plain_values
+from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log
+from tests.log.found import plain_values
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
-from turnwire.nslip.spec import STRING_SLOTS, Slot
+from turnwire.nslip.spec import Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -142,26 +142,6 @@ def test_every_truncation() -> None:
         add_up(data[:size], scan_nslip(data[:size], batch_bytes=40))
 
 
-def test_every_bit_flipped() -> None:
-    data = GOOD + b"\n" + GOOD
-    for place in range(len(GOOD)):
-        for bit in range(8):
-            changed = bytearray(data)
-            changed[place] ^= 1 << bit
-            found = scan_nslip(bytes(changed))
-            add_up(bytes(changed), found)
-            assert found.counts.wires["nslip"] >= 1
-
-
-def test_records_over_the_limit() -> None:
-    data = GOOD + b"\n" + GOOD.replace(b"hello", b"hello!") + b"\n" + GOOD
-    found = scan_nslip(data, limits=LIMITS._replace(message=len(GOOD)))
-    add_up(data, found)
-    (reject,) = found.rejects.rows()
-    assert (reject["reason"], reject["line"], reject["length"]) == ("message_too_large", 2, len(GOOD))
-    assert reject["fault"] == reject["offset"] + len(GOOD)
-
-
 def test_errors_skip_and_raise() -> None:
     data = GOOD + b"\n@a3|f0 bad\n" + GOOD + b"\n@c1|\n"
     skipped = scan_nslip(data, errors="skip")
@@ -216,12 +196,6 @@ def test_columns_that_are_asked_for() -> None:
             batch.valid(other)
     (bare,) = scan_nslip(GOOD, columns=[])
     assert (len(bare), bare.names) == (1, ())
-
-
-@pytest.mark.parametrize("name", [column.name for column in scan(b"", wire="nslip").columns])
-def test_each_column_alone_is_the_same(name: str) -> None:
-    data = b"\n".join([*LINES[:200], GOOD, b"@a3|", b'@a3|f0|c1|S0|d1|T1|u"a\\"b"|t""#'])
-    assert table(scan_nslip(data, columns=[name]))[name] == table(scan_nslip(data))[name]
 
 
 @pytest.mark.parametrize(
@@ -302,25 +276,11 @@ def test_escapes_in_text() -> None:
         assert (batch["tag"][0], batch["status"][0]) == (text, "x" + text)
 
 
-def test_a_scan_tells_what_it_reads() -> None:
-    assert repr(scan_nslip("x.log")) == "<Scan nslip of x.log>"
-    assert repr(scan_nslip(b"")) == "<Scan nslip of ...>"
-
-
 def test_nothing_comes_of_nothing() -> None:
     for empty in (b"", io.BytesIO(), [], b"\n", b"   \n\n"):
         found = scan_nslip(empty)
         assert list(found) == []
         assert len(found.rejects) == found.counts.records == 0
-
-
-def test_slots_match_their_columns() -> None:
-    for name, slot in ((slot.name.lower(), slot) for slot in Slot):
-        value: Any = "x" if slot in STRING_SLOTS else 7
-        message = nslip.SlipMessage(1, 2, 3, 4, 5, 4, {slot: value})
-        columns = table(scan_nslip(nslip.encode(message).encode()))
-        assert columns[name] == [value]
-        assert all(columns[other.name.lower()] == [None] for other in Slot if other is not slot)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -358,26 +318,3 @@ def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], sca
         assert counts.bytes == counts.records + counts.rejects + counts.text > 0
 
     assert is_bounded(lambda: seconds(lambda: work(1)), lambda: seconds(lambda: work(16)), 64, 0.08)
-
-
-def small_blocks(times: int) -> None:
-    """Damaged logs in blocks of a few bytes: what a scan at once finds, and without JSON what the engine finds."""
-    chance = random.Random(6)
-    for _ in range(times):
-        data = damaged_log(chance, LINES)
-        found = everything(scan_nslip(io.BytesIO(data), batch_bytes=chance.randrange(1, 200)))
-        assert found == everything(scan_nslip(data)), data
-        if b"{" in data:  # the engine knows lines only: what is damaged within damaged JSON belongs to that
-            continue
-        once = read("pure", data)
-        assert (found[0]["offset"], found[0]["line"]) == (once.columns["offset"], once.columns["line"]), data
-        assert [one["offset"] for one in found[1]] == once.rejects["offset"], data
-
-
-def test_small_blocks() -> None:
-    small_blocks(60)
-
-
-@pytest.mark.soak
-def test_small_blocks_for_long() -> None:
-    small_blocks(rounds(3000))

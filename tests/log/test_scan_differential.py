@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import random
-from bisect import bisect_left
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.log.engines import (
     DTYPES,
@@ -25,7 +22,7 @@ from tests.log.engines import (
     tables,
 )
 from tests.nslip.twins import core_of, rounds
-from turnwire.nslip.spec import MOST_CANDIDATE, REASONS, STRING_SLOTS, FrameType, Slot
+from turnwire.nslip.spec import REASONS, STRING_SLOTS, FrameType, Slot
 
 pytestmark = pytest.mark.once
 
@@ -150,45 +147,6 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     assert bad > 100
 
 
-def test_every_length_of_string_at_every_place_of_the_buffer() -> None:
-    """One record whose only string grows through both window edges, in buffers that just hold its windows."""
-    for size in range(140):
-        record = b'@a3|f0|c1|S0|d1|T1|t"' + b"x" * size + b'"|gH#'
-        for front, back in ((16, 128), (15, 128), (16, 127 - len(record)), (16, max(0, 128 - len(record))), (0, 0)):
-            data = b"." * front + record + b"." * back
-            found = read(ENGINES[0], data)
-            assert (found.columns["offset"], found.columns["length"]) == ([front], [len(record)])
-            assert (found.columns["tag.length"], found.columns["goal_id"]) == ([size], [17])
-            assert all(read(name, data) == found for name in ENGINES[1:])
-
-
-@pytest.mark.parametrize("last", [b"", b'|t"y"', b"|e0", b'|e0|t"#|"'])
-def test_slots_in_the_order_of_the_table(last: bytes) -> None:
-    """A string of every length in front of other slots; the fields stand at every place of the windows."""
-    for size in range(120):
-        record = (
-            b'@a3|f0|c1|SzZ9|d12|T12345678|gH|rzzzzzzzzzz|s7|u"' + b"#|" * (size // 2) + b"x" * (size % 2) + b'"' + last
-        )
-        data = b"." * 16 + record + b"#\n" + b"." * 144
-        found = read(ENGINES[0], data)
-        whole(data, found)
-        assert (found.rows, found.columns["length"], found.columns["status.length"]) == (1, [len(record) + 1], [size])
-        assert found.columns["result_id"] == [62**10 - 1]
-        assert all(read(name, data) == found for name in ENGINES[1:])
-
-
-def test_all_nine_slots_of_every_width() -> None:
-    for digits in range(1, 9):
-        number = b"z" * digits
-        head = b"@aA|f4|c%b|S%b|d%b|T%b" % (number[:4], b"0", number[:2], b"1")
-        slots = b'|g%b|k1|p2|r3|q4|s%b|u""|e%b|t"ok"#' % (number, number[:3], number[:5])
-        data = b"." * 16 + head + slots + b"\n" + b"." * 144
-        found = read(ENGINES[0], data)
-        whole(data, found)
-        assert found.rows == 1
-        assert all(read(name, data) == found for name in ENGINES[1:])
-
-
 @pytest.mark.parametrize("digits", range(1, 15))
 def test_integers_of_every_width(digits: int) -> None:
     """Eleven digits may still fit, leading zeros always do."""
@@ -213,24 +171,6 @@ def test_every_act_frame_and_slot_byte() -> None:
             found = read(ENGINES[0], data)
             whole(data, found)
             assert all(read(name, data) == found for name in ENGINES[1:]), data
-
-
-BEGINNINGS = [b"@a1", b"@a1|", b"@a", b"@"]
-
-
-@given(st.lists(st.sampled_from([*LINES[:40], *VECTORS, *BEGINNINGS, b"\n", b"\r", b'"', b"\\", b"#", b"x|" * 40])))
-@example([b'@a1|t"', GOOD])
-@example([GOOD, GOOD, b"#"])
-def test_pieces_in_any_order(parts: list[bytes]) -> None:
-    data = b"".join(parts)
-    agree(data, random.Random(len(data)))
-
-
-@pytest.mark.parametrize("behind", [b"foo bar, a text\n", b"@", b"\n@\n", GOOD, b" " + GOOD, b"f0|c1|S0|d1|T1|gH#\n"])
-@pytest.mark.parametrize("before", [b"", GOOD, b"@a3|f0|c1", b"@a1|q1\\", b'@a1|t"x'])
-def test_a_line_that_ends_with_an_at(before: bytes, behind: bytes) -> None:
-    for more in (b"", (GOOD + b"\n") * 4):  # with as much behind it as the quick code looks at, and without
-        agree(GOOD + b"\n" + before + b"@\n" + behind + b"\n" + more, random.Random(7))
 
 
 def test_every_truncation() -> None:
@@ -300,61 +240,3 @@ def test_columns_that_nobody_wants_are_not_written(name: str) -> None:
         found = read(name, data, wanted=wanted)
         assert found.rows == once.rows
         assert found.columns == {column: once.columns[column] for column in DTYPES if column in wanted}
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_places_count_from_base_and_line(name: str) -> None:
-    data = b"text\n" + GOOD + b"\n@a3|f0 broken\n"
-    columns, rejects = tables(2, 2)
-    with engine(name) as scan_block:
-        found = scan_block(data, 0, len(data), True, columns, 0, 2, rejects, 0, 2, base=1000, line=70)
-    assert found == (1, 1, len(data), 73)
-    assert (columns["offset"][0], columns["line"][0], columns["tag.offset"][0]) == (1005, 71, data.index(b"hello"))
-    assert (rejects["offset"][0], rejects["line"][0]) == (1000 + data.index(b"@a3|f0 b"), 72)
-    assert rejects["fault"][0] == 1000 + data.index(b" broken")
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_what_is_too_long_is_waited_for_as_far_as_a_candidate_before_the_limit_goes(name: str) -> None:
-    limit, told = 64, []
-    with engine(name) as scan_block:
-        for size in range(limit - 1, limit + MOST_CANDIDATE + 2):
-            data, (columns, rejects) = (b"@a3|f0|" + b"x" * limit * 2)[:size], tables(2, 2)
-            _, bad, position, _ = scan_block(data, 0, size, False, columns, 0, 2, rejects, 0, 2, limit=limit)
-            told.append((size, bad, position > 0))
-    assert [size for size, bad, moved in told if not bad and not moved] == list(
-        range(limit - 1, limit + MOST_CANDIDATE - 1)
-    )
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_wrong_places_are_refused(name: str) -> None:
-    columns, rejects = tables(1, 1)
-    with engine(name) as scan_block:
-        for start, size in ((-1, 2), (3, 2), (0, 4)):
-            with pytest.raises((ValueError, OverflowError)):
-                scan_block(b"abc", start, size, True, columns, 0, 1, rejects, 0, 1)
-
-
-def test_lines_of_records() -> None:
-    """Line numbers stay right over long stretches of text, where newlines are counted in blocks."""
-    chance = random.Random(3)
-    data = b"".join(
-        bytes(chance.choices(b"\n.x", k=chance.randrange(400))) + chance.choice((GOOD, b"@a1| ")) for _ in range(60)
-    )
-    found = agree(data, chance)
-    starts = [at for at, byte in enumerate(data) if byte == 10]
-    assert found.columns["line"] == [1 + bisect_left(starts, offset) for offset in found.columns["offset"]]
-
-
-@pytest.mark.soak
-def test_long() -> None:
-    chance = random.Random(99)
-    for _ in range(rounds(60_000)):
-        pick = chance.random()
-        data = (
-            damaged_log(chance, LINES)
-            if pick < 0.4
-            else b"\n".join((edge_record if pick < 0.8 else padded_record)(chance) for _ in range(4)) + b"." * 128
-        )
-        agree(data, chance, limit=chance.choice((LIMIT, 30, 64, 100)), keep=chance.random() < 0.3)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip, table
-from turnwire import DecodeError, MissingDependency
+from turnwire import DecodeError
 
 pytestmark = pytest.mark.once
 
@@ -38,18 +38,6 @@ def test_progress_tells_bytes_records_and_rejects(tmp_path: Path) -> None:
         assert {news[1] for news in told} == {total}
         assert told[-1] == (total, total, 200, 1)
         assert len(told) > 10
-
-
-@pytest.mark.parametrize("source", [lambda path: path.open("rb"), lambda path: [path, io.BytesIO(LINES)]])
-def test_the_total_is_told_only_where_it_is_known(source: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes(LINES)
-    told: list[Any] = []
-    opened = source(path)
-    list(scan_nslip(opened, progress=lambda *news: told.append(news)))
-    assert {news[1] for news in told} == {None}
-    if hasattr(opened, "close"):
-        opened.close()
 
 
 def test_progress_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,18 +142,6 @@ def test_urls() -> None:
                 list(scan_nslip(missing))
     finally:
         memory.rm("/logs", recursive=True)
-
-
-def test_a_file_as_a_url(tmp_path: Path) -> None:
-    pytest.importorskip("fsspec")
-    (tmp_path / "a.log").write_bytes(LINES)
-    assert len(table(scan_nslip(f"file://{tmp_path}/a.log"))["record"]) == 100
-
-
-def test_urls_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(MissingDependency, match=r"turnwire\[fsspec\]"):
-        list(scan_nslip("s3://bucket/a.log"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")

@@ -1,18 +1,20 @@
-"""Where bytes may come from: whatever it is, the same bytes give the same columns."""
+"""Sources: files, folders, globs, pipes, sockets and open files give the same columns for the same bytes."""
 
 from __future__ import annotations
 
 import array
+import errno
 import io
 import mmap
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, UPSTREAM
+from tests.log.rotating import record
+from tests.log.test_following import followed
 from tests.log.test_scan import everything, scan_nslip, table
+from turnwire.log.input import following
+from turnwire.log.input.sources import names_files, read_once
 
 pytestmark = pytest.mark.once
 
+
 both_cores = pytest.mark.usefixtures("scan_core")
+
 
 DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:25]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]
 
@@ -87,6 +96,8 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "list of one": lambda path: [path.read_bytes()],
     "nested lists": lambda path: [[], ([path.read_bytes()],)],
 }
+
+
 NAMED = ("str", "path", "file")
 
 
@@ -164,13 +175,6 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
         assert table(scan_nslip([path, GOOD, again, GOOD]))["file"] == [str(path), None, None], again
 
 
-def test_a_url_that_is_named_again_is_read_once() -> None:
-    fsspec = pytest.importorskip("fsspec")
-    with fsspec.open("memory://named/a.log", "wb") as file:
-        file.write(GOOD)
-    assert len(table(scan_nslip(["memory://named/a.log", "memory://named", "memory://named/*.log"]))["file"]) == 1
-
-
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     for source in (tmp_path / "no.log", str(tmp_path / "*.log"), [b"", tmp_path / "no.log"]):
         found = scan_nslip(source)
@@ -189,22 +193,6 @@ def test_a_file_that_disappears(tmp_path: Path) -> None:
     (tmp_path / "b").unlink()
     with pytest.raises(FileNotFoundError, match="b"):
         next(batches)
-
-
-def test_a_file_that_grows_or_shrinks(tmp_path: Path) -> None:
-    path = tmp_path / "a.log"
-    path.write_bytes((GOOD + b"\n") * 10)
-    found = scan_nslip(path, batch_bytes=1)
-    batches = iter(found)
-    next(batches)
-    with path.open("ab") as file:
-        file.write(GOOD)
-    assert sum(map(len, batches)) == 10
-    batches = iter(found := scan_nslip(path, batch_bytes=2 * len(GOOD) + 2))
-    next(batches)
-    os.truncate(path, 3 * len(GOOD) + 4)
-    list(batches)
-    assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="there is no such signal here")
@@ -232,14 +220,6 @@ def test_a_fifo(borrow: bool, tmp_path: Path) -> None:
     writer.start()
     assert sum(map(len, scan_nslip(path, borrow=borrow))) == 26
     writer.join()
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_a_file_without_a_size() -> None:
-    for borrow in (False, True):
-        found = scan_nslip("/proc/self/status", borrow=borrow)
-        list(found)
-        assert found.counts.bytes > 100
 
 
 def test_standard_input(backend: str) -> None:
@@ -318,3 +298,164 @@ def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Pa
         assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
     assert time.process_time() - start < 12
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 160 << 10
+
+
+LINE = b"@a3|f0|c1|S0|d1|T1#\n"
+
+
+class Named(os.PathLike[bytes]):
+    """A path as bytes."""
+
+    def __init__(self, path: Any) -> None:
+        self._path = os.fsencode(path)
+
+    def __fspath__(self) -> bytes:
+        return self._path
+
+
+def test_a_path_of_bytes_that_is_no_text_is_read(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.log"
+    Path(os.fsdecode(path)).write_bytes(LINE)
+    assert [batch.file for batch in turnwire.scan(Named(path), wire="nslip")] == [os.fsdecode(path)]
+
+
+def test_a_socket_is_read_once(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        assert (read_once(tmp_path / "s"), names_files(tmp_path / "s")) == ("a device or socket", False)
+
+
+def test_a_glob_that_matches_nothing_for_the_moment_keeps_no_other_source_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.01)
+    folder, first = tmp_path / "folder", tmp_path / "a1.txt"
+    folder.mkdir()
+    first.write_bytes(record(0))
+    with followed([f"{tmp_path}/a*.txt", folder]) as log:
+        assert log.next() == [(0, 1)]
+        first.unlink()
+        assert log.quiet()
+        (folder / "b.log").write_bytes(record(1))
+        assert log.next() == [(1, 1)]
+        (tmp_path / "a2.txt").write_bytes(record(2))
+        assert log.next() == [(2, 1)]
+
+
+ERRORS = [
+    (FileNotFoundError("a key"), FileNotFoundError, errno.ENOENT),
+    (FileNotFoundError(errno.ENOENT, "no such"), FileNotFoundError, errno.ENOENT),
+    (PermissionError("no"), PermissionError, errno.EACCES),
+    (PermissionError(errno.EPERM, "no"), PermissionError, errno.EPERM),
+    (OSError(errno.ENOSPC, "full"), OSError, errno.ENOSPC),
+    (OSError("nobody answers"), OSError, errno.EIO),
+    (ValueError("a word"), OSError, errno.EIO),
+    (RuntimeError(), OSError, errno.EIO),
+]
+
+
+@pytest.mark.parametrize(("raised", "kind", "number"), ERRORS, ids=lambda one: repr(one))
+@pytest.mark.parametrize("when", ["open", "read"])
+def test_what_a_storage_raises_names_the_url(
+    raised: Exception, kind: type[OSError], number: int, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = _stored(raised, when, monkeypatch)
+    with pytest.raises(OSError, match=r".") as caught:
+        list(turnwire.scan(url, wire="nslip"))
+    assert (type(caught.value), caught.value.errno, caught.value.filename) == (kind, number, url)
+    assert caught.value.strerror
+
+
+def _stored(raised: BaseException, when: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a file that raises when it is opened, or read."""
+    fsspec: Any = pytest.importorskip("fsspec")
+    memory: Any = fsspec.filesystem("memory")
+    memory.pipe("/kinds/a.log", LINE)
+
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    if when == "open":
+        monkeypatch.setattr(type(memory), "open", fail)
+    else:
+        monkeypatch.setattr(type(memory.open("/kinds/a.log")), "readinto", fail)
+    return "memory:///kinds/a.log"
+
+
+RECORD = "@a3|f0|c1|S0|d1|T1#\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name in ("tree/a.log", "tree/sub/b.log", "tree/sub/deep/c.log", "elsewhere/e.log"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(RECORD)
+    return tmp_path / "tree"
+
+
+def names(source: Path) -> list[str]:
+    found = (batch.file or "" for batch in turnwire.scan(source, wire="nslip"))
+    return [os.path.relpath(name, source) for name in found]
+
+
+def test_linked_directories_are_entered_once(tree: Path) -> None:
+    (tree / "link").symlink_to("../elsewhere")
+    (tree / "loop").symlink_to(".")
+    (tree / "sub" / "up").symlink_to("..")
+    (tree / "again").symlink_to("sub")
+    assert names(tree) == ["a.log", "link/e.log", "sub/b.log", "sub/deep/c.log"]
+
+
+def test_links_that_lead_nowhere_are_no_files(tree: Path) -> None:
+    (tree / "broken").symlink_to("nowhere.log")
+    (tree / "self").symlink_to("self")
+    (tree / "behind").symlink_to("a.log/x")
+    assert names(tree) == ["a.log", "sub/b.log", "sub/deep/c.log"]
+
+
+@pytest.fixture
+def closed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory that cannot be read, also where the tests are run by root."""
+    place = tree / "sub" / "deep"
+    place.chmod(0)
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if Path(path) == place:
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    yield place
+    place.chmod(0o755)
+
+
+def test_a_directory_inside_that_cannot_be_read_is_an_error(tree: Path, closed: Path) -> None:
+    with pytest.raises(PermissionError) as caught:
+        names(tree)
+    assert caught.value.filename == str(closed)
+
+
+def test_the_command_names_it(tree: Path, closed: Path) -> None:
+    from tests.cli.running import turnwire as run
+
+    done = run("scan", tree)
+    assert (done.code, done.out) == (3, b"")
+    assert done.err == f"turnwire: {tree}: Permission denied: {closed}\n"
+
+
+@pytest.mark.parametrize("kind", [FileNotFoundError, NotADirectoryError])
+def test_a_directory_that_goes_away_meanwhile_is_no_error(
+    kind: type[OSError], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may have its name by then."""
+    scandir = os.scandir
+
+    def late(path: str) -> object:
+        if path.endswith("deep"):
+            raise kind(2, "it went away", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", late)
+    assert names(tree) == ["a.log", "sub/b.log"]

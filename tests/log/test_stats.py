@@ -1,22 +1,30 @@
-"""What logs are made of: exact where nothing was folded, bounded in memory, answers paired as the table says."""
+"""Statistics: exact where nothing was folded, bounded in memory; numbers at their edges."""
 
 from __future__ import annotations
 
+import copy
+import io
+import json
 import random
+import struct
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
-from turnwire import nslip, registry
+from tests.sap.documents import TASK
+from turnwire import LIMITS, nslip, registry, sap
 from turnwire.log import stats
+from turnwire.log.output.parts import Parts
 from turnwire.pairs import Message
+from turnwire.read.located import located
 from turnwire.read.pairing import Latencies, Pairing
-from turnwire.read.stats import LONGEST, Tally
 
 pytestmark = pytest.mark.once
 
@@ -87,75 +95,9 @@ def test_many_conversations_are_folded_and_the_busy_ones_kept() -> None:
     assert rest["others"] is None, "how many they were nobody knows any more"
 
 
-@given(st.lists(st.integers(0, 40)), st.integers(1, 10))
-def test_a_tally_never_counts_too_much_and_loses_no_record(values: list[int], room: int) -> None:
-    tally = Tally(room)
-    for value in values:
-        tally.update([value])
-        assert len(tally.counts) <= 2 * room
-    exact = Counter(values)
-    assert all(count <= exact[value] for value, count in tally.counts.items())
-    assert tally.counts.total() + tally.folded == len(values)
-    if len(exact) <= 2 * room:
-        assert tally.counts == exact and tally.folded == 0
-
-
-def test_long_names_are_cut() -> None:
-    tag = "x" * 5000
-    record = b'@a3|f0|c1|S0|d1|T1|t"%b"#' % tag.encode()
-    found = stats(record, wire="nslip")
-    (pairing,) = found.pairings.values()
-    (request,) = pairing._order
-    assert request.message.subject == "x" * LONGEST + "…"
-
-
 # --- who answers whom -----------------------------------------------------------------------------------------------
 
 M = Message
-REPORT, COMMAND = "⫻report/status", "⫻command/dispatch"
-
-# wire, rule, messages, then (requests, answered, waiting)
-PAIRED = [
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0), M("INFORM", "2", "1", "c", None, 5)], (1, 1, 0)),
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0), M("INFORM", "2", "1", "d", None, 5)], (1, 0, 1)),
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0), M("INFORM", "2", "3", "c", None, 5)], (1, 0, 1)),
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0), M("INFORM", "1", "2", "c", None, 5)], (1, 0, 1)),
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0)] * 3 + [M("ACCEPT", "2", "1", "c", None, 5)], (3, 3, 0)),
-    ("nslip", "ask", [M("ASK", "1", "2", "c", None, 0), M("ASK", "2", "1", "c", None, 5)], (2, 1, 1)),
-    ("nslip", "ask", [M("ASK", "1", "1", "c", None, 0), M("ASK", "1", "1", "c", None, 5)], (2, 1, 1)),
-    ("nslip", "ask", [M("INFORM", "1", "2", "c", None, 0), M("INFORM", "2", "1", "c", None, 5)], (0, 0, 0)),
-    ("csp", "task", [M("TASK", "A", "B", "C0", "T1", 0), M("RESULT", "B", "A", "C1", "T1", 5)], (1, 1, 0)),
-    ("csp", "task", [M("TASK", "A", "B", "C0", "T1", 0), M("RESULT", "B", "A", "C0", "T2", 5)], (1, 0, 1)),
-    ("csp", "task", [M("TASK", "A", "B", "C0", "T1", 0), M("ERROR", "B", "A", "C0", "E1", 5)], (1, 1, 0)),
-    ("csp", "task", [M("TASK", "A", "B", "C0", "T1", 0)] * 2 + [M("ERROR", "B", "A", "C0", "E1", 5)], (2, 1, 1)),
-    ("sstp", "query", [M("query", "a", "b", "s", "?", 0), M("knowledge", "b", None, "s", "!", 5)], (1, 1, 0)),
-    ("sstp", "query", [M("query", "a", "b", "s", "?", 0), M("knowledge", "c", None, "s", "!", 5)], (1, 0, 1)),
-    ("sstp", "query", [M("query", "a", "Bob", "s", "?", 0), M("knowledge", "bob", None, "s", "!", 5)], (1, 1, 0)),
-    ("sstp", "query", [M("query", "a", None, "s", "?", 0), M("knowledge", "c", None, "s", "!", 5)], (1, 1, 0)),
-    ("sstp", "query", [M("query", "a", None, "s", "?", 0), M("knowledge", "a", None, "s", "!", 5)], (1, 0, 1)),
-    ("sstp", "query", [M("query", "a", "b", None, "?", 0), M("knowledge", "b", None, None, "!", 5)], (1, 1, 0)),
-    ("sap", "task", [M("Task", "a", None, "k", "plan", 0), M("Result", "b", None, "k", None, 5)], (1, 1, 0)),
-    ("sap", "task", [M("Task", "a", None, "k", "plan", 0), M("Ack", "b", None, "k", None, 5)], (1, 0, 1)),
-    ("sap", "task", [M("Task", "a", None, None, "plan", 0), M("Result", "b", None, None, None, 5)], (1, 0, 1)),
-    ("kick", "command", [M("Command", "O", "D", "k", COMMAND, 0), M("Info", "D", "O", "k", REPORT, 5)], (1, 1, 0)),
-    ("kick", "command", [M("Command", "O", "D", "k", COMMAND, 0), M("Info", "D", "O", "k", "⫻query/x", 5)], (1, 0, 1)),
-    ("kick", "query", [M("Query", "D", "P", "k", "⫻query/x", 0), M("Info", "P", "D", "k", "⫻query/x", 5)], (1, 1, 0)),
-    ("kick", "query", [M("Query", "D", "P", "k", "⫻query/x", 0), M("Query", "P", "D", "k", "⫻query/x", 5)], (2, 0, 2)),
-]
-
-
-@pytest.mark.parametrize(("wire", "name", "messages", "counted"), PAIRED)
-def test_who_answers_whom(wire: str, name: str, messages: list[Message], counted: tuple[int, int, int]) -> None:
-    (rule,) = (rule for rule in registry.wire(wire).pairs if rule.name == name)
-    pairing = Pairing(rule)
-    for message in messages:
-        pairing.take(message)
-    assert (pairing.requests, pairing.answered, pairing.waiting) == counted
-    assert pairing.latencies.to_dict()["max"] == (5e-6 if counted[1] else None)
-
-
-def test_every_wire_has_its_rules() -> None:
-    assert all(wire.pairs for wire in registry.wires().values())
 
 
 def test_real_requests_are_answered() -> None:
@@ -175,13 +117,6 @@ def test_the_oldest_requests_are_given_up() -> None:
     assert sum(map(len, pairing._waiting)) == 2
 
 
-def test_an_answer_before_its_request_tells_no_latency() -> None:
-    pairing = Pairing(registry.wire("sap").pairs[0])
-    pairing.take(M("Task", "a", None, "k", None, 10))
-    pairing.take(M("Result", "b", None, "k", None, 9))
-    assert (pairing.answered, pairing.backwards, pairing.latencies.count) == (1, 1, 0)
-
-
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=200))
 def test_quantiles_are_at_most_nine_percent_too_high(values: list[int]) -> None:
     latencies = Latencies()
@@ -194,3 +129,114 @@ def test_quantiles_are_at_most_nine_percent_too_high(values: list[int]) -> None:
         assert told is not None and exact - 1 <= told <= exact * 1.0906 + 1
     seconds = latencies.to_dict()
     assert (seconds["min"], seconds["max"], seconds["count"]) == (ordered[0] / 1e6, ordered[-1] / 1e6, len(values))
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 18, 33])
+def test_texts_that_differ_in_one_letter_are_told_apart_wherever_it_is(size: int) -> None:
+    wanted = "abcdefghijklmnopqrstuvwxyz0123456789"[:size]
+    others = [f"{wanted[:at]}X{wanted[at + 1 :]}" for at in range(size)]
+    lines = [f'@a0|f0|c{number}|S2|d3|T4|t"{text}"#\n' for number, text in enumerate([wanted, *others])]
+    for condition in (wanted, wanted.encode(), {wanted}, {wanted, "x" * size}):
+        found = list(turnwire.scan("".join(lines).encode(), wire="nslip", where={"tag": condition}))
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0]
+
+
+LARGE = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (None, LARGE, [0, 5, LARGE - 1]),
+        (0, LARGE, [0, 5, LARGE - 1]),
+        (None, LARGE + 1, [0, 5, LARGE - 1, LARGE]),
+        (LARGE, None, [LARGE]),
+        (LARGE, LARGE + 1, [LARGE]),
+        (LARGE + 1, None, []),
+        (LARGE, LARGE, []),
+        (LARGE - 1, LARGE, [LARGE - 1]),
+        (-1, 1, [0]),
+        (None, 0, []),
+        (5, 5, []),
+        (5, 6, [5]),
+    ],
+)
+def test_ranges_of_the_largest_numbers(low: int | None, high: int | None, found: list[int]) -> None:
+    messages = [nslip.SlipMessage(number, 1, 2, 3, 0, 0, {}) for number in (0, 5, LARGE - 1, LARGE)]
+    data = "".join(f"{nslip.encode(message)}\n" for message in messages).encode()
+    scan = turnwire.scan(data, wire="nslip", where={"conv_id": (low, high)})
+    assert [number for batch in scan for number in batch["conv_id"].tolist()] == found
+
+
+# --- files that were read before --------------------------------------------------------------------------------------
+
+
+# --- rejects ----------------------------------------------------------------------------------------------------------
+
+
+def task(**changes: str) -> dict[str, Any]:
+    document = copy.deepcopy(TASK)
+    for name, value in changes.items():
+        (document["telemetry"] if name == "deadline" else document)[name] = value
+    return document
+
+
+def test_rejects_that_look_alike_are_each_explained_by_themselves() -> None:
+    """The same reason, the same names, another place; names that are written with escapes; and in any order."""
+    documents = [task(issuedAt="2026-99-01T00:00:00Z"), task(deadline="2026-99-01T00:00:00Z")]
+    paths = ["/issuedAt", "/telemetry/deadline"]
+    for order in ((0, 1), (1, 0), (0, 1, 0, 0, 1)):
+        data = "".join(f"{json.dumps(documents[number])}\n" for number in order).encode()
+        assert [one.error.path for one in located(data) if one.error] == [paths[number] for number in order]
+    pressure = json.dumps(task()["constitutionalContext"]["pressure"])
+    line = json.dumps(task())
+    lines = [line.replace(pressure, f'{{"a\\u00{code}":"x"}}') for code in ("41", "42", "41", "43")]
+    found = [one.error.path for one in located("\n".join(lines).encode()) if one.error]
+    assert found == [f"/constitutionalContext/pressure/a{letter}" for letter in "ABAC"]
+
+
+# --- folders of outputs -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [2, 9, 10, 99_999, 100_000, 100_001])
+def test_the_last_part_has_the_highest_number(last: int, tmp_path: Path) -> None:
+    for number in (1, last - 1, last):
+        (tmp_path / f"part-{number:05}.ndjson").write_text("")
+        (tmp_path / f"part-{number:05}.position").write_text(json.dumps({"number": number}))
+    with Parts(tmp_path, "ndjson") as parts:
+        assert parts.position == {"number": last}
+
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+# --- records in parts -------------------------------------------------------------------------------------------------
+
+
+def test_a_message_says_when_it_was_and_its_envelope_only_where_it_does_not() -> None:
+    own = json.dumps(task(issuedAt="2020-01-01T00:00:00Z"))
+    half = len(own) // 2
+    lines = [
+        f"2026-01-01T00:00:00.000000000Z stdout {sign} {part}\n"
+        for sign, part in (("P", own[:half]), ("F", own[half:]))
+    ]
+    (batch,) = turnwire.scan("".join(lines).encode(), columns=["time"])
+    assert batch["time"].astype("M8[us]").tolist() == [np.datetime64("2020-01-01T00:00:00", "us").tolist()]
+    text = nslip.encode(nslip.SlipMessage(1, 1, 2, 3, 0, 0, {}))
+    lines = [line.replace(own[:half], text[:5]).replace(own[half:], text[5:]) for line in lines]
+    (batch,) = turnwire.scan("".join(lines).encode(), columns=["time"])
+    assert batch["time"].astype("M8[us]").tolist() == [np.datetime64("2026-01-01T00:00:00", "us").tolist()]
+    assert sap.decode(own).issued_at == "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("more", [-2, -1, 0, 1])
+def test_a_frame_of_zstandard_whose_window_is_just_the_limit(more: int) -> None:
+    """Made by hand: its size in two bytes, one block that is not compressed."""
+    data = b"@a0|f0|c1|S1|d2|T0#\n" * 50
+    head = b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", len(data) - 256) + struct.pack("<I", 1 | len(data) << 3)[:3]
+    limits = LIMITS._replace(zstd_window=len(data) + more)
+    found = sum(map(len, turnwire.scan(io.BytesIO(head + data), limits=limits, errors="skip")))
+    assert found == (50 if more >= 0 else 0)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.log.test_scan import everything, scan_nslip, table
+from tests.log.test_scan import everything, scan_nslip
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError
-from turnwire.log.engine.ordered_pool import OrderedPool
-from turnwire.log.input.reading import Stop
 
 pytestmark = pytest.mark.once
 
@@ -54,16 +51,6 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
             once = batches(source, **options)
             for threads in (2, 5):
                 assert batches(source, threads=threads, **options) == once
-
-
-@both_cores
-def test_a_record_in_any_block_keeps_documents_out_of_those_behind_it() -> None:
-    """Each block alone may be all there is in front of a document; only the one between has a record."""
-    for middle, wires in (b"@a3|f0|c1|S0|d1|T1#", ["nslip"]), (b"some text here", ["kick"]):
-        data = b"some text\nmore text\n%b\nmore text\n\xe2\xab\xbba/b:c/0\n" % middle
-        for threads in (1, 2):
-            found = turnwire.scan(data, batch_bytes=24, threads=threads)
-            assert [one.wire for one in found.messages()] == wires, threads
 
 
 @both_cores
@@ -187,33 +174,6 @@ def test_errors_of_reading_come_at_their_place() -> None:
     assert met[0] >= 100
 
 
-def test_errors_of_the_work_come_at_their_place() -> None:
-    def work(number: int) -> int:
-        if number == 7:
-            raise ZeroDivisionError(number)
-        return -number
-
-    seen: list[tuple[int, int]] = []
-    with pytest.raises(ZeroDivisionError, match="7"):
-        seen.extend(OrderedPool(iter(range(20)), work, 3, 4, Stop()))
-    assert seen == [(number, -number) for number in range(7)]
-
-
-def test_few_blocks_are_held() -> None:
-    taken: list[int] = []
-    given: list[int] = []
-
-    def items() -> Iterator[int]:
-        for number in range(100):
-            assert number - len(given) <= 5
-            taken.append(number)
-            yield number
-
-    for item, _ in OrderedPool(items(), lambda number: number, 3, 4, Stop()):
-        given.append(item)
-    assert given == taken == list(range(100))
-
-
 PROGRAM = """
 import io, sys, time
 import turnwire
@@ -254,13 +214,6 @@ def test_control_c_ends_it_at_once(backend: str) -> None:
 def test_numbers_of_threads_that_make_no_sense(wrong: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         scan_nslip(b"", threads=wrong)
-
-
-def test_where_and_threads() -> None:
-    data = UPSTREAM.read_bytes()
-    once = table(scan_nslip(data, where={"src": 3, "text": b"|g"}))
-    assert len(once["record"]) > 5
-    assert table(scan_nslip(data, where={"src": 3, "text": b"|g"}, threads=2, batch_bytes=3000)) == once
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from datetime import UTC, datetime
-from fractions import Fraction
-from math import inf, nan
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
-from turnwire import nslip, scan
 from turnwire.contract import Column
+from turnwire.log.engine import needles
+from turnwire.log.engine.needles import Needles
 from turnwire.log.engine.where import _CONVERT, _number_among, _number_within
-from turnwire.nslip import base62
 from turnwire.nslip.spec import Act, FrameType
 
 pytestmark = [pytest.mark.usefixtures("scan_core"), pytest.mark.once]
 
+
 LINES = UPSTREAM.read_bytes().split(b"\n")[:120] + VECTORS
+
+
 DATA = b"\n".join([*LINES, b"@a3|f0 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])
+
+
 ALL, BAD, COUNTS = everything(scan_nslip(DATA))
+
+
 ROWS = [dict(zip(ALL, values, strict=True)) for values in zip(*ALL.values(), strict=True)]
+
+
 RAW = [DATA[row["offset"] : row["offset"] + row["length"]] for row in ROWS]
 
 
@@ -177,16 +186,6 @@ def test_times() -> None:
             _CONVERT["timestamp"]("time", column, wrong)
 
 
-def test_truth_and_signed_numbers() -> None:
-    array = np.array([-3, 0, 7], np.int64)
-    assert _number_among(array, {-3, 7, 1 << 63}).tolist() == [True, False, True]
-    assert _number_within(array, -3, 7).tolist() == [True, True, False]
-    assert _number_among(np.array([True, False]), {1}).tolist() == [True, False]
-    assert _CONVERT["bool"]("ok", Column("ok", "bool"), True) == 1
-    with pytest.raises(TypeError):
-        _CONVERT["bool"]("ok", Column("ok", "bool"), 1)
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.uint64, np.bool_, np.float64])
 def test_ranges_and_values_at_the_edges_of_each_type(dtype: Any) -> None:
     """From the least number that a column can hold to the greatest, and beyond."""
@@ -204,21 +203,6 @@ def test_ranges_and_values_at_the_edges_of_each_type(dtype: Any) -> None:
         assert _number_among(array, {one, 1}).tolist() == [end in (one, 1) for end in ends], one
 
 
-@pytest.mark.parametrize("name", ["sender", "receiver", "conversation"])
-def test_numbers_of_any_length_are_asked_for_as_text(name: str) -> None:
-    numbers = sorted({10**power + more for power in range(20) for more in (-1, 0)} | {(1 << 64) - 1})
-    data = b"".join(b"@a3|f0|c%s|S%s|d%s|T1#\n" % ((base62.encode(one).encode(),) * 3) for one in numbers)
-    for row, one in enumerate(numbers):
-        assert table(scan_nslip(data, where={name: str(one)}, columns=["record"]))["record"] == [row]
-    last = numbers[-1]
-    for wanted in (str(last).encode(), last, {str(last), None}):
-        assert table(scan_nslip(data, where={name: wanted}))["record"] == [len(numbers) - 1]
-    for other in (f"0{last}", f"+{last}", f"{last} ", f"{last}.0"):
-        assert list(scan_nslip(data, where={name: other})) == []
-    for beyond in (str(1 << 64), str(10**20), "9" * 21, "-1"):
-        assert list(scan_nslip(data, where={name: beyond})) == []
-
-
 def test_random_conditions_on_damaged_logs() -> None:
     chance = random.Random(8)
     for _ in range(rounds(8)):
@@ -233,40 +217,33 @@ def test_random_conditions_on_damaged_logs() -> None:
         assert table(found) == {name: [row[name] for row in chosen] for name in columns}
 
 
-def test_messages_of_chosen_rows() -> None:
-    for batch in scan_nslip(DATA, where={"act": "REQUEST"}):
-        for row in range(len(batch)):
-            assert nslip.decode(bytes(batch.raw(row))).act is Act.REQUEST
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 70, 130)
 
 
-def test_numbers_with_a_fraction() -> None:
-    shares = [0.25, None, 0.5, 1, 0]
-    lines = []
-    for number, share in enumerate(shares, 1):
-        header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": number}
-        payload = {"content": "x", "evidence_refs": [], **({} if share is None else {"confidence": share})}
-        lines.append(json.dumps({"header": header, "payload": payload}))
-    data = "\n".join(lines).encode()
-    cases: list[tuple[Any, list[int]]] = [
-        (0.5, [2]),
-        ({0.25, 1}, [0, 3]),
-        (Fraction(1, 2), [2]),
-        (np.float32(0.25), [0]),
-        (None, [1]),
-        ({None, 0.5}, [1, 2]),
-        ({7.5, 2**2000}, []),
-        ((0.25, 1), [0, 2]),
-        ((None, 0.5), [0, 4]),
-        ((0.5, inf), [2, 3]),
-        ((None, None), [0, 2, 3, 4]),
-        ((-(2**2000), 0.5), [0, 4]),
-        ((-(2**2000), 2**2000), [0, 2, 3, 4]),
-        ((None, -(2**2000)), []),
-        ((2**2000, None), []),
-        (-(2**2000), []),
-    ]
-    for wanted, rows in cases:
-        assert table(scan(data, wire="sstp", where={"confidence": wanted}))["record"] == rows, wanted
-    for wrong, kind in (("0.5", TypeError), (True, TypeError), (nan, ValueError), ((nan, 1), ValueError)):
-        with pytest.raises(kind, match="confidence is a number"):
-            scan(data, wire="sstp", where={"confidence": wrong})
+@pytest.mark.parametrize(("block", "second"), [(1 << 16, 64), (64, 0), (50, 0)])
+def test_texts_are_found_where_they_are(block: int, second: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needles, "_BLOCK", block)
+    monkeypatch.setattr(needles, "_SECOND", second)
+    chance = random.Random(block)
+    met = 0
+    for _ in range(60):
+        letters = chance.choice((b"ab", b"abc", b"abcdefgh\0\xff"))
+        data = bytes(chance.choices(letters, k=chance.randint(1, 300)))
+        texts = [bytes(chance.choices(letters, k=chance.choice(LENGTHS[chance.randint(0, 9) :]))) for _ in range(12)]
+        for _ in range(chance.randint(0, 3)):
+            start = chance.randrange(len(data))
+            texts.append(data[start : start + chance.choice(LENGTHS)])
+        edges = sorted(chance.sample(range(len(data) + 1), min(len(data) + 1, chance.randint(2, 9))))
+        parts = [part for part in pairwise(edges) if chance.random() < 0.8] or [(0, 1)]
+        starts, stops = (np.array(ends) for ends in zip(*parts, strict=True))
+        expected = [any(text in data[start:stop] for text in texts) for start, stop in parts]
+        assert Needles(texts).rows(data, starts, stops).tolist() == expected, (data, texts, parts)
+        met += sum(expected)
+    assert met > 50
+
+
+def test_a_text_without_a_letter_is_in_all_records() -> None:
+    data = b"@a3|f0|c1|S0|d1|T1#\n" * 5
+    for texts in ([""], ["", *(f"x{number}" for number in range(20))], [*(f"{number}x" for number in range(20)), ""]):
+        assert sum(map(len, turnwire.scan(data, where={"text": texts}))) == 5
+    assert sum(map(len, turnwire.scan(data, where={"text": []}))) == 0

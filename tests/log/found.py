@@ -1,0 +1,60 @@
+"""Columns of a batch as plain values of Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from turnwire import WIRES, Scan
+from turnwire.log import Batch
+
+
+def plain_values(batch: Batch, name: str) -> list[Any]:
+    """The values of a column, one for each row; None where there is none."""
+    column = batch.column(name)
+    found = batch.values(column)
+    values = found.tolist() if isinstance(found, np.ndarray) else list(found)
+    if batch.validity_of(column) is None:
+        return values
+    valid = batch.valid(name).tolist()
+    return values if all(valid) else [one if good else None for one, good in zip(values, valid, strict=True)]
+
+
+def everything(found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]], Any]:
+    columns: dict[str, list[Any]] = {column.name: [] for column in found.columns}
+    columns["raw"] = []
+    for batch in found:
+        for column in batch.columns:
+            columns[column.name] += plain_values(batch, column.name)
+        columns["raw"] += batch.raws()
+    return columns, found.rejects.rows(), found.counts
+
+
+def add_up(data: bytes, found: Any) -> None:
+    """Every byte belongs to one record, reject or text; counts are those of what is there."""
+    columns, rejects, counts = found
+    spans = [
+        (offset, length)
+        for offset, length, inner in zip(columns["offset"], columns["length"], columns["inner"], strict=True)
+        if inner is None
+    ]
+    spans += [(one["offset"], one["length"]) for one in rejects]
+    end = 0
+    for offset, length in sorted(spans):
+        assert offset >= end
+        assert length > 0
+        end = offset + length
+    assert end <= len(data)
+    assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
+    assert (counts.records, counts.rejects) == (sum(columns["length"]), sum(one["length"] for one in rejects))
+    assert counts.text >= 0
+    assert counts.wires == {wire: columns["wire"].count(code) for code, wire in enumerate(WIRES)}
+    assert sum(counts.reasons.values()) == len(rejects)
+    assert columns["offset"] == sorted(columns["offset"])
+    for one in rejects:
+        assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
+        assert one["wire"] in WIRES
+        assert one["line"] == 1 + data.count(b"\n", 0, one["offset"])
+    for offset, line, inner in zip(columns["offset"], columns["line"], columns["inner"], strict=True):
+        assert inner is not None or line == 1 + data.count(b"\n", 0, offset)

@@ -1,0 +1,733 @@
+"""The scan of the JSON wires: records, rejects and text; all engines read the same, however it is cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from importlib import import_module
+from itertools import accumulate
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.conftest import BACKENDS
+from tests.log.json_engines import (
+    JSON_WIRES,
+    RECORDS,
+    both,
+    damaged_log,
+    quoted,
+    read,
+)
+from turnwire import registry
+from turnwire._backend import core_module
+from turnwire.errors import DecodeError
+
+REAL = Path(__file__).parents[1] / "data" / "sstp_real.jsonl"
+
+
+GOOD = RECORDS["sstp"][0]
+
+
+@pytest.fixture(autouse=True, params=BACKENDS)
+def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Makes the scan, its times and the Arrow export use one backend."""
+    parts = (
+        ("json.scanner", "_core", "json.lines"),
+        ("log.output.batch", "_times", "framing.times"),
+        ("log.output.texts", "_views", "log.views"),
+    )
+    for module, name, twin in (
+        *parts,
+        ("log.output.text_arrays", "_views", "log.views"),
+        ("log.output.text_arrays", "_arrays", "log.arrays"),
+        ("log.output.arrow", "_arrays", "log.arrays"),
+    ):
+        monkeypatch.setattr(import_module(f"turnwire.{module}"), name, core_module(request.param, twin))
+    return str(request.param)
+
+
+def rows(data: bytes, wire: str = "sstp", **options: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:
+    """All rows and rejects of a scan, and its counts."""
+    scan = turnwire.scan(data, wire=wire, **options)
+    found = [
+        {name: batch[name][row] if batch.valid(name)[row] else None for name in batch.names}
+        | {"raw": batch.raw(row).tobytes()}
+        for batch in scan
+        for row in range(len(batch))
+    ]
+    counts = scan.counts
+    assert counts.records + counts.rejects + counts.text == counts.bytes == len(data)
+    return found, scan.rejects.rows(), counts
+
+
+def refusal(package: ModuleType, text: bytes) -> DecodeError | None:
+    """What decoding a message raises."""
+    try:
+        package.decode(text)
+    except DecodeError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_every_vector_is_what_decode_says(wire: str) -> None:
+    package = registry.wire(wire)
+    refused = 0
+    for text in RECORDS[wire]:
+        found, rejects, _ = rows(b"INFO x: " + text + b"\r\n", wire)
+        error = refusal(package, text)
+        if error is not None:
+            assert found == []
+            assert [(one["reason"], one["fault"], one["line"]) for one in rejects] == [
+                (error.reason, (error.offset or 0) + 8, 1)
+            ]
+            refused += 1
+        else:
+            assert [(one["offset"], one["length"], one["raw"]) for one in found] == [
+                (8, len(text.rstrip()), text.rstrip())
+            ]
+            assert rejects == []
+    assert refused >= 4
+
+
+def test_common_columns() -> None:
+    [sstp], _, _ = rows(b"2026-11-22 07:00:01,25 +01:00 INFO " + RECORDS["sstp"][1] + b"\n")
+    expected = {
+        "wire": 2,
+        "kind": 1,
+        "sender": "a",
+        "receiver": "b",
+        "conversation": "s",
+        "sequence": 1,
+        "subject": "q",
+    }
+    assert {name: sstp[name] for name in expected} == expected
+    assert np.datetime64(int(sstp["time"]), "us") == np.datetime64("2026-11-22T06:00:01.25")
+    [task], _, _ = rows(RECORDS["sap"][0], "sap")
+    assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == (0, "A", "consult.align", None)
+    assert np.datetime64(int(task["time"]), "us") == np.datetime64("2025-09-28T10:15:23")
+    further = RECORDS["kick"][0].replace(b"command/dispatch", b"command/dispatch/now", 1)
+    kick, _, _ = rows(b"\n".join([*RECORDS["kick"], further]), "kick")
+    assert kick[-1]["subject"].endswith("/dispatch/now")
+    for row in kick:
+        message = turnwire.kick.decode(row["raw"])
+        assert (row["sender"], row["subject"], row["conversation"]) == (
+            message.sender,
+            message.channel,
+            message.correlation_id,
+        )
+        assert (row["family"], row["sections"]) == (message.family, len(message.space.sections))
+
+
+@pytest.mark.parametrize("sigil", ["⫻", "\\u2afb", "\\u2AFB", "⫺", "\\u2afa"])
+@pytest.mark.parametrize("front", ["", "\ufeff", "\\ufeff", "\\uFEFF", "\ufefe", "\uf03f", "\\ufefe", "\\nfeff", "x"])
+def test_sections_behind_a_byte_order_mark(front: str, sigil: str) -> None:
+    """Counted as the reader counts them: a mark in front of the first sigil is no text, what is like one is."""
+    line = RECORDS["kick"][0].decode()
+    fields = json.loads(line)
+    written = f'"{front}{sigil}content/x:a/1\\nText\\n{sigil}content/y"'
+    fields["content"] = "HERE"
+    text = json.dumps(fields).replace('"HERE"', written)
+    [row], _, _ = rows(text.encode() + b"\n", "kick")
+    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections)
+
+
+def test_all_three_wires_as_messages() -> None:
+    for wire in JSON_WIRES:
+        data = b"\n".join(RECORDS[wire])
+        for batch in turnwire.scan(data, wire=wire):
+            for row in range(len(batch)):
+                assert batch.message(row) == registry.wire(wire).decode(bytes(batch.raw(row)))
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_records_in_strings(levels: int) -> None:
+    text = GOOD
+    for _ in range(levels):
+        text = b'{"log": %b, "n": 1}' % quoted(b"before " + text + b" behind")
+    [row], rejects, _ = rows(b"[" + text + b"]\n")
+    assert rejects == []
+    assert (row["raw"], row["offset"]) == (GOOD, 9)
+    outer = json.loads(text)["log"].encode()
+    inner = len("before ") if levels == 1 else outer.index(b"before", 8) + len("before ")
+    assert levels > 2 or row["inner"] == inner
+    assert row["length"] == len(GOOD) + sum(2**level * GOOD.count(b'"') // 1 for level in range(levels))
+
+
+def test_strings_deeper_than_eight_are_not_followed() -> None:
+    text = b'{"header": {"kind": "intent"}, "payload": 2}'
+    for _ in range(9):
+        text = b'{"a": %b}' % quoted(text)
+    assert rows(text) == ([], [], rows(text)[2])
+    assert len(rows(json.loads(text)["a"].encode())[1]) == 1
+
+
+def test_nested_objects_and_what_is_inside_a_message() -> None:
+    [row], rejects, _ = rows(b'{"msg": {"deep": [%b]}, "x": "}"}\n' % GOOD)
+    assert (row["offset"], row["raw"], rejects) == (18, GOOD, [])
+    whole = json.loads(GOOD) | {"copy": json.loads(GOOD)}
+    [row], rejects, _ = rows(json.dumps(whole).encode())
+    assert (row["offset"], rejects) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "records", "rejects"),
+    [
+        (GOOD[:80] + b"\n" + GOOD + b"\n", [81], [(0, 80, "unterminated_string")]),
+        (GOOD[:80] + GOOD, [80], [(0, 80, "unterminated_string")]),
+        (GOOD + GOOD, [0, len(GOOD)], []),
+        (b"x" + GOOD + b" {} " + GOOD, [1, len(GOOD) + 5], []),
+        (GOOD.replace(b'"g"', b'"\\x"') + b"\n" + GOOD, [len(GOOD) + 2], [(0, len(GOOD) + 1, "bad_escape")]),
+        (GOOD.replace(b'"g"', b'"\xff"') + b"\n", [], [(0, len(GOOD), "bad_utf8")]),
+        (GOOD.replace(b'"g"', b'"\0\0"') + b"\n", [], [(0, len(GOOD) + 1, "control_character")]),
+        (GOOD.replace(b'"goal"', b'"oal"'), [], [(0, len(GOOD) - 1, "missing_field")]),
+        (GOOD.replace(b'"s"', b'"s", "session\\u005fid": "s"'), [], [(0, len(GOOD) + 24, "dup_key")]),
+        (GOOD.replace(b'clock": 1', b'clock": 1e400'), [], [(0, len(GOOD) + 4, "not_finite")]),
+        (GOOD.replace(b'clock": 1', b'clock": NaN'), [], [(0, len(GOOD) + 2, "not_finite")]),
+        (GOOD.replace(b'clock": 1', b'clock": ' + b"1" * 5000), [], [(0, len(GOOD) + 4999, "number_too_long")]),
+        (GOOD.replace(b'clock": 1', b'clock": true'), [], [(0, len(GOOD) + 3, "wrong_type")]),
+        (GOOD.replace(b'"intent"', b'"intend"'), [], [(0, len(GOOD), "unknown_kind")]),
+        (GOOD.replace(b'"g"', b'"\xe2\x80\xa8\xc2\x85"'), [0], []),
+        (b"\xef\xbb\xbf" + GOOD + b"\r\n", [3], []),
+        (b'{"header": {"ki', [], []),
+        (b'{"level": "info", "origin": "x"} {"a": \n', [], []),
+        (b"", [], []),
+        (b" \n\t\n", [], []),
+    ],
+)
+def test_damage(data: bytes, records: list[int], rejects: list[tuple[int, int, str]]) -> None:
+    found, refused, _ = rows(data)
+    assert [row["offset"] for row in found] == records
+    assert [(one["offset"], one["length"], one["reason"]) for one in refused] == rejects
+    assert [one["raw"] for one in refused] == [data[start : start + size] for start, size, _ in rejects]
+
+
+def test_numbers_at_the_edge_of_a_double() -> None:
+    """The least number that is infinite, with and without an exponent, and the one below it."""
+    edge = 2**1024 - 2**970
+    for number, finite in (
+        (f"{edge}.0", False),
+        (f"{edge - 1}.0", True),
+        (f"{edge}e0", False),
+        (f"{edge - 1}e0", True),
+    ):
+        text = GOOD.replace(b'"header": {', b'"header": {"risk_score": %b, ' % number.encode())
+        found, rejects, _ = rows(text)
+        assert (len(found), len(rejects)) == ((1, 0) if finite else (0, 1))
+
+
+def test_deep_nesting_ends() -> None:
+    found, rejects, _ = rows(b'{"a": ' * 20_000 + b"\n" + GOOD)
+    assert (len(found), rejects) == (1, [])
+    deep = GOOD[:-1] + b', "x": ' + b"[" * 126 + b"]" * 126 + b"}"
+    assert len(rows(deep)[0]) == 1
+    [reject] = rows(GOOD[:-1] + b', "x": ' + b"[" * 128 + b"]" * 128 + b"}")[1]
+    assert reject["reason"] == "too_deep"
+
+
+def test_a_message_over_the_limit() -> None:
+    limits = turnwire.contract.LIMITS._replace(message=len(GOOD))
+    assert len(rows(GOOD + b"\n", limits=limits)[0]) == 1
+    longer = GOOD.replace(b'"g"', b'"gg"')
+    found, [reject], _ = rows(longer + b"\n" + GOOD, limits=limits)
+    assert [row["offset"] for row in found] == [len(longer) + 1]
+    assert (reject["offset"], reject["reason"]) == (0, "message_too_large")
+
+
+@pytest.mark.parametrize("batch_bytes", [64, 1000, 1 << 20])
+def test_real_messages_in_blocks(batch_bytes: int) -> None:
+    data = REAL.read_bytes()
+    found, rejects, _ = rows(data, batch_bytes=batch_bytes)
+    assert (len(found), rejects) == (16, [])
+    assert [row["raw"] for row in found] == data.splitlines()
+
+
+def test_arrow_consumers_read_it() -> None:
+    polars, duckdb, pyarrow = (pytest.importorskip(name) for name in ("polars", "duckdb", "pyarrow"))
+    pandas = pytest.importorskip("pandas")
+    escaped = GOOD.replace(b'"g"', b'"say \\"go\\"\\nand more than twelve bytes"') + b"\n"
+    data = REAL.read_bytes() + escaped + b'{"log": %b}\n' % quoted(escaped)
+    frame = polars.DataFrame(turnwire.scan(data, wire="sstp"))
+    texts = [row["subject"] for row in rows(data)[0]]
+    assert frame["subject"].to_list() == texts
+    assert texts[-2:] == ['say "go"\nand more than twelve bytes'] * 2
+    table = pyarrow.table(turnwire.scan(data, wire="sstp"))
+    assert table["subject"].to_pylist() == texts
+    assert table["confidence"].to_pylist() == [
+        None if row["confidence"] is None else float(row["confidence"]) for row in rows(data)[0]
+    ]
+    scan = turnwire.scan(data, wire="sstp", columns=["subject", "inner"])  # noqa: F841 (DuckDB finds it by name)
+    assert duckdb.sql("SELECT subject FROM scan").fetchall() == [(text,) for text in texts]
+    assert pandas.DataFrame.from_dict(table.to_pydict())["subject"].tolist() == texts
+
+
+@given(
+    span=st.binary(max_size=60),
+    odd=st.lists(st.sampled_from([b"\\", b'\\"', b"\\n", b"\\ud83d", b"\\ude00", b"\\u00e9", b"\\u12"])),
+)
+def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
+    text = span + b"".join(odd) + span[:3]
+    plains = {core_module(backend, "json.lines").plain(text) for backend in BACKENDS}
+    assert len(plains) == 1
+
+
+_ZONES = ["", "Z", "z", " +01:00", "-0530", "+05", "+25:00", "+05:99", "+053", "Zulu", " Z"]
+
+
+_TIMES = [
+    "2026-11-22T07:00:00",
+    "2026-11-22 07:00",
+    "2026-11-22_07:00:60.5",
+    "2026-11-22t07:00:00,1234567",
+    "2026-02-30T00:00:00",
+]
+
+
+_TIMES += [
+    "0000-01-01T00:00:00",
+    "9999-12-31T23:59:59.",
+    "2024-02-29T24:00:00",
+    "2026-11-22T07:00:61",
+    "2026-11-22T07:00:5",
+]
+
+
+@given(
+    head=st.sampled_from(["", " ", "\t[", "(", "<<", '"']),
+    time=st.sampled_from(_TIMES),
+    zone=st.sampled_from(_ZONES),
+    rest=st.sampled_from(["", " x", "]", "1", ":"]),
+)
+def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> None:
+    text = (time + zone + rest).encode()
+    found = {core_module(backend, "framing.times").read_time(text) for backend in BACKENDS}
+    assert len(found) == 1
+    line = np.frombuffer(b"x\n" + head.encode() + text + b"\n", np.uint8)
+    results = []
+    for backend in BACKENDS:
+        times, there = np.zeros(2, np.int64), np.zeros(2, np.uint8)
+        core_module(backend, "framing.times").head_times(line, np.array([0, 2]), times, there)
+        results.append((times.tolist(), there.tolist()))
+    assert results.count(results[0]) == len(results)
+
+
+def test_only_a_sigil_begins_a_section() -> None:
+    """Whatever else begins a line, escapes among it, is text."""
+    fields = json.loads(RECORDS["kick"][0])
+    fields["content"] = "HERE"
+    starts = [
+        *(f"\\{escape}" for escape in '"\\/bfrt'),
+        *"u2AFB",
+        "\\u2afa",
+        "\\u0009",
+        "\\ud83d\\ude00",
+        "\u2afa",
+        "u2afb",
+    ]
+    content = "⫻a\\n" + "\\n".join(f"{start}2afb and more" for start in starts) + "\\n\\u2AFBb\\nx\\r\\u2AFBc"
+    text = json.dumps(fields).replace("HERE", content)
+    [row], _, _ = rows(text.encode() + b"\n", "kick")
+    assert row["sections"] == len(registry.wire("kick").decode(text).space.sections) == 2
+
+
+SEEDS = st.integers(0, 1 << 40)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_damaged_logs(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    both(wire, damaged_log(chance, RECORDS[wire]))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_pieces_of_a_log_are_the_log(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    data = damaged_log(chance, RECORDS[wire])
+    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 6))))
+    for backend in BACKENDS:
+        whole = read(backend, wire, data)
+        pieces = read(backend, wire, data, cuts=cuts)
+        assert (pieces.columns["offset"], pieces.columns["inner"]) == (whole.columns["offset"], whole.columns["inner"])
+        assert (pieces.columns["time"], pieces.rejects) == (whole.columns["time"], whole.rejects)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_long_lines_are_read_piece_by_piece(wire: str, seed: int) -> None:
+    """With a limit smaller than a line, both cores cut it at the same places, whole or in blocks."""
+    chance = random.Random(seed)
+    data = damaged_log(chance, RECORDS[wire])
+    limit = chance.randrange(100, 700)
+    whole = both(wire, data, limit=limit)
+    pieces = both(wire, data, limit=limit, cuts=tuple(sorted(chance.randrange(len(data) + 1) for _ in range(4))))
+    assert pieces.rejects == whole.rejects
+    assert [pieces.columns[name] for name in ("offset", "inner", "time")] == [
+        whole.columns[name] for name in ("offset", "inner", "time")
+    ]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_full_tables_lose_nothing(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    data = damaged_log(chance, RECORDS[wire], most=12)
+    whole = both(wire, data)
+    parts = both(wire, data, rooms=(chance.randrange(6, 12), chance.randrange(8, 12)))
+    assert parts == whole
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_damage_over_lines_is_no_longer_than_a_message_may_be(end: bytes) -> None:
+    """Where the line of the fault goes on behind the limit, what follows is no part of it."""
+    data = b'{"header": {"kind": "intent"},\n"payload" ' + b"xyz " * 100 + end
+    for limit in range(60, 90, 7):
+        found = both("sstp", data, limit=limit)
+        assert (found.rows, found.rejects["offset"]) == (0, [0])
+        assert found.rejects["length"] == [limit]
+
+
+GOOD_MESSAGE = (
+    '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'
+    '"payload":{"goal":"g"}}'
+)
+
+
+"""A message without any white space."""
+
+
+OBJECTS = {
+    wire: [fields for text in RECORDS[wire] if isinstance(fields := json.loads(text), dict)] for wire in JSON_WIRES
+}
+
+
+def with_extra(text: str) -> bytes:
+    """The message with further members."""
+    return GOOD_MESSAGE.replace('"goal":"g"', f'"goal":"g",{text}').encode()
+
+
+def judged(*lines: bytes) -> list[bool]:
+    """Whether each of these lines, read one after the other in one log, is a record; else it must be a reject."""
+    found = both("sstp", b"\n".join(lines) + b"\n")
+    assert found.rows + found.bad == len(lines)
+    starts, there = accumulate((len(line) + 1 for line in lines[:-1]), initial=0), set(found.columns["offset"])
+    return [start in there for start in starts]
+
+
+def styled(value: Any, chance: random.Random, spaces: tuple[str, ...]) -> str:
+    """A value as JSON, in any order of keys and any white space, with a key that appears twice now and then."""
+    if isinstance(value, dict):
+        members = list(value.items())
+        if chance.random() < 0.15:
+            members.append((chance.choice(("x", "id", "taskId", "kind")), chance.choice((1, "x", None, {"x": []}))))
+        if chance.random() < 0.1:
+            chance.shuffle(members)
+        if members and chance.random() < 0.02:
+            members.append(chance.choice(members))
+        parts = []
+        for name, inner in members:
+            key = json.dumps(name)
+            if name and chance.random() < 0.02:
+                key = f'"\\u{ord(name[0]):04x}{name[1:]}"'
+            parts.append(f"{key}{chance.choice(spaces)}:{chance.choice(spaces)}{styled(inner, chance, spaces)}")
+        return "{" + chance.choice(spaces) + f"{chance.choice(spaces)},{chance.choice(spaces)}".join(parts) + "}"
+    if isinstance(value, list):
+        return "[" + f",{chance.choice(spaces)}".join(styled(inner, chance, spaces) for inner in value) + "]"
+    return json.dumps(value, ensure_ascii=chance.random() < 0.5)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_logs_whose_shapes_change(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    lines = []
+    while len(lines) < 12:
+        spaces = chance.choice((("",), ("", " "), ("", "", "", " ", "  ", "\t")))
+        fields = chance.choice(OBJECTS[wire])
+        for _ in range(chance.randrange(1, 5)):
+            lines.append(styled(fields, chance, spaces).encode("utf-8", "surrogatepass"))
+            if chance.random() < 0.1:
+                lines[-1] = lines[-1][: chance.randrange(len(lines[-1]))]
+    data = b"\n".join(lines)
+    both(wire, data)
+    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(3)))
+    both(wire, data[: chance.randrange(len(data))])
+    both(wire, data, cuts=cuts)
+
+
+@pytest.mark.once
+def test_a_log_cut_off_at_every_byte() -> None:
+    data = b"\n".join([GOOD_MESSAGE.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null,true,false,-2e-3]')] * 2)
+    for size in range(len(data)):
+        both("sstp", data[:size])
+
+
+PIECES = (
+    "",
+    "\u00e9",
+    "\u30ec\u30d3",
+    "\U0001f600",
+    "\\n",
+    '\\"',
+    "\\\\",
+    '\\\\\\"',
+    "\\u00e9",
+    "\\ud83d\\ude00",
+    "\\\\" * 40,
+    "\u00e9" * 70,
+    '\\"\u30ec' * 30,
+)
+
+
+BAD_PIECES = (
+    b"\xff",
+    b"\xc3",
+    b"\xe3\x83",
+    b"\xf0\x9f\x98",
+    b"\x80",
+    b"\xc0\xaf",
+    b"\xe0\x80\x80",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xf5\x80\x80\x80",
+    b"\x00",
+    b"\x1f",
+    b"\t",
+    b"\\x",
+    b"\\u12",
+    b"\\ud83d",
+    b"\\ude00",
+    b"\\ud83d\\u0041",
+    b'\\"\xe3\x83\\n',
+    b"\xc3\\n",
+)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("number", range(len(PIECES)))
+def test_good_strings_over_every_place_of_a_block(number: int) -> None:
+    piece = PIECES[number]
+    lines = [GOOD_MESSAGE.replace('"g"', f'"{"x" * before}{piece}{"y" * 3}"').encode() for before in range(132)]
+    assert judged(*lines) == [True] * len(lines)
+    other = PIECES[number - 1]
+    lines = [GOOD_MESSAGE.replace('"g"', f'"\u00e9{"x" * before}{piece}{other}"').encode() for before in range(132)]
+    assert judged(*lines) == [True] * len(lines)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("piece", BAD_PIECES)
+def test_bad_strings_over_every_place_of_a_block(piece: bytes) -> None:
+    good = GOOD_MESSAGE.encode()
+    for filler, tail in ((b"x", b"yyy"), (b"\xc3\xa9", b""), (b"\\n", b"\xc3\xa9")):
+        lines = [
+            good.replace(b'"g"', b'"' + filler * before + piece + tail + b'"') for before in range(0, 132, len(filler))
+        ]
+        assert judged(*lines) == [False] * len(lines)
+
+
+@pytest.mark.once
+@given(
+    text=st.one_of(
+        st.uuids().map(str),
+        st.text("0123456789abcdefABCDEF-g/:@`", min_size=34, max_size=38),
+        st.builds(
+            lambda identifier, place, odd: identifier[:place] + odd + identifier[place + 1 :],
+            st.uuids().map(str),
+            st.integers(0, 35),
+            st.sampled_from("-gG/:@`x\u00e9 0"),
+        ),
+    )
+)
+def test_identifiers(text: str) -> None:
+    for record in RECORDS["sap"][:1]:
+        fields = json.loads(record) | {"correlationId": text}
+        both("sap", json.dumps(fields, ensure_ascii=False).encode())
+        both("sap", json.dumps({"x": 1} | dict(reversed(fields.items())), ensure_ascii=False).encode())
+
+
+@pytest.mark.once
+@given(
+    channel=st.text("\u2afb/ab \x7f\u00e9", min_size=1, max_size=40).map(lambda text: f"\u2afb{text}"),
+    kind=st.sampled_from(["Info", "Inf", "Info ", "info", "", "x" * 15, "x" * 16, "x" * 17, "\u00e9"]),
+)
+def test_channels_and_words(channel: str, kind: str) -> None:
+    fields = json.loads(RECORDS["kick"][0]) | {"channel": channel, "type": kind}
+    both("kick", json.dumps(fields, ensure_ascii=False).encode())
+    both("kick", json.dumps({"channel": channel} | fields).encode())
+    for record in RECORDS["sstp"][:2]:
+        header = json.loads(record)
+        header["header"]["kind"] = kind
+        both("sstp", json.dumps(header, ensure_ascii=False).encode())
+
+
+TEXTS = (
+    "",
+    "a",
+    "query",
+    "knowledge",
+    "partial",
+    "planner",
+    "x" * 63,
+    "x" * 64,
+    "x" * 200,
+    "\u00e9",
+    "\u30ec\u30d3\u30e5\u30fc" * 20,
+    'so "on"\n',
+    "\\",
+    "\U0001f600" * 17,
+    "2026-11-22T07:00:00Z",
+    "2026-11-22T07:00:59Z",
+    "2026-11-22T07:00:60Z",
+    "2026-11-22T07:01:00.25Z",
+    "3ceaaf30-8142-48ea-91d9-3080f9b439fc",
+    "3ceaaf30-8142-48ea-91d9-3080f9b439fg",
+    "\u2afbreport/status",
+)
+
+
+NUMBERS = (0, 1, 7, 10, -1, 0.5, -0.25, 86400, 1234567890123456789, 1.5e300)
+
+
+SESSION = {
+    "header": {
+        "kind": "knowledge",
+        "actor_id": "a",
+        "schema_id": "ioc.knowledge.v0",
+        "session_id": "s",
+        "policy_labels": [],
+        "logical_clock": 2,
+    },
+    "payload": {"content": "c", "confidence": 0.5, "evidence_refs": []},
+}
+
+
+def line_of(fields: Any) -> bytes:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def changed(value: Any, chance: random.Random, share: float) -> Any:
+    """The same with some of its values others, mostly of the same kind, and some members gone."""
+    if isinstance(value, dict):
+        members = [(name, changed(inner, chance, share)) for name, inner in value.items()]
+        return dict(member for member in members if chance.random() > share / 20)
+    if isinstance(value, list):
+        items = [changed(item, chance, share) for item in value]
+        return items * 2 if chance.random() < share / 10 else items
+    if chance.random() > share:
+        return value
+    if chance.random() < 0.1:
+        return chance.choice((None, True, "x", 1, {}, [], {"a": 1}))
+    if isinstance(value, str):
+        return chance.choice((*TEXTS, value + "x", value[:-1] + "y", value.upper()))
+    if isinstance(value, bool):
+        return not value
+    return chance.choice(NUMBERS) if isinstance(value, int | float) else value
+
+
+def damaged(line: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(line))
+    odd = chance.choice((b"", b'"', b"\\", b"\x00", b"\xff", b"{", b"}", b",", b"9", b"\t"))
+    return line[:place] + odd + line[place + chance.randrange(3) :]
+
+
+def log_of(wire: str, chance: random.Random) -> bytes:
+    shapes = chance.sample(OBJECTS[wire], k=min(chance.randrange(1, 4), len(OBJECTS[wire])))
+    share = chance.choice((0.02, 0.1, 0.3))
+    parts = []
+    for _ in range(chance.randrange(5, 30)):
+        line = line_of(changed(chance.choice(shapes), chance, share))
+        if chance.random() < 0.05:
+            line = damaged(line, chance)
+        if chance.random() < 0.05:
+            line = b"2026-11-22T07:00:00Z " + line
+        parts.append(line + chance.choice((b"\n",) * 12 + (b"\r\n", b" \n", b"\n\n", b" end\n", b"{}\n", b"\r\r\n")))
+    return b"".join(parts)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_messages_that_repeat_but_for_some_values(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    data = log_of(wire, chance)
+    both(wire, data)
+    both(wire, data, rooms=(chance.randrange(1, 6), chance.randrange(1, 4)))
+    both(wire, data, cuts=tuple(sorted(chance.randrange(len(data) + 1) for _ in range(3))))
+    both(wire, data, limit=chance.randrange(100, 1200))
+
+
+def judged_alike(*lines: bytes) -> list[bool]:
+    """Whether each line, read after the others, is a record, of which the others must be one."""
+    found = both("sstp", b"\n".join(lines) + b"\n")
+    starts, there = accumulate((len(line) + 1 for line in lines[:-1]), initial=0), set(found.columns["offset"])
+    return [start in there for start in starts]
+
+
+def with_payload(**members: Any) -> bytes:
+    return line_of({**SESSION, "payload": {**SESSION["payload"], **members}})
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("before", "behind", "good"),
+    [
+        (b'"c"', b'"other"', True),
+        (b'"c"', b'"\\u00e9\\n"', True),
+        (b'"c"', b'"\\ud83d\\ude00"', True),
+        (b'"c"', b'"\\ud83d"', False),
+        (b'"c"', b'"\xff"', False),
+        (b'"c"', b'"\t"', False),
+        (b'"c"', b'"\n"', False),
+        (b'"c"', b"1", False),
+        (b'"c"', b'"c","content":"d"', False),
+        (b'"c"', b'"c","x":"d"', True),
+        (b"0.5", b"0.25", True),
+        (b"0.5", b"1e400", False),
+        (b"0.5", b"00.5", False),
+        (b"0.5", b"0.5.5", False),
+        (b"0.5", b"-", False),
+        (b"0.5", b'"0.5"', False),
+        (b'"s"', b'""', True),
+        (b"}}", b"}", False),
+        (b"}}", b"}}}", True),
+        (b"}}", b"}} ", True),
+    ],
+)
+def test_other_values_in_a_known_shape(before: bytes, behind: bytes, good: bool) -> None:
+    """Once with the value known to change, and once with the value known to be always the same."""
+    varied = [with_payload(content="x" * number, confidence=number / 8) for number in range(8)]
+    same = [with_payload()] * 8
+    for known in (varied, same):
+        line = with_payload().replace(before, behind, 1)
+        assert judged_alike(*known, line, *known, line)[8::9] == [good, good]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_keys_that_differ_in_a_letter(wire: str) -> None:
+    """A shape that parted from another is not gone on with after the place where it did."""
+    for fields in OBJECTS[wire][:4]:
+        for name, value in {**fields, "messageId": "m", "reason": "r"}.items():
+            if not isinstance(value, str):
+                continue
+            rest = {key: inner for key, inner in fields.items() if key != name}
+            lines = []
+            for key, behind in ((name, "zz"), (f"{name[:-1]}~", "yy"), (f"{name[:-1]}~", "zz"), (name, "yy")) * 2:
+                # One value alone makes a slot, the next one fits it.
+                lines += [line_of({key: value + text, behind: text, **rest}) for text in ("", "1", "22")]
+                lines += [line_of({key: value, behind: text, **rest}) for text in ("333", "4444")]
+            both(wire, b"\n".join(lines))

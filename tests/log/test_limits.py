@@ -1,0 +1,286 @@
+"""Limits hold to the byte, and lines that never seem to end are read in linear time."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.cost.measuring import is_bounded
+from tests.fuzz.edits import MESSAGES
+from tests.log import engines, json_engines
+from tests.log.json_engines import JSON_WIRES
+from tests.sap.scenario import task
+from tests.test_utf8 import WORDS
+from turnwire import LIMITS, WIRES, sap
+
+on_each_core = pytest.mark.usefixtures("scan_core")
+
+
+def message_of(wire: str, more: int) -> bytes:
+    """A good message of a wire with so many bytes more in one of its texts."""
+    text = next(text for text in MESSAGES[wire] if WORDS[wire] in text)
+    return text.replace(WORDS[wire], WORDS[wire] + "x" * more, 1).encode()
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire != "csp"])
+def test_messages_as_long_as_may_be_behind_others_like_them(wire: str) -> None:
+    """Of each length about the limit, behind short ones and between them."""
+    for more in (0, 1, 40, 63, 64, 65, 400):
+        limit = len(message_of(wire, more))
+        lines = [message_of(wire, one) for one in (0, 0, 0, more, more + 1, 0, more + 2, more + 70, 0, more)]
+        scan = turnwire.scan(b"\n".join(lines), wire=wire, limits=LIMITS._replace(message=limit))
+        found = [size for batch in scan for size in batch["length"].tolist()]
+        assert found == [len(line) for line in lines if len(line) <= limit]
+        assert {one["reason"] for one in scan.rejects.rows()} == {"message_too_large"}
+
+
+@on_each_core
+@pytest.mark.parametrize("number", [LIMITS.fields - 1, LIMITS.fields, LIMITS.fields + 1, LIMITS.fields + 9])
+def test_fields_of_csp_as_many_as_may_be(number: int) -> None:
+    fields = "".join(f"K{n} v\n" for n in range(number))
+    log = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN P1\n{fields}\n" * 3
+    scan = turnwire.scan(log.encode(), wire="csp")
+    good = number <= LIMITS.fields
+    assert sum(map(len, scan)) == 3 * good
+    assert [one["reason"] for one in scan.rejects.rows()] == ["too_many_fields"] * 3 * (not good)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
+    """And of which no more has come, by so many bytes."""
+    whole = message_of(wire, 0)
+    for torn in (whole[:-1], whole[: whole.rindex(b'"')], whole[: whole.index(b":") + 1], whole):
+        data = torn + end + b"x\n" + whole + end
+        for limit in range(len(torn) - 2, len(torn) + 3):
+            found = json_engines.both(wire, data, limit=limit)
+            for cut in range(len(torn) - 2, len(torn) + 6):
+                assert json_engines.both(wire, data, limit=limit, cuts=(cut,)) == found, (limit, cut)
+
+
+@pytest.mark.once
+def test_a_candidate_of_nslip_that_begins_as_far_as_the_limit_reaches() -> None:
+    """However long its first field is, and however much of it is there."""
+    for digits in ("3", "03", "0000000003", "00000000003", "000000000003"):
+        good = f"@a{digits}|f0|c1|S0|d1|T1#".encode()
+        for front in range(34, 44):
+            data = b'@a3|f0|c1|S0|d1|T1|t"'.ljust(front, b"x") + good + b"\n"
+            found = [engines.read(name, data, limit=40) for name in engines.ENGINES]
+            assert all(one == found[0] for one in found)
+            for cut in range(38, min(60, len(data) + 1)):
+                for name in engines.ENGINES:
+                    assert engines.read(name, data, limit=40, cuts=(cut,)) == found[0], (name, front, cut)
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("number", [0, 1, 254, 255, 256, 257, 300, 511, 512, 600, 1025])
+def test_lines_behind_many_lines(wire: str, number: int) -> None:
+    """Empty ones, ones of text, and ones that end as those of Windows do."""
+    for line in (b"\n", b"x\n", b"\r\n", b" \n", b"some text, more of it\n"):
+        data = line * number + message_of(wire, 0) + b"\n\n"
+        for options in ({"wire": wire}, {}):
+            assert [one for batch in turnwire.scan(data, **options) for one in batch["line"].tolist()] == [number + 1]
+
+
+@on_each_core
+@pytest.mark.parametrize("limit", [100, 1000, 2999])
+def test_a_damaged_object_that_is_too_long_is_told_where_the_limit_is(limit: int) -> None:
+    """Of an object that is no message, though it has the marks of one."""
+    text = '{"payload":{"kind":"query"},"header":{"actor_id":"' + "a" * 3000 + '"}}\n'
+    for before in ("", "text\n"):
+        scan = turnwire.scan((before + text).encode(), limits=LIMITS._replace(message=limit))
+        assert list(scan) == [] or sum(map(len, scan)) == 0
+        found = [(one["reason"], one["fault"] - len(before)) for one in scan.rejects.rows()]
+        assert found in ([("message_too_large", limit)], [])
+        assert found or limit < 60
+
+
+@on_each_core
+@pytest.mark.parametrize("wire", ["kick", None])
+@pytest.mark.parametrize("size", [1, 16, 100, 200, 1 << 20])
+def test_a_document_that_is_too_large_is_told_at_its_byte_of_the_input(wire: str | None, size: int) -> None:
+    """Wherever blocks are cut: the fault is the first byte behind the limit."""
+    before = b"prose that means nothing\n" * 4
+    document = "⫻content/x:a/1\n".encode() + b"words of it\n" * 40
+    for limit in (100, 101, len(document) - 1, len(document)):
+        found = turnwire.scan(before + document, wire=wire, batch_bytes=size, limits=LIMITS._replace(message=limit))
+        records = [(one.offset, one.length) for one in found.messages()]
+        rejects = [(row["offset"], row["fault"], row["line"], row["reason"]) for row in found.rejects.rows()]
+        if limit == len(document):
+            assert (records, rejects) == ([(len(before), len(document))], [])
+        else:
+            assert (records, rejects) == ([], [(len(before), len(before) + limit, 5, "message_too_large")])
+
+
+NSLIP = '@a3|f0|c1|S0|d1|T1|t"goal"# '
+
+
+SSTP = json.dumps(
+    {
+        "header": {
+            "kind": "knowledge",
+            "actor_id": "a",
+            "schema_id": "ioc.knowledge.v0",
+            "session_id": "s",
+            "logical_clock": 2,
+        },
+        "payload": {"content": "c", "confidence": 0.5, "evidence_refs": []},
+    }
+)
+
+
+TOLD = '{"time":"2026-11-22T07:00:00Z","log":"{\\"a\\":1}"'
+
+
+MARKS = '{"header":{"actor_id":1,"schema_id":2},"messages":['
+
+
+SHAPES = {
+    "cut off messages": lambda size: SSTP[:-1] * (size // len(SSTP)),
+    "cut off, objects within": lambda size: MARKS + '{"role":"user","content":"hi"},' * (size // 31),
+    "cut off, strings within": lambda size: MARKS + '{"function":{"arguments":"{\\"path\\":1}"}},' * (size // 43),
+    "cut off wrappers": lambda size: TOLD * (size // len(TOLD)),
+    "good nSLIP": lambda size: NSLIP * (size // len(NSLIP)),
+    "good nSLIP and braces": lambda size: (NSLIP + "{") * (size // len(NSLIP)),
+    "damaged nSLIP": lambda size: "@a1|" * (size // 4),
+    "damaged nSLIP and braces": lambda size: "@a1|{" * (size // 5),
+    "nSLIP in a string": lambda size: json.dumps({"log": NSLIP * (size // len(NSLIP))}),
+    "messages in a string": lambda size: json.dumps({"log": SSTP * (size // len(SSTP))}),
+    "messages in a string of a string": lambda size: json.dumps({"x": json.dumps([SSTP] * (size // len(SSTP)))}),
+}
+
+
+def read(data: bytes, **options: Any) -> turnwire.Scan:
+    scan = turnwire.scan(data, errors="skip", **options)
+    for _ in scan:
+        pass
+    counts = scan.counts
+    assert counts.bytes == counts.records + counts.rejects + counts.text == len(data)
+    return scan
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
+    """Sixteen times as much may take sixteen times as long, not 256 times."""
+    size = 1_500 if scan_core == "pure" else 20_000
+
+    def seconds(times: int) -> float:
+        data = SHAPES[shape](size * times).encode()
+        start = time.process_time()
+        read(data)
+        return time.process_time() - start
+
+    assert is_bounded(lambda: seconds(1), lambda: seconds(16), 64, 0.1)
+
+
+@pytest.mark.parametrize("wire", ["sstp", None])
+def test_a_record_ends_what_is_damaged_before_it(wire: str | None, scan_core: str) -> None:
+    damaged = SHAPES["cut off, objects within"](200)
+    within = f'{{"said":[{SSTP},{SSTP}]}}'
+    scan = turnwire.scan(f"{damaged}{within} {damaged}\n".encode(), wire=wire, columns=["offset", "length"])
+    places = [place for batch in scan for place in zip(batch["offset"].tolist(), batch["length"].tolist(), strict=True)]
+    first = len(damaged) + len('{"said":[')
+    assert places == [(first, len(SSTP)), (first + len(SSTP) + 1, len(SSTP))]
+    rejects = [(row["offset"], row["length"]) for row in scan.rejects.rows()]
+    behind = len(damaged) + len(within)
+    assert rejects[0] == (0, len(damaged))
+    assert rejects[1][0] in (behind, behind + 1)
+    assert sum(rejects[1]) == 2 * len(damaged) + len(within) + 1
+
+
+pytestmark = pytest.mark.once
+
+
+HEAD = ["CSP/1", "FROM A", "TO B", "CTX C0", "INTENT QUERY", "", "QUERY Q1"]
+
+
+HELD = ["NOTE", "<<<", *(f"text {number}" for number in range(5))]
+
+
+LONG_MESSAGES = {
+    "fields": [*HEAD, *(f"GOAL{'X' * number} y" for number in range(5))],
+    "a heredoc": [*HEAD, *HELD, ">>>"],
+    "a heredoc and a field": [*HEAD, *HELD, ">>>", "OTHER z"],
+    "a heredoc that is not closed": [*HEAD, *HELD],
+    "another message in a heredoc that is not closed": [*HEAD, *HELD, *HEAD, "GOAL z"],
+    "two messages": [*HEAD, "GOAL x", "", *HEAD, "GOAL y"],
+}
+
+
+CRI = "2026-01-01T00:00:00.000000000Z stdout "
+
+
+FORMS: dict[str, Callable[[list[str]], str]] = {
+    "repeated": lambda lines: "".join(f"app> {line}\n" for line in lines),
+    "with white space at ends": lambda lines: "".join(f"app> {line}".rstrip() + "\n" for line in lines),
+    "hanging": lambda lines: "- " + "\n  ".join(lines) + "\n",
+    "bare": lambda lines: "app: " + "\n".join(lines) + "\n",
+    "quoted": lambda lines: "".join(f"> {line}\n" for line in lines),
+    "of CRI": lambda lines: "".join(f"{CRI}F {line}\n" for line in lines),
+    "of CRI in parts": lambda lines: "".join(f"{CRI}P {line[:2]}\n{CRI}F {line[2:]}\n" for line in lines),
+}
+
+
+@cache
+def found(text: str, limit: int) -> tuple[list[str], list[str]]:
+    """What the records say, and the reasons of the rejects."""
+    scan = turnwire.scan(text.encode(), limits=LIMITS._replace(message=limit), columns=["offset"])
+    records = [turnwire.encode(batch.message(row)) for batch in scan for row in range(len(batch))]
+    return [one if isinstance(one, str) else one.decode() for one in records], [
+        str(reject["reason"]) for reject in scan.rejects.rows()
+    ]
+
+
+@pytest.mark.parametrize("name", LONG_MESSAGES)
+@pytest.mark.parametrize("form", FORMS)
+def test_lines_behind_a_prefix_are_read_as_those_without(name: str, form: str) -> None:
+    lines = LONG_MESSAGES[name]
+    if form == "bare" and name == "two messages":
+        lines = lines[:8]  # the second one would have no prefix
+    plain, behind = "".join(f"{line}\n" for line in lines), FORMS[form](lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))[3:]
+    for limit in sorted({end + more for end in ends for more in (-1, 0)}):
+        (whole, reasons), (records, others) = found(plain, limit), found(behind, limit)
+        assert records == whole, limit
+        told = ["unclosed_heredoc" if "heredoc" in name and one == "message_too_large" else one for one in reasons]
+        assert others in (reasons, told), limit
+
+
+def cri(text: str, size: int) -> str:
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    return "".join(f"{CRI}{'F' if part is parts[-1] else 'P'} {part}\n" for part in parts)
+
+
+def docker(text: str, size: int) -> str:
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    parts[-1] += "\n"
+    return "".join(f"{json.dumps({'log': part, 'stream': 'stdout'}, ensure_ascii=False)}\n" for part in parts)
+
+
+@pytest.mark.parametrize(("cut", "sizes", "least"), [(cri, (100, 33_000), 0), (docker, (16384, 20_000), 40_000)])
+@pytest.mark.parametrize("letter", ["x", "\u00e9"])
+def test_an_object_in_parts_is_read_whole_or_told_to_be_too_large(
+    cut: Any, sizes: tuple[int, ...], least: int, letter: str
+) -> None:
+    """least: a line of Docker that is longer than the limit is none of a part."""
+    made = task("work.who", {"said": letter * 30_000})
+    text = json.dumps(json.loads(sap.encode(made)), ensure_ascii=False)
+    exact = len(text.encode())
+    for size in sizes:
+        data = cut(text, size)
+        for limit in {max(exact // 2, least), exact - 100, exact - 1, exact, exact + 1, exact + 2, 2 * exact}:
+            records, reasons = found(data, limit)
+            if limit >= exact:
+                assert (len(records), reasons) == (1, []), (size, limit)
+            else:
+                assert records == [] and reasons[:1] == ["message_too_large"], (size, limit)

@@ -1,0 +1,440 @@
+"""Rotated logs: what was written is read once, or a gap is told, however they are rotated."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import BANNER, KINDS, Log, record
+from tests.log.test_following import ENDLESS, append, followed, soon
+from tests.log.test_scan import scan_nslip
+from turnwire.log.input import following, pieces
+from turnwire.log.input.rotated_names import is_counted, is_like, plain_name
+
+pytestmark = pytest.mark.once
+
+
+RENAMED = ("rename", "late", "compressed")
+
+
+"""With these nothing is lost however fast it goes; a copy can come and go between two looks."""
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.02)
+    monkeypatch.setattr(following, "PATIENCE", ENDLESS)
+
+
+def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:
+    """Nothing twice; nothing lost without a gap of unknown length, and no gap where nothing can be lost. (The inode of
+    a file that was compressed is used again: between two scans that looks like a cut.)"""
+    assert max(Counter(numbers).values(), default=1) == 1, "a record came twice"
+    missing = set(range(written)) - set(numbers)
+    assert not missing or any(gap.stop is None for gap in gaps), f"{len(missing)} are lost without a word"
+    if kind == "rename":
+        assert not gaps
+    if kind not in ("truncate", "mixed with cuts", ""):
+        assert not missing, "they are in files beside it"
+
+
+def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: int, chance: random.Random) -> None:
+    seen: list[int] = []
+    with Log(folder, chance, banner, keep) as log, followed(log.path) as reader:
+        log.write(1)
+        seen += [number for number, _ in reader.next()]
+        for _ in range(rotations):
+            log.write(chance.randrange(8))
+            if not chance.randrange(4):
+                time.sleep(chance.choice((0.001, 0.02, 0.06)))
+            log.write(chance.randrange(8))
+            log.step(kind)
+        log.write(5)
+
+        def through() -> bool:
+            seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
+            return log.written - 1 in seen
+
+        assert soon(through), "the last record comes"
+        while not reader.quiet(2 * following.LISTED):
+            through()
+    judge(seen, reader.scan.gaps, log.written, kind if keep > rotations and kind in RENAMED else "")
+
+
+@pytest.mark.parametrize("banner", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_following_through_a_storm(kind: str, banner: bool, tmp_path: Path) -> None:
+    follow_a_storm(tmp_path, kind, banner, 100, 12, random.Random(f"{kind} {banner}"))
+
+
+@pytest.mark.parametrize("kind", RENAMED)
+def test_following_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
+    follow_a_storm(tmp_path, kind, False, 2, 12, random.Random(kind))
+
+
+def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, runs: int, chance: random.Random) -> None:
+    """As cron does it: a run, and then any number of rotations until the next."""
+    position: Any = {}
+    seen: list[int] = []
+    gaps: list[Any] = []
+    with Log(folder, chance, banner, keep) as log:
+        for turn in range(runs):
+            for _ in range(chance.choice((0, 1, 1, 1, 3)) if 0 < turn < runs - 1 else 0):
+                log.write(chance.randrange(8))
+                log.step(kind)
+            log.write(chance.randrange(8) if turn < runs - 1 else 5)
+            found = scan_nslip(log.path, resume=position)
+            seen += [number for batch in found for number in batch["conv_id"].tolist()]
+            gaps += found.gaps
+            position = json.loads(json.dumps(found.position))
+    judge(seen, gaps, log.written, kind if keep > 3 * runs else "")
+
+
+@pytest.mark.parametrize("banner", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_going_on_after_any_rotation(kind: str, banner: bool, tmp_path: Path) -> None:
+    resume_through_a_storm(tmp_path, kind, banner, 100, 15, random.Random(f"{kind} {banner}"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_going_on_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
+    resume_through_a_storm(tmp_path, kind, False, 2, 15, random.Random(kind))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    for way in (follow_a_storm, resume_through_a_storm):
+        folder = tmp_path / way.__name__
+        folder.mkdir()
+        way(folder, kind, chance.random() < 0.5, chance.choice((1, 3, 1000)), 60, chance)
+
+
+@pytest.mark.parametrize("older", ["app.log.1", "app.log"])
+def test_an_inode_and_a_banner_hide_no_bookmark(older: str, tmp_path: Path) -> None:
+    """A new log that has the inode of a rotated file of which only the banner was read is not that file: what was read
+    under the log's name is, and its compressed file is not read from its start."""
+    with Log(tmp_path, random.Random(1), True, 1) as log:
+        log.write(3)
+        found = scan_nslip(log.path, resume={})
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        position = json.loads(json.dumps(found.position))
+        (mark,) = position["files"]
+        log.write(1)
+        log.rename()
+        log.compress()
+        log.write(2)
+        head = BANNER[-1024:]
+        blank = {**mark, "name": str(log.path.with_name(older)), "inode": log.path.stat().st_ino, "size": len(BANNER)}
+        blank |= {"offset": len(BANNER), "line": 51, "read": len(BANNER), "ends": None}
+        blank["tail"] = hashlib.sha256(head).hexdigest()
+        mark["inode"] = 1
+        position["files"] = [blank, mark]
+        found = scan_nslip(log.path, resume=position)
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: Path) -> None:
+    """A log is copied, cut and then compressed itself: of what had its name no more than the banner was read, and the
+    copy begins with that, too."""
+    with Log(tmp_path, random.Random(1), True, 100) as log:
+        log.write(3)
+        first = scan_nslip(log.path, resume={})
+        assert [number for batch in first for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        log.write(2)
+        log.copytruncate()
+        if packed:
+            log.compress()
+        second = scan_nslip(log.path, resume=first.position)
+        assert [number for batch in second for number in batch["conv_id"].tolist()] == [3, 4]
+        log.write(1)
+        log.rename()
+        log.compress()
+        log.write(1)
+        for path in tmp_path.glob("app.log.*"):
+            os.utime(path, (1 << 31, 1 << 31))
+        third = scan_nslip(log.path, resume=second.position)
+        assert [number for batch in third for number in batch["conv_id"].tolist()] == [5, 6]
+
+
+LONG = b"# the same banner of every file\n" * 200
+
+
+"""A banner longer than what is taken for one where nothing else says so."""
+
+
+def numbers_of(found: Any) -> list[int]:
+    return [number for batch in found for number in batch["conv_id"].tolist()]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: Path) -> None:
+    """Nothing but the banner was read, and the log begins with it again: the records are in the copy."""
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    data = LONG + b"".join(map(record, range(5)))
+    (tmp_path / f"app.log.1{'.gz' * packed}").write_bytes(gzip.compress(data) if packed else data)
+    with path.open("r+b") as file:
+        file.write(LONG + b"".join(map(record, range(5, 9))))
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == list(range(9))
+    assert second.gaps, "other files of the name may have begun with the banner, too"
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+
+
+def test_a_copy_that_was_read_is_a_gap_of_unknown_size(tmp_path: Path) -> None:
+    """What was written between the copy and the cut is in neither file, and nothing shows whether there was any."""
+    with Log(tmp_path, random.Random(1), False, 100) as log:
+        log.write(3)
+        first = scan_nslip(log.path, resume={})
+        assert numbers_of(first) == [0, 1, 2]
+        log.write(2)
+        log.copytruncate()
+        log.write(1)
+        second = scan_nslip(log.path, resume=first.position)
+        assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([3, 4, 5], [None])
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_compressed_backup_of_a_log_is_not_read(count: int, tmp_path: Path) -> None:
+    """The log was not cut: what the backup holds is in it."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(count))))
+    first = scan_nslip(path, resume={})
+    assert len(numbers_of(first)) == count
+    append(path, record(count))
+    (tmp_path / "app.log-20260101.gz").write_bytes(gzip.compress(path.read_bytes()))
+    append(path, record(count + 1))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), second.gaps) == ([count, count + 1], ())
+
+
+def test_following_tells_a_log_of_the_same_size_that_was_written_since(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    with followed(path) as reader:
+        assert soon(lambda: reader.scan.counts.bytes == len(LONG))
+        assert reader.quiet()
+        os.utime(path)
+        assert soon(lambda: len(reader.scan.gaps) == 1)
+        append(path, record(0))
+        assert [number for number, _ in reader.next()] == [0]
+    assert len(reader.scan.gaps) == 1
+
+
+def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    (mark,) = first.position["files"]
+    if not mark["born"]:
+        pytest.skip("this file system does not say when files were made")
+    position = {**first.position, "files": [{**mark, "born": mark["born"] - 1}]}
+    second = scan_nslip(path, resume=position)
+    assert (numbers_of(second), [str(gap.why) for gap in second.gaps]) == ([], ["file_gone"])
+
+
+def test_a_compressed_file_with_the_inode_of_what_it_was_made_from_goes_on(tmp_path: Path) -> None:
+    path, packed = tmp_path / "app.log", tmp_path / "app.log.gz"
+    path.write_bytes(record(0) * 30)
+    first = scan_nslip(str(tmp_path), resume={})
+    assert numbers_of(first) == [0] * 30
+    path.unlink()
+    packed.write_bytes(gzip.compress(record(0) * 30 + record(7)))
+    (mark,) = first.position["files"]
+    position = {**first.position, "files": [{**mark, "inode": packed.stat().st_ino}]}
+    second = scan_nslip(str(tmp_path), resume=position)
+    assert (numbers_of(second), second.gaps) == ([7], ())
+
+
+@pytest.mark.parametrize("rotated", ["app.log.1", "app.log.1.gz"])
+def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: Path) -> None:
+    """What it holds is in the file that was renamed, which may be compressed by now."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    append(path, record(1))
+    (tmp_path / "app.log-20260101.gz").write_bytes(gzip.compress(path.read_bytes()))
+    append(path, record(2))
+    data = path.read_bytes()
+    path.rename(tmp_path / "app.log.1")
+    if rotated.endswith(".gz"):
+        (tmp_path / rotated).write_bytes(gzip.compress(data))
+        (tmp_path / "app.log.1").unlink()
+    path.write_bytes(record(3))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), second.gaps) == ([1, 2, 3], ())
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+
+
+@pytest.mark.parametrize("moves", [1, 3, 100])
+def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
+    moves: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is renamed between a look at it and one at what had its name before: what came later is not before it."""
+    path, written = tmp_path / "app.log", 0
+    monkeypatch.setattr(following, "_PAUSE", 0.0)
+
+    def rotate() -> None:
+        nonlocal written
+        for number in range(len(list(tmp_path.glob("app.log.*"))), 0, -1):
+            (tmp_path / f"app.log.{number}").rename(tmp_path / f"app.log.{number + 1}")
+        path.rename(tmp_path / "app.log.1")
+        written += 1
+        path.write_bytes(record(written))
+
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    rotate()
+    real, left = following.what_was, [None] * moves
+
+    def moved(*arguments: Any) -> Any:
+        if left:
+            left.pop()
+            rotate()
+        return real(*arguments)
+
+    monkeypatch.setattr(following, "what_was", moved)
+    with followed(path, resume=first.position) as reader:
+        told = 1 + min(moves, following._MOVES)
+        assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))
+        left.clear()
+        rotate()
+        assert [number for number, _ in reader.next()] == [told + 1]
+        assert reader.quiet()
+    assert not reader.scan.gaps
+
+
+def copied(path: Path, name: str, data: bytes, packed: bool = False) -> Path:
+    """A copy of a log, made after all that was written to it."""
+    copy = path.with_name(name + ".gz" * packed)
+    copy.write_bytes(gzip.compress(data) if packed else data)
+    return copy
+
+
+def read_whole(path: Path) -> Any:
+    """The position behind all that a log holds."""
+    found = scan_nslip(path, resume={})
+    assert numbers_of(found)
+    return json.loads(json.dumps(found.position))
+
+
+def test_of_several_copies_only_the_oldest_can_be_one_that_was_read(tmp_path: Path) -> None:
+    """A log of lines that are all alike: what came later holds the same bytes, and was not read."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(7) * 40)
+    first = read_whole(path)
+    for name, count in (("app.log.2", 38), ("app.log.1", 37)):
+        copied(path, name, record(7) * count)
+    path.write_bytes(record(8))
+    second = scan_nslip(path, resume=first)
+    assert numbers_of(second) == [7] * 37 + [8]
+    assert second.gaps
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_log_that_was_copied_and_cut_and_then_renamed_has_a_gap(renamed: bool, tmp_path: Path) -> None:
+    """What was written between the copy and the cut is lost, whatever came then."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(9))))
+    first = read_whole(path)
+    copied(path, "app.log.2", b"".join(map(record, range(10))))
+    path.write_bytes(record(11))
+    if renamed:
+        path.rename(tmp_path / "app.log.1")
+        path.write_bytes(record(12))
+    second = scan_nslip(path, resume=first)
+    assert sorted(numbers_of(second)) == [9, 11, 12][: 2 + renamed]
+    assert [str(gap.why) for gap in second.gaps] == ["file_shrunk"]
+
+
+COUNTS = ("1", "07", "9999")
+
+
+DATES = ("20260101", "2026-01-01", "2026.01.01", "2026-01-01T10:20:30Z", "1_2", "12345")
+
+
+WORDS = ("old", "prev", "bak", "save")
+
+
+PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+
+
+NEITHER = ("error", "new", "oldest", "bakery", "1x", "x1", "", ".1", "log")
+
+
+@pytest.mark.parametrize("added", [*COUNTS, *DATES, *WORDS])
+def test_what_is_added_to_a_name(added: str) -> None:
+    """Digits, dates and four words, behind the name or in front of its ending; a count has four digits at most."""
+    for sign, packed in itertools.product("._-", PACKED):
+        for name, base in (
+            (f"app.log{sign}{added}", "app.log"),
+            (f"app{sign}{added}.log", "app.log"),
+            (f"app{sign}{added}", "app"),
+        ):
+            assert is_like(name + packed, base)
+            assert is_counted(f"there/{name}{packed}", f"elsewhere/{base}") is (added in COUNTS)
+            assert plain_name(name + packed) == name
+            assert not is_like(name + packed, f"other{base}")
+            assert not is_like(f"{name}{packed}.lz4", base)
+
+
+@pytest.mark.parametrize("added", NEITHER)
+def test_what_is_added_to_none(added: str) -> None:
+    for name in (f"app.log-{added}", f"app-{added}.log", f"app.log.{added}.gz"):
+        assert not is_like(name, "app.log")
+        assert not is_counted(name, "app.log")
+
+
+@pytest.mark.parametrize("added", [*WORDS, "1", "20260101"])
+def test_a_scan_that_goes_on_finds_it(added: str, tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    (tmp_path / f"app.log.{added}").write_bytes(record(0) + record(1))
+    path.unlink()
+    path.write_bytes(record(2))
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == [1, 2]
+
+
+@pytest.mark.parametrize(("packed", "settled"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
+    packed: bool, settled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody does in a compressed file, nor in one that was not written for a while."""
+    monkeypatch.setattr(pieces, "SETTLED", 1.0 if settled else 1e10)
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    os.utime(path, (1, 1))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    data = record(0) + record(1) + record(2)[:-1]
+    older = tmp_path / ("app.log.1.gz" if packed else "app.log.1")
+    older.write_bytes(gzip.compress(data) if packed else data)
+    os.utime(older, (2, 2))
+    (tmp_path / "new").write_bytes(record(3))
+    (tmp_path / "new").rename(path)
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == ([1, 2, 3] if packed or settled else [1, 3])

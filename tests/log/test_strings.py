@@ -1,0 +1,560 @@
+"""Messages in JSON strings, in what containers and journals write, in arrays: places, times and damage."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import turnwire
+from tests.log import over_lines
+from tests.log.engines import GOOD
+from tests.log.found import everything
+from tests.log.json_engines import ENGINES, LIMIT, Read, engine, quoted, tables
+from tests.log.mixed_logs import GOOD_JSON, csp_message
+from turnwire import WIRES, DecodeError, Decoder, Scan, scan
+from turnwire.json._rows_py import Written
+from turnwire.json._unescape_py import plain
+from turnwire.json.scanner import LineState
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.claims import ShortTexts, StringClaims
+
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+
+
+BAD = {"nslip": "@a3|f0 bad", "sstp": SSTP.decode()[:-9]}
+
+
+def wrapped(*texts: str) -> bytes:
+    return json.dumps({"log": "\n".join(texts)}).encode()
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "sstp"])
+def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
+    good, bad = SSTP.decode(), BAD["sstp"]
+    data = b"x " + wrapped("é " + good, bad, good) + b"\n" + bad.encode() + b"\n"
+    found = scan(data, wire=wire)
+    columns, rejects, _ = everything(found)
+    outer = 1 + len(b"\xc3\xa9 " + SSTP)
+    assert [one["inner"] for one in rejects] == [outer, None]
+    assert found.rejects["inner"].tolist() == [outer, -1]
+    assert found.rejects.valid("inner").tolist() == [True, False]
+    assert found.rejects.valid("offset").all()
+    assert list(found.rejects.since(1)) == rejects[1:]
+    assert columns["inner"] == [3, outer + len(bad) + 1]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_rejects_in_arrow_have_inner() -> None:
+    polars = pytest.importorskip("polars")
+    found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3|f0 bad\n")
+    list(found)
+    assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_rejects_in_strings_of_strings() -> None:
+    """`inner` counts in the outermost string, in which the inner one is written with escapes."""
+    inside = json.dumps({"msg": f"a {BAD['nslip']}"})
+    data = json.dumps({"log": f"b {inside}"}).encode()
+    _, (reject,), _ = everything(scan(data))
+    assert reject["inner"] == 2 + inside.index("@a3")
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\n\r\n"])
+def test_a_reject_in_a_string_ends_in_front_of_the_end_of_its_line(end: str) -> None:
+    data = json.dumps({"log": f"x {BAD['nslip']}{end}y"}).encode()
+    _, (reject,), _ = everything(scan(data))
+    assert (reject["offset"], reject["inner"], reject["length"]) == (data.index(b"@"), 2, len(BAD["nslip"]))
+
+
+PARTS = [
+    *((each, each.encode(), False) for each in ("a", "é", "\U0001f600")),
+    (r"\n", b"\n", True),
+    (r"\u00e9", "é".encode(), True),
+    (r"\u20ac", "€".encode(), True),
+    (r"\ud83d\ude00", "\U0001f600".encode(), True),
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@given(st.lists(st.sampled_from(PARTS), max_size=12))
+def test_a_place_in_a_string_is_that_as_it_is_written(parts: list[tuple[str, bytes, bool]]) -> None:
+    """Inside a character that is an escape it is where that begins."""
+    span, said, expected = b"", b"", []
+    for written, part, escape in parts:
+        expected += [len(span) + (0 if escape else at) for at in range(len(part))]
+        span, said = span + written.encode(), said + part
+    assert plain(span) == said
+    places = Written(span)
+    assert [places.place(at) for at in range(len(said) + 1)] == [*expected, len(span)]
+
+
+def collect(found: Scan, rows: list[int]) -> None:
+    for batch in found:
+        rows += batch["offset"].tolist()
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(("wire", "kind"), [(None, "nslip"), (None, "sstp"), ("sstp", "sstp")])
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: str, before: int) -> None:
+    """Of the same string those before it, and none after it."""
+    good = {"nslip": GOOD, "sstp": SSTP}[kind].decode()
+    line = wrapped(*[good] * before, BAD[kind], good, good)
+    data = (good + "\n").encode() * 2 + line + b"\n" + good.encode() + b"\n"
+    found = scan(data, wire=wire, errors="raise")
+    rows: list[int] = []
+    with pytest.raises(DecodeError) as caught:
+        collect(found, rows)
+    everywhere = everything(scan(data, wire=wire))
+    assert rows == everywhere[0]["offset"][: 2 + before]
+    assert caught.value.offset == everywhere[1][0]["fault"]
+    assert found.counts.wires[kind] == 2 + before
+    assert len(found.rejects) == 1
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "nslip"])
+def test_any_number_of_records_in_one_string(wire: str | None) -> None:
+    """More than the first guess has room for, the whole input being one string."""
+    record = '@a1|f0|c1|S2|d3|T4|t"a \\"q\\" é"#'
+    for count, ways in ((300, 3), (1500, 1)):
+        inside = json.dumps({"a": f"{record}\n" * count})
+        for data in (inside, json.dumps([inside]), f"INFO x\n{inside}\n")[:ways]:
+            found = scan(data.encode(), wire=wire)
+            assert sum(map(len, found)) == count and not len(found.rejects)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", ["nslip", None])
+def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
+    (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
+    assert (batch["offset"].tolist(), batch["inner"].tolist()) == ([3], [0])
+
+
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
+
+
+JOURNAL = json.dumps({"MESSAGE": list(CSP.encode()), "__REALTIME_TIMESTAMP": "1795330802000000"})
+
+
+WRITTEN = {
+    "plain": json.dumps({"log": CSP}),
+    "an escaped slash": json.dumps({"log": CSP}).replace("/", "\\/"),
+    "an escaped slash in strings": json.dumps({"log": json.dumps({"log": CSP}).replace("/", "\\/")}),
+    "escaped letters": json.dumps({"log": '{"a": 1}\n' + CSP}).replace("CSP/1", "\\u0043SP\\u002f1"),
+    "an array of bytes": JOURNAL,
+    "an array of bytes in a string": json.dumps({"log": JOURNAL}),
+}
+
+
+"""The same message as writers of JSON put it."""
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
+    data = f"{CSP}\n\n{WRITTEN[name]}\n\n{CSP}\n".encode()
+    places = [(one.offset, one.line, one.inner) for one in scan(data).messages() if one.wire == "csp"]
+    assert len(places) == 3
+    assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> None:
+    wrapper = json.dumps({"time": "2026-05-04T10:00:00.5Z", "more": "x" * 40, "log": CSP}, indent=1)
+    data = f"{CSP}\n\n{wrapper}\ntext\n{CSP}\n\n{{".encode()
+    (tmp_path / "a.log").write_bytes(data)
+    for size in (1, 40, 90, 150, 200, 1 << 20):
+        times: list[int | None] = []
+        for batch in (found := scan(tmp_path / "a.log", wire="csp", batch_bytes=size, resume={})):
+            times += [
+                int(time) if there else None for time, there in zip(batch["time"], batch.valid("time"), strict=True)
+            ]
+        assert times == [None, 1777888800500000, None], size
+        assert found.position["files"][0]["offset"] == found.counts.bytes == len(data) - 1, size
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", ["csp", None])
+@pytest.mark.parametrize("number", range(1, 16))
+def test_damage_in_a_string_stands_between_its_messages(number: int, wire: str | None) -> None:
+    """Of four messages of CSP/1 any may be damaged: each range begins where it begins."""
+    good = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n\n"
+    texts = [good.replace("CTX C1\n", "") if number >> place & 1 else good for place in range(4)]
+    starts = [sum(map(len, texts[:place])) for place in range(4)]
+    found = scan(json.dumps({"log": "".join(texts)}).encode() + b"\n", wire=wire)
+    columns, rejects, _ = everything(found)
+    assert columns["inner"] == [starts[place] for place in range(4) if not number >> place & 1]
+    assert [one["inner"] for one in rejects] == [starts[place] for place in range(4) if number >> place & 1]
+
+
+CSP_LINE = csp_message(random.Random(3)).decode().rstrip("\n")
+
+
+DOCKER = "2026-05-04T10:00:00.123456789Z"
+
+
+JOURNAL_LINE = 1_700_000_000_123_456
+
+
+def micros(*parts: int) -> int:
+    return int(datetime(*parts, tzinfo=UTC).timestamp() * 1_000_000)  # type: ignore[arg-type,misc]
+
+
+DOCKER_MICROS = micros(2026, 5, 4, 10, 0, 0, 123_456)
+
+
+def times(data: bytes, wire: str | None = None) -> list[Any]:
+    columns, rejects, _ = everything(scan(data, wire=wire, columns=["offset", "time", "inner"]))
+    assert rejects == []
+    return [None if value is None else int(value) for value in columns["time"]]
+
+
+def docker(text: str, **more: Any) -> bytes:
+    return json.dumps({"log": text + "\n", "stream": "stdout", "time": DOCKER, **more}).encode()
+
+
+def journal(message: Any, **more: Any) -> bytes:
+    return json.dumps({"__REALTIME_TIMESTAMP": str(JOURNAL_LINE), "MESSAGE": message, "_PID": "7", **more}).encode()
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("record", [GOOD, SSTP], ids=["nslip", "sstp"])
+def test_the_time_of_the_wrapper(record: bytes) -> None:
+    text = record.decode()
+    assert times(docker(text)) == [DOCKER_MICROS]
+    assert times(journal(text)) == [JOURNAL_LINE]
+    assert times(journal(list(record))) == [JOURNAL_LINE]
+    assert times(json.dumps({"time": DOCKER, "deep": {"a": [f"{text} {text}"]}}).encode()) == [DOCKER_MICROS] * 2
+    assert times(f"2026-05-04T10:00:00.5Z stdout F {text}".encode()) == [micros(2026, 5, 4, 10, 0, 0, 500_000)]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "sstp"])
+def test_what_stands_closer_comes_first(wire: str | None) -> None:
+    text = SSTP.decode()
+    assert times(docker("2020-01-01 00:00:00 " + text), wire) == [micros(2020, 1, 1)]
+    assert times(b"2019-01-01 00:00:00 " + docker(text), wire) == [DOCKER_MICROS]
+    assert times(docker(journal(text).decode()), wire) == [JOURNAL_LINE]
+    assert times(docker(json.dumps({"msg": text})), wire) == [DOCKER_MICROS]
+    sap = next(record for record in GOOD_JSON if b'"issuedAt"' in record).decode()
+    assert times(docker(sap)) == times(sap.encode()) != [DOCKER_MICROS]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
+    text = f"```\n{CSP_LINE}\n```\n2020-01-01 00:00:00 x\n"
+    assert times(docker(text)) == times(docker("2021-01-01 00:00:00 y\n" + text)) == [DOCKER_MICROS]
+    assert times(json.dumps({"log": text[:-1], "time": DOCKER}).encode()) == [DOCKER_MICROS]
+    assert times(docker(text + f"2019-01-01 00:00:00 {GOOD.decode()}")) == [DOCKER_MICROS, micros(2019, 1, 1)]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_what_is_no_time() -> None:
+    for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"time": DOCKER}, DOCKER + "x"):
+        assert times(docker(GOOD.decode(), time=wrong)) == [None], wrong
+    for wrong in ("", "-1", "1.5", "1" * 19, 17, "١٢"):
+        assert times(journal(GOOD.decode(), __REALTIME_TIMESTAMP=wrong)) == [None], wrong
+    assert times(json.dumps({"a": {"time": DOCKER}, "log": GOOD.decode()}).encode()) == [None]
+    assert times(b"2026-05-04 10:00:00 " + json.dumps({"log": GOOD.decode()}).encode()) == [micros(2026, 5, 4, 10)]
+    assert times(docker(GOOD.decode()) + b"\n" + GOOD) == [DOCKER_MICROS, None], "only in its own line"
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_message_as_an_array_of_bytes() -> None:
+    """Its place is that of the array's bracket; `inner` counts in the bytes that it says."""
+    for space in (None, 1):
+        raw = b"\xff\x00 " + SSTP + b" and " + GOOD + b"\n"
+        line = json.dumps({"MESSAGE": list(raw), "__REALTIME_TIMESTAMP": str(JOURNAL_LINE)}, indent=space)
+        data = line.replace("\n", " ").encode()
+        columns, rejects, counts = everything(scan(data))
+        assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
+        assert columns["inner"] == [3, 3 + len(SSTP) + 5]
+        assert columns["offset"] == [data.index(b"[")] * 2
+        first, second = (data[at : at + 99] for at in columns["offset"])
+        assert first == second
+        assert counts.bytes == counts.records + counts.rejects + counts.text
+        assert columns["length"][0] < data.index(b"]") - data.index(b"[")
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("value", ["[256]", "[1,-2]", "[1.5]", "[[64]]", '["@"]', "[]", "[64,null]", "{}", "64", "1e2"])
+def test_other_arrays_are_no_text(value: str) -> None:
+    data = f'{{"MESSAGE":{value},"log":{json.dumps(GOOD.decode())}}}'.encode()
+    columns, rejects, _ = everything(scan(data))
+    assert (columns["raw"], rejects) == ([GOOD], [])
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_rejects_in_an_array_of_bytes() -> None:
+    data = json.dumps({"MESSAGE": list(b"see @a3|f0 bad and")}).encode()
+    _, (reject,), counts = everything(scan(data))
+    assert (reject["inner"], reject["reason"], reject["wire"]) == (4, "bad_digit", "nslip")
+    assert data[reject["offset"] :].startswith(b"64, 97, 51")
+    assert counts.rejects == reject["length"]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_record_that_its_wrapper_cut_in_two() -> None:
+    """Docker cuts lines at 16 KiB, CRI marks such parts with P, and these are put together. Of a shorter line of Docker
+    the first part is a reject where it carries the marks of a wire: nobody takes what is left for all there is."""
+    text = SSTP.decode()
+    half = text.index('"payload"') + 12
+    lines = [docker(text[:half]).replace(b"\\n", b""), docker(text[half:])]
+    columns, rejects, _ = everything(scan(b"\n".join([*lines, GOOD])))
+    assert columns["raw"] == [GOOD]
+    assert [(one["wire"], one["line"]) for one in rejects] == [("sstp", 1)]
+    assert rejects[0]["reason"] in ("cut_off", "unterminated_string")
+    lines = [f"{DOCKER} stdout P {text[:half]}".encode(), f"{DOCKER} stdout F {text[half:]}".encode()]
+    columns, rejects, _ = everything(scan(b"\n".join([*lines, GOOD])))
+    assert (columns["raw"], rejects) == ([SSTP, GOOD], [])
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("record", ["@a0|f0|c1|xx#", "@a0|f0|c1|S2|d3|T4#", "no record"])
+def test_a_damaged_object_that_holds_a_record_is_told_once(record: str) -> None:
+    """What it holds is told, and the object itself only where it holds nothing."""
+    text = json.dumps({"protocolVersion": "2.0", "taskId": "x", "constitutionalContext": {}, "m": record})
+    _, rejects, _ = everything(scan(text.encode() + b"\n"))
+    found = [(reject["wire"], reject["reason"]) for reject in rejects]
+    wanted = {"@a0|f0|c1|xx#": [("nslip", "unknown_prefix")], "no record": [("sap", "bad_uuid")]}
+    assert found == wanted.get(record, [])
+
+
+RECORD = "@a3|f0|c1|S0|d1|T1#"
+
+
+MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nKEY x\n"
+
+
+TEXTS = [
+    *(RECORD, f"x {RECORD} {RECORD}", "@a3|f0|c1|S0|d", f"@a3|f0|c|{RECORD}", '@a3|f0|c1|S0|d1|T1|t"a \\"b"#'),
+    *(MESSAGE, "CSP/1 MODE;A\nSTATUS ok", "CSP/1;A", "CSP/1\nFROM A", "plain", "", "\\", '{"a": 1', "a, b: [c]"),
+    *(GOOD_JSON[0].decode(), json.dumps({"log": RECORD}), json.dumps([RECORD])),
+]
+
+
+Found = list[tuple[Any, ...]]
+
+
+def found(data: bytes, shift: int = 0, **options: Any) -> Found:
+    """(offset - shift, inner, wire, reason) of the records and rejects."""
+    scan = turnwire.scan(data, **options)
+    met: Found = [(one.offset - shift, one.inner, one.wire, None) for one in scan.messages()]
+    met += [(row["offset"] - shift, row["inner"], row["wire"], row["reason"]) for row in scan.rejects.rows()]
+    return sorted(met, key=lambda one: (one[0], -1 if one[1] is None else one[1]))
+
+
+values = st.recursive(
+    st.one_of(st.sampled_from(TEXTS), st.sampled_from([None, True, -1.5e3, 7])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(["a", "b", "log"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.usefixtures("scan_core")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(values, max_size=5), st.booleans(), st.sampled_from([None, 40, 7]), st.sampled_from(["", "\n", "\r\n"]))
+def test_an_array_has_what_it_has_in_an_object(value: list[Any], plain: bool, size: int | None, end: str) -> None:
+    line = json.dumps(value, ensure_ascii=plain) + end
+    text = line.removesuffix(end) if end else line
+    within = f'{{"all":{text}}}{end}'.encode()
+    data = line.encode()
+    options = {} if size is None else {"batch_bytes": size}
+    expected = found(within, len('{"all":'))
+    assert found(data, **options) == expected
+    for wire in ("nslip", "csp"):
+        assert found(data, wire=wire, **options) == [one for one in expected if one[2] == wire]
+    decoder, good, bad = Decoder(), 0, 0
+    for piece in [*(data[at : at + 11] for at in range(0, len(data), 11)), *[None] * 40]:
+        try:
+            good += len(decoder.close() if piece is None else decoder.feed(piece))
+        except DecodeError:
+            bad += 1
+    assert (good, bad) == (sum(one[3] is None for one in expected), sum(one[3] is not None for one in expected))
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_string_alone(text: str) -> None:
+    line = json.dumps(text)
+    expected = found(f'{{"all":{line}}}'.encode(), len('{"all":'))
+    for front, behind in (
+        ("", ""),
+        (" \t", "\r\n"),
+        ("\t ", "\n"),
+        ("\ufeff", "\n"),
+        ("[\n  ", ",\n"),
+        (f"{RECORD}\n", "\n"),
+    ):
+        data = f"{front}{line}{behind}".encode()
+        before = found(front.encode())
+        assert found(data) == before + [(one[0] + len(front.encode()), *one[1:]) for one in expected]
+
+
+WORDS = ["0", "-7", "1.5", "1e5", "1E5", "1e+5", "1E-5", "-1.5e-3", "-1.5E+30", "true", "false", "null"]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("word", WORDS)
+def test_a_number_or_a_word_beside_a_string(word: str) -> None:
+    for text in (f'[{word},"{RECORD}"]', f'["{RECORD}" , {word}]', f'[{word}, [ {word} ], {{"a": "{RECORD}"}}]'):
+        expected = found(f'{{"all":{text}}}'.encode(), len('{"all":'))
+        assert [one[1:] for one in expected] == [(0, "nslip", None)]
+        assert found(text.encode()) == expected
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'["a" {RECORD}',
+        f'"Hi," she said: {RECORD}',
+        f'[2026-05-04 10:00:00] "x" {RECORD}',
+        f'[INFO] "{RECORD}"',
+        f'"x" "{RECORD}"',
+        f'["x", {RECORD}] X',
+        f'["x {RECORD} y"] X',
+        f'["x", y, "{RECORD}"]',
+        f'["x", 1x, "{RECORD}"]',
+        f'["{RECORD}',
+        f'[, "{RECORD}"]',
+    ],
+)
+def test_what_is_no_value_is_text(line: str) -> None:
+    assert found(line.encode()) == [(line.encode().index(b"@"), None, "nslip", None)]
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_an_array_of_many_records_that_do_not_fit_at_once() -> None:
+    line = json.dumps([RECORD, "@a3|f0|c1|S0|d", {"a": RECORD}] * 1000).encode()
+    met = found(line + b"\n" + RECORD.encode())
+    assert [one[3] for one in met] == [None, "bad_framing", None] * 1000 + [None]
+    assert all(one[1] == 0 for one in met[:-1]) and met[-1][1] is None
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "number", [1, 10**17, 10**18 - 1, 10**18, 2**63 - 2, 2**63 - 1, 2**63, 10**19 - 1, 10**19, 2**64, 10**30]
+)
+def test_a_whole_number_is_in_its_column_where_64_bits_hold_it(number: int) -> None:
+    header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": number}
+    text = json.dumps({"header": header, "payload": {"content": "x"}})
+    (batch,) = turnwire.scan(text.encode(), wire="sstp")
+    assert batch.valid("logical_clock").tolist() == batch.valid("sequence").tolist() == [number < 2**63]
+    assert number >= 2**63 or batch["logical_clock"][0] == batch["sequence"][0] == number
+
+
+CSP_TEXT = WIRES.index("csp")
+
+
+CSP_MESSAGE = csp_message(random.Random(3)).rstrip(b"\n")
+
+
+TORN = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\n"
+
+
+def read(text: bytes) -> Any:
+    """What the wires of lines claim of a string."""
+    found = finder()
+    return found.claims(text, ShortTexts(found.csp))
+
+
+def scan_strings(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit: int = LIMIT) -> Read:
+    """All of ``data`` by one engine, all wires but the lines of CSP/1 outside of strings."""
+    with engine(name) as core:
+        plan = core.Plan(*finder()._plan_arguments, lines=((CSP_TEXT, (b"CSP/1", b"CSP\\/1")),))
+        room = len(data) + 1
+        columns, rejects = tables(finder().scanner, room, room)
+        columns["depth"] = columns["wire"].copy()
+        rows = bad = position = 0
+        line, state = 1, LineState()
+        for size in (*cuts, len(data)):
+            rows, bad, position, line = core.scan_block(
+                plan, data, position, size, size == len(data), columns, rows, room, rejects, bad, room,
+                line=line, limit=limit, state=state, claims=claims,
+            )  # fmt: skip
+        assert position == len(data)
+        return Read(columns, rows, rejects, bad, line)
+
+
+def all_cores(data: bytes) -> Read:
+    found = {name: scan_strings(name, data, read) for name in ENGINES}
+    first = found[ENGINES[0]]
+    found["asked"] = scan_strings(ENGINES[0], data, StringClaims(finder()))
+    for name, other in found.items():
+        assert other == first, (name, data)
+    return first
+
+
+def raw(data: bytes, found: Read) -> list[bytes]:
+    """The records, as their text says them."""
+    text = data + found.arena
+    places = zip(found.columns["place"], found.columns["size"], strict=True)
+    return [text[place : place + size] for place, size in places]
+
+
+@pytest.mark.once
+def test_a_line_that_is_claimed_in_a_string_may_begin_with_its_time() -> None:
+    """As that of any record there."""
+    line = b"2026-11-22T07:00:00Z CSP/1 x"
+    data = b'{"log": "so:\\n%b\\n", "time": "2025-01-01T00:00:00Z"}\n' % line
+    for name in ENGINES:
+        found = scan_strings(name, data, lambda text: [(4, len(text), 1, CSP_TEXT, 0, 0)])
+        assert raw(data, found) == [line + b"\n"], name
+        assert np.datetime64(int(found.columns["time"][0]), "us") == np.datetime64("2026-11-22T07:00:00"), name
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        b'{"log": %b, "n": 1}\n',
+        b'{"a": [1,\n%b\n]}',
+        b'[\n  "x",\n  %b\n]\n',
+        b'  "userMessage": %b,\n',
+        b'{"header": "damaged" %b\n',
+    ],
+)
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_a_message_in_a_string(wrap: bytes, levels: int) -> None:
+    text = b"said:\n" + CSP_MESSAGE + b"\n```\n" + GOOD + b"\n"
+    for _ in range(levels - 1):
+        text = b'{"m": %b}' % quoted(text)
+    data = b"first\n" + wrap % quoted(text)
+    found = all_cores(data)
+    assert [one.rstrip(b"\n") for one in raw(data, found)] == [CSP_MESSAGE, GOOD]
+    assert (found.columns["wire"], found.columns["depth"]) == ([CSP_TEXT, 0], [levels] * 2)
+    assert found.columns["line"] == [1 + data.count(b"\n", 0, at) for at in found.columns["offset"]]
+    assert data[found.columns["offset"][0] :].startswith(b'"')
+    assert found.rejects["offset"] == []
+    if levels == 1:
+        assert found.columns["inner"][0] == len(b"said:\n")
+
+
+@pytest.mark.once
+def test_damage_and_what_is_content() -> None:
+    data = b'{"log": %b}\n' % quoted(b"x\n" + TORN + GOOD + b"\n")
+    found = all_cores(data)
+    assert [WIRES[code] for code in found.rejects["wire"]] == ["csp"]
+    assert (found.rejects["inner"], found.columns["depth"]) == ([2], [1])
+    message = json.loads(over_lines.RECORDS["sstp"][0])
+    message["payload"]["goal"] = CSP_MESSAGE.decode()
+    data = json.dumps(message).encode() + b"\n" + GOOD
+    assert all_cores(data).columns["depth"] == [0, 0]
+    assert all_cores(b"CSP/1\nand CSP/1 \\ x").rows == 0

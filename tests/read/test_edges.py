@@ -1,0 +1,212 @@
+"""Messages and text around them at the edges: prefixes, lines in strings, templates, look-alikes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import turnwire
+from tests.sstp.test_session import message
+from turnwire import sstp
+from turnwire.errors import DecodeError
+from turnwire.framing.assembly import find
+from turnwire.read.contents import contents, unpacked
+from turnwire.read.judging import conform, conformance
+from turnwire.read.located import Found, located, pieces
+
+pytestmark = pytest.mark.once
+
+
+SAID = sstp.encode(message("ann", 1))
+
+
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL y"
+
+
+def found(text: str) -> list[tuple[str, list[int]]]:
+    """The clauses that a log breaks, and in which lines."""
+    judged = conform("sstp", text.encode()).lines
+    return [(line.clause.id, [fault.line for fault in line.faults]) for line in judged if line.faults]
+
+
+@pytest.mark.parametrize(
+    ("stray", "told"),
+    [
+        ('{"type":"query"}', False),
+        ('{"kind":"query"}', True),
+        ('{"type":"query","actor_id":"a"}', True),
+        ('{"type":"query","other":"a"}', False),
+        ('{"type":"letter","actor_id":"a"}', False),
+    ],
+)
+def test_what_is_near_to_a_message_is_told_where_it_stands(stray: str, told: bool) -> None:
+    for text in (f"{SAID}\n{stray}\n", f"[{SAID},{stray}]", json.dumps({"all": [json.loads(SAID), json.loads(stray)]})):
+        assert [clause for clause, _ in found(text)] == ["object"] * told, text
+
+
+@pytest.mark.parametrize("ends", ["", "\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("said", ["{} trailing words", "words {}"])
+def test_a_string_of_one_line_is_one_of_a_log_with_its_end_and_without(said: str, ends: str) -> None:
+    assert found(json.dumps({"text": said.format(SAID) + ends}) + "\n") == []
+
+
+@pytest.mark.parametrize("ends", ["", "\n"])
+def test_a_string_of_several_lines_is_none(ends: str) -> None:
+    text = json.dumps({"text": f"Sure, here it is:\n{SAID}{ends}"}) + "\n"
+    assert [clause for clause, _ in found(text)] == ["raw"]
+
+
+CRI = "2026-11-22T10:00:01.123456789Z stderr "
+
+
+PARTS = {
+    "CSP/1 cut in its first line": ["P INFO> CS", "F P/1", *[f"F {line}" for line in CSP.split("\n")[1:]]],
+    "CSP/1 that is refused": ["P INFO> CS", "F P/1", "F FROM A", "F TO B", "F CTX C0", "F INTENT x", "F ", "F TASK T1"],
+    "nSLIP": ["P INFO @a0|f0|c1|", "F S1|d2|T0#"],
+    "JSON": ['P INFO {"a":', "F 1}"],
+    "what may begin CSP/1": ["P INFO CSP/1 FR", "F OM"],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_messages_in_parts_are_found_however_the_bytes_are_cut(name: str) -> None:
+    data = "".join(f"{CRI}{line}\n" for line in PARTS[name]).encode() * 2
+
+    def fed(size: int) -> list[str]:
+        decoder, told = turnwire.Decoder(), []
+        for piece in [*(data[at : at + size] for at in range(0, len(data), size)), None]:
+            while True:
+                try:
+                    told += map(repr, decoder.close() if piece is None else decoder.feed(piece))
+                except DecodeError as error:
+                    told.append(str(error))
+                    piece = b"" if piece is not None else None
+                    continue
+                break
+        return told
+
+    whole = fed(len(data))
+    assert all(fed(size) == whole for size in (1, 2, 7, 33, 100))
+    assert len(whole) == (2 if ("CSP/1 " in name and "may" not in name) or name == "nSLIP" else 0)
+
+
+def test_rejects_are_counted_in_a_list_of_messages() -> None:
+    found = conformance("nslip", [(1, "@a0|f0|c1|S1|d2|T0#"), (2, "@nonsense"), (3, "@a0|f0|c1|S1|d2|T0#"), (4, "x")])
+    assert (found.records, found.rejects) == (2, 2)
+
+
+def nested(inside: str, depth: int) -> str:
+    """A text in so many strings, each in an object."""
+    for _ in range(depth):
+        inside = json.dumps({"a": inside})
+    return inside
+
+
+@pytest.mark.parametrize("depth", [1, 7, 8])
+def test_a_message_in_strings_in_strings(depth: int) -> None:
+    """How often it is wrapped, as deep as messages are found; of the last string it is text that has quotes."""
+    token = "@a3|f0|c1|S0|d1|T1#"
+    for inside, more in ((token, 0), (f'x: "{token}"', 1)):
+        [one] = turnwire.extract(nested(inside, depth))
+        assert one.wrapped == "json_string/" * (depth + more) + "bare"
+
+
+@pytest.mark.parametrize("depth", range(9))
+def test_a_reject_in_strings_in_strings_is_shown_without_their_escapes(depth: int) -> None:
+    refused = SAID[:-1] + ',"x":1,"x":2}'
+    [reject] = located(nested(refused, depth).encode())
+    assert turnwire.explain(reject) == turnwire.explain(next(located(refused.encode())))
+
+
+def test_messages_in_two_strings_of_one_string_are_both_wrapped_twice() -> None:
+    both = json.dumps({"a": f"one {SAID}", "b": f"another {SAID}"})
+    assert [one.wrapped for one in turnwire.extract(json.dumps({"log": both}))] == ["json_string/json_string/prose"] * 2
+
+
+@pytest.mark.parametrize("front", ["", " ", "\n", "\r\n\t "])
+@pytest.mark.parametrize("behind", ["", " ", "\n"])
+def test_what_is_no_object_in_a_list_of_messages_whatever_is_around_the_list(front: str, behind: str) -> None:
+    for more in ('"words"', "7", "null", "true"):
+        assert [clause for clause, _ in found(f"{front}[{SAID},{more}]{behind}")] == ["object"], more
+    assert found(f"{front}[{SAID}]{behind}") == []
+
+
+@pytest.mark.parametrize("cut", [1, 8, 20])
+def test_a_compressed_input_that_is_damaged_is_not_taken_for_a_whole_one(cut: int) -> None:
+    """What came before the damage is not all there is; whoever reads line by line is told at the end."""
+    packed = gzip.compress(b"a line\n" * 1000, mtime=0)
+    assert [content for _, content in contents(packed)] == [b"a line\n" * 1000]
+    with pytest.raises(DecodeError, match="gzip"):
+        list(contents(packed[:-cut]))
+    with pytest.raises(DecodeError, match="gzip"), unpacked(io.BytesIO(packed[:-cut])) as lines:
+        assert set(lines.readlines()[:-1]) <= {b"a line\n"}
+
+
+FRAME = "@a0|f0|c1|S1|d2|T0#"
+
+
+BROKEN = "@a3|f0 broken"
+
+
+def everything(data: bytes) -> Found:
+    return Found(data, list(pieces(data, columns=True)))
+
+
+def together(text: str) -> list[str]:
+    data = text.encode()
+    return [one.text.decode() for one in find(data, 0, len(data), True, 1 << 20)[0]]
+
+
+@pytest.mark.parametrize("front", ["", "front\n\n"])
+@pytest.mark.parametrize("between", [" ", "\n\n", "\n\nwords\n\n", "\n\nwords and words\n\n\n"])
+@pytest.mark.parametrize("behind", ["", "\n", "\n\nend", "\n\nend\n"])
+@pytest.mark.parametrize("unit", [SAID, FRAME, CSP], ids=["sstp", "nslip", "csp"])
+def test_what_a_string_says_beside_its_messages(unit: str, front: str, between: str, behind: str) -> None:
+    """White space behind a message is beside it."""
+    if unit is CSP and between == " ":
+        between = "\n"
+    said = f"{front}{unit}{between}{unit}{behind}"
+    data = json.dumps({"a": said}).encode()
+    told = [(at, text.decode()) for at, text in everything(data).strings(b"{}")]
+    rest = f"{front}{{}}{between}{{}}{behind}"
+    assert told == [(6, rest)] * (rest.replace("{}", "").strip() != "")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "is_log"),
+    [(prefix, True) for prefix in ("log:", "[x]", ">", "a|", "2026-01-01T00:00:00Z x:")]
+    + [(prefix, False) for prefix in ("say", "né", "日本", "5", "say 5", "»", "ночь")],
+)
+def test_a_template_behind_a_sentence_is_none(prefix: str, is_log: bool) -> None:
+    """It ends in a letter or digit, of any script."""
+    assert together(f"{prefix} CSP/1;!prose;\n") == ["CSP/1;!prose;\n"] * is_log
+
+
+@pytest.mark.parametrize("wire", turnwire.WIRES)
+def test_every_wire_is_judged_as_of_a_moment(wire: str) -> None:
+    """Whether it has times or not; what none has is refused, and None is not given."""
+    assert conform(wire, b"", now=1.0, nonsense=None) == conform(wire, b"")
+    with pytest.raises(TypeError, match="nonsense is not an option of"):
+        conform(wire, b"", nonsense=1)
+
+
+@pytest.mark.parametrize("order", ["mgm", "gm", "mg", "ggmm", "mmgg", "gmgmg"])
+def test_near_misses_and_messages_of_one_string_come_in_their_order(order: str) -> None:
+    units = {"g": FRAME, "m": "@a3|f0|c!|S0|d1|T1#"}
+    text = json.dumps({"a": " ".join(units[each] for each in order)}) + "\n" + FRAME
+    found = turnwire.extract(text, ["nslip"], rejects=True)
+    assert [text[one.start : one.end] for one in found] == [units[each] for each in order + "g"]
+    assert [one.message is None for one in found] == [each == "m" for each in order + "g"]
+
+
+def test_what_is_found_in_several_files_is_told_once(tmp_path: Path) -> None:
+    """In the order of the files, each in its own."""
+    for name in "abc":
+        (tmp_path / f"{name}.log").write_text(f"{BROKEN}\n{FRAME}\n{BROKEN}\n" if name != "b" else f"{BROKEN}\n")
+    told = [(Path(one.file or "").stem, one.line, one.error is None) for one in located(str(tmp_path), "nslip")]
+    every = [("a", 1, False), ("a", 2, True), ("a", 3, False), ("b", 1, False)]
+    assert told == every + [("c", line, good) for _, line, good in every[:3]]
