@@ -112,7 +112,7 @@ def levels(most: str) -> Iterator[None]:
     from turnwire._native.nslip import scan
 
     for core in (lines, scan):
-        core.choose_simd(most)
+        core.choose_simd(most if most in core.LEVELS else core.SIMD)
     try:
         yield
     finally:

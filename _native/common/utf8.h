@@ -1,6 +1,6 @@
 /* Is a run of bytes valid UTF-8? Yes or no only: whoever needs the place of the fault asks a decoder.
  *
- * The AVX2 and AVX-512 paths classify every byte by three nibble tables (Keiser and Lemire, "Validating UTF-8 in less than one
+ * The AVX2 path classifies every byte by three nibble tables (Keiser and Lemire, "Validating UTF-8 in less than one
  * instruction per byte", 2021). The scalar path runs anywhere.
  */
 #ifndef TURNWIRE_UTF8_H
@@ -46,12 +46,10 @@ static const uint8_t TW_SECOND_HIGH[16] = {
     TW_BOTH | TW_OVERLONG_3 | TW_PAST_LAST_1000 | TW_OVERLONG_4, TW_BOTH | TW_OVERLONG_3 | TW_PAST_LAST,
     TW_BOTH | TW_SURROGATE | TW_PAST_LAST, TW_BOTH | TW_SURROGATE | TW_PAST_LAST, TW_TOO_SHORT, TW_TOO_SHORT,
     TW_TOO_SHORT, TW_TOO_SHORT};
-/* What the last bytes of a block may be at most, or it ends inside a character. */
-static const uint8_t TW_MOST[64] = {
+/* What the last bytes of a block of 32 may be at most, or it ends inside a character. */
+static const uint8_t TW_MOST[32] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0xF0 - 1, 0xE0 - 1,
-    0xC0 - 1};
+    255, 255, 255, 255, 255, 255, 255, 0xF0 - 1, 0xE0 - 1, 0xC0 - 1};
 
 #define TW_TABLE(table) _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(table)))
 
@@ -76,7 +74,7 @@ TW_TARGET("avx2") static inline __m256i tw_utf8_faults(__m256i now, __m256i befo
 
 /* Nonzero where a block ends inside a character. */
 TW_TARGET("avx2") static inline __m256i tw_utf8_open(__m256i block) {
-    const __m256i most = _mm256_loadu_si256((const __m256i *)(TW_MOST + 32));
+    const __m256i most = _mm256_loadu_si256((const __m256i *)TW_MOST);
     return _mm256_subs_epu8(block, most);
 }
 
@@ -113,7 +111,7 @@ TW_TARGET("avx2") static int tw_utf8_valid_avx2(const uint8_t *p, size_t n) {
     return _mm256_testz_si256(faults, faults);
 }
 
-/* The same on blocks of 64 bytes. */
+/* The faults of a block of 64 bytes, for the scan of nSLIP. */
 #define TW_TABLE_512(table) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(table)))
 
 TW_TARGET("avx512f,avx512bw") static inline __m512i tw_utf8_faults_512(__m512i now, __m512i before) {
@@ -132,43 +130,11 @@ TW_TARGET("avx512f,avx512bw") static inline __m512i tw_utf8_faults_512(__m512i n
     return _mm512_xor_si512(must, pair);
 }
 
-TW_TARGET("avx512f,avx512bw") static int tw_utf8_valid_avx512(const uint8_t *p, size_t n) {
-    const __m512i most = _mm512_loadu_si512(TW_MOST);
-    __m512i faults = _mm512_setzero_si512(), before = faults, open = faults;
-    size_t i = 0;
-    /* One branch for four blocks: in text of mixed languages a branch for each would be guessed wrong half the time. */
-    for (; i + 256 <= n; i += 256) {
-        __m512i a = _mm512_loadu_si512(p + i), b = _mm512_loadu_si512(p + i + 64);
-        __m512i c = _mm512_loadu_si512(p + i + 128), d = _mm512_loadu_si512(p + i + 192);
-        if (!_mm512_movepi8_mask(_mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d)))) {
-            faults = _mm512_or_si512(faults, open);
-            before = open = _mm512_setzero_si512();
-            continue;
-        }
-        __m512i first = _mm512_or_si512(tw_utf8_faults_512(a, before), tw_utf8_faults_512(b, a));
-        __m512i second = _mm512_or_si512(tw_utf8_faults_512(c, b), tw_utf8_faults_512(d, c));
-        faults = _mm512_or_si512(faults, _mm512_or_si512(first, second));
-        before = d;
-        open = _mm512_subs_epu8(d, most);
-    }
-    for (; i + 64 <= n; i += 64) {
-        __m512i now = _mm512_loadu_si512(p + i);
-        faults = _mm512_or_si512(faults, tw_utf8_faults_512(now, before));
-        before = now;
-    }
-    __m512i last = _mm512_maskz_loadu_epi8((((uint64_t)1 << (n - i)) - 1), p + i);
-    faults = _mm512_or_si512(faults, tw_utf8_faults_512(last, before));
-    faults = _mm512_or_si512(faults, _mm512_subs_epu8(last, most));
-    return !_mm512_test_epi8_mask(faults, faults);
-}
-
 #endif /* TW_X86 */
 
-/* Which instructions this machine has: 0 none of interest, 1 AVX2, 2 AVX-512 (F and BW). */
+/* Which instructions this machine has: 0 none of interest, 1 AVX2. */
 static inline int tw_level(void) {
 #ifdef TW_X86
-    if (TW_PROCESSOR_HAS("avx512f") && TW_PROCESSOR_HAS("avx512bw") && TW_PROCESSOR_HAS("bmi"))
-        return 2;
     if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi")) return 1;
 #endif
     return 0;
@@ -177,8 +143,7 @@ static inline int tw_level(void) {
 /* 1 when the whole run is valid UTF-8. Reads no byte outside of it. */
 static inline int tw_utf8_valid(const uint8_t *p, size_t n, int level) {
 #ifdef TW_X86
-    if (level == 2 && n >= 32) return tw_utf8_valid_avx512(p, n);
-    if (level == 1 && n >= 32) return tw_utf8_valid_avx2(p, n);
+    if (level && n >= 32) return tw_utf8_valid_avx2(p, n);
 #else
     (void)level;
 #endif

@@ -370,7 +370,7 @@ def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all"):
 
 
 def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
-    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2, 2 AVX-512, as far as the machine has them."""
+    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2 where the machine has it."""
     return all_tables(data, limits, csp_lister_of(level), "all")
 
 

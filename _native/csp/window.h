@@ -76,38 +76,11 @@ static void csp_list_avx2(const uint8_t *text, int first, int blocks, csp_window
     w->returns |= _mm256_movemask_epi8(returns) != 0;
 }
 
-TW_TARGET("avx512f,avx512bw,avx512vbmi2,bmi,popcnt")
-static void csp_list_avx512(const uint8_t *text, int first, int blocks, csp_window *w) {
-    const __m512i feed = _mm512_set1_epi8('\n'), back = _mm512_set1_epi8('\r'), space = _mm512_set1_epi8(' '),
-                  del = _mm512_set1_epi8(0x7f);
-    __m512i places;
-    uint8_t numbers[64];
-    uint64_t returns = 0;
-    for (int i = 0; i < 64; i++) numbers[i] = (uint8_t)i;
-    places = _mm512_loadu_si512(numbers);
-    for (int b = first; b < first + blocks; b++, text += 64) {
-        __m512i bytes = _mm512_loadu_si512(text);
-        uint64_t feeds = _mm512_cmpeq_epi8_mask(bytes, feed);
-        __m512i found = _mm512_maskz_compress_epi8(feeds, places), base = _mm512_set1_epi16((short)(64 * b));
-        uint16_t *into = w->feeds + w->count;
-        int count = tw_ones_64(feeds);
-        _mm512_storeu_si512(into, _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), base));
-        if (count > 32)
-            _mm512_storeu_si512(into + 32,
-                                _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(found, 1)), base));
-        w->count += count;
-        w->breaks[b] = _mm512_cmple_epu8_mask(bytes, space) | _mm512_cmpeq_epi8_mask(bytes, del);
-        w->highs[b] = _mm512_movepi8_mask(bytes) != 0;
-        returns |= _mm512_cmpeq_epi8_mask(bytes, back);
-    }
-    w->returns |= returns != 0;
-}
 #endif
 
-/* The lister of a level, or the best one below it that the machine has: 0 plain C, 1 AVX2, 2 AVX-512. */
+/* The lister of a level, or the best one below it that the machine has: 0 plain C, 1 AVX2. */
 static inline csp_lister csp_lister_of(int level) {
 #ifdef TW_X86
-    if (level >= 2 && TW_PROCESSOR_HAS("avx512bw") && TW_PROCESSOR_HAS("avx512vbmi2")) return csp_list_avx512;
     if (level >= 1 && TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi")) return csp_list_avx2;
 #else
     (void)level;

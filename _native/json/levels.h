@@ -26,23 +26,16 @@ static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_
 #include "object.h"
 #undef TW_HERE
 #undef TW_AT
-
-#define TW_HERE TW_JSON_AVX512
-#define TW_AT(name) name##_avx512
-#include "object.h"
-#undef TW_HERE
-#undef TW_AT
 #undef TW_BLOCKS
 #undef TW_CLEAN
 #endif
 
-/* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */
+/* The code that tw_json_parse takes from now on: TW_SCALAR or TW_USE_AVX2. */
 static int tw_json_level = TW_SCALAR;
 
 static inline const uint8_t *tw_fit(tw_json *x, tw_template *m, const uint8_t *p, int first)
 {
 #ifdef TW_X86
-    if (tw_json_level == TW_USE_AVX512) return tw_fit_avx512(x, m, p, first);
     if (tw_json_level == TW_USE_AVX2) return tw_fit_avx2(x, m, p, first);
 #endif
     return tw_fit_scalar(x, m, p, first);
@@ -117,7 +110,6 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     if (x->missed > TW_MISSES) tw_forget_steps(x);
     tw_step *brace = tw_brace(x, &x->braces[0]);
 #ifdef TW_X86
-    if (tw_json_level == TW_USE_AVX512) return tw_members_avx512(x, p, 0, 1, brace);
     if (tw_json_level == TW_USE_AVX2) return tw_members_avx2(x, p, 0, 1, brace);
 #endif
     return tw_members_scalar(x, p, 0, 1, brace);

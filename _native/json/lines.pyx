@@ -22,17 +22,17 @@ tw_run_tables()
 tw_names_key[0], tw_names_key[1] = <uint64_t>hash(b"the names of an object"), <uint64_t>hash(b"and of others")
 
 
-def choose_simd(str most="avx512"):
-    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which;
     for tests and ``info``."""
     global tw_json_level
     tw_json_level = tw_best_level(LEVELS.index(most))
     return LEVELS[tw_json_level]
 
 
-LEVELS = ("scalar", "avx2", "avx512")
+LEVELS = ("scalar", "avx2")
 # TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
-SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef class Plan:

@@ -1,4 +1,4 @@
-/* Blocks of 64 bytes of a JSON text: where its quotes are and whether it is UTF-8, with AVX2 and with AVX-512. */
+/* Blocks of 64 bytes of a JSON text: where its quotes are and whether it is UTF-8, with AVX2. */
 #ifndef TURNWIRE_JSON_MARKS_H
 #define TURNWIRE_JSON_MARKS_H
 
@@ -6,11 +6,10 @@
 #include "_native/common/escapes.h"
 #include "_native/common/utf8.h"
 
-enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
+enum { TW_SCALAR, TW_USE_AVX2 };
 
 #ifdef TW_X86
 #define TW_JSON_AVX2 TW_TARGET("avx2,bmi,bmi2")
-#define TW_JSON_AVX512 TW_TARGET("avx2,bmi,bmi2,avx512f,avx512bw")
 
 /* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
 typedef struct { uint64_t quote, slash, control, high; } tw_structurals;
@@ -21,13 +20,11 @@ static TW_ALIGNED(16) const uint8_t tw_simple_low[16] = { 0, 0, 13, 0, 8, 0, 4, 
 static TW_ALIGNED(16) const uint8_t tw_simple_high[16] = { 0, 0, 1, 0, 0, 2, 4, 8 };
 
 /* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
-static struct { uint8_t quote[64], slash[64], space[64]; } TW_ALIGNED(64) tw_signs;
+static struct { uint8_t quote[32], slash[32], space[32]; } TW_ALIGNED(32) tw_signs;
 #define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
-#define TW_SIGN_512(name) _mm512_load_si512(tw_signs.name)
 
 /* What UTF-8 has to know of the block before: its bytes (the last 32 of them), and whether anything was wrong so far. */
 typedef struct { __m256i before, faults; } tw_utf8_avx2;
-typedef struct { __m512i before, faults; } tw_utf8_avx512;
 
 TW_JSON_AVX2 TW_ALWAYS void tw_structurals_of_avx2(const uint8_t *p, tw_structurals *m)
 {
@@ -130,60 +127,6 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
     return _mm256_movemask_epi8(same) == -1;
 }
 
-TW_JSON_AVX512 TW_ALWAYS void tw_structurals_of_avx512(const uint8_t *p, tw_structurals *m)
-{
-    __m512i v = _mm512_loadu_si512(p);
-    m->quote = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
-    m->slash = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
-    m->control = _mm512_cmplt_epu8_mask(v, TW_SIGN_512(space));
-    m->high = _mm512_movepi8_mask(v);
-}
-
-TW_JSON_AVX512 TW_ALWAYS uint64_t tw_simple_avx512(const uint8_t *p)
-{
-    const __m512i nibble = _mm512_set1_epi8(0x0F);
-    __m512i v = _mm512_loadu_si512(p);
-    return _mm512_test_epi8_mask(
-        _mm512_shuffle_epi8(TW_TABLE_512(tw_simple_low), _mm512_and_si512(v, nibble)),
-        _mm512_shuffle_epi8(TW_TABLE_512(tw_simple_high), _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble)));
-}
-
-TW_JSON_AVX512 TW_ALWAYS uint64_t tw_quotes_avx512(const uint8_t *p, uint64_t *others)
-{
-    __m512i v = _mm512_loadu_si512(p);
-    *others = _mm512_cmplt_epi8_mask(v, TW_SIGN_512(space)) | _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
-    return _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
-}
-
-TW_JSON_AVX512 TW_ALWAYS void tw_utf8_begin_avx512(tw_utf8_avx512 *u)
-{
-    u->before = u->faults = _mm512_setzero_si512();
-}
-
-TW_JSON_AVX512 TW_ALWAYS void tw_utf8_more_avx512(tw_utf8_avx512 *u, const uint8_t *p, size_t size)
-{
-    __m512i now = _mm512_maskz_loadu_epi8(size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1, p);
-    u->faults = _mm512_or_si512(u->faults, tw_utf8_faults_512(now, u->before));
-    u->before = now;
-}
-
-TW_JSON_AVX512 TW_ALWAYS int tw_utf8_good_avx512(const tw_utf8_avx512 *u)
-{
-    return !_mm512_test_epi8_mask(u->faults, u->faults);
-}
-
-TW_JSON_AVX512 TW_ALWAYS int tw_is_glue_avx512(const uint8_t *p, const tw_step *step)
-{
-    return !_mm512_mask_cmpneq_epu8_mask(step->mask, _mm512_loadu_si512(p), _mm512_loadu_si512(step->glue));
-}
-
-TW_JSON_AVX512 TW_ALWAYS int tw_is_text_avx512(const uint8_t *p, const uint8_t *text, size_t n)
-{
-    for (; n > 64; n -= 64, p += 64, text += 64)
-        if (_mm512_cmpneq_epu8_mask(_mm512_loadu_si512(p), _mm512_loadu_si512(text))) return 0;
-    __mmask64 kept = _bzhi_u64(~(uint64_t)0, (unsigned)n);
-    return !_mm512_mask_cmpneq_epu8_mask(kept, _mm512_maskz_loadu_epi8(kept, p), _mm512_loadu_si512(text));
-}
 #endif
 
 /* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
@@ -191,13 +134,10 @@ static int tw_best_level(int allowed)
 {
     int best = TW_SCALAR;
 #ifdef TW_X86
-    memset(tw_signs.quote, '"', 64);
-    memset(tw_signs.slash, '\\', 64);
-    memset(tw_signs.space, ' ', 64);
-    if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi") && TW_PROCESSOR_HAS("bmi2")) {
-        best = TW_USE_AVX2;
-        if (TW_PROCESSOR_HAS("avx512f") && TW_PROCESSOR_HAS("avx512bw")) best = TW_USE_AVX512;
-    }
+    memset(tw_signs.quote, '"', 32);
+    memset(tw_signs.slash, '\\', 32);
+    memset(tw_signs.space, ' ', 32);
+    if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi") && TW_PROCESSOR_HAS("bmi2")) best = TW_USE_AVX2;
 #endif
     return best < allowed ? best : allowed;
 }

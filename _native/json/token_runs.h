@@ -126,7 +126,6 @@ static int tw_other_run(tw_lines *k)
 {
     tw_among *o = (tw_among *)k->others;
     tw_json_rows *c = &k->rows;
-    int lanes = tw_run_has_lanes && tw_json_level == TW_USE_AVX512;
     if (k->position < TW_BEFORE || k->stop - k->position < TW_USUAL || !tw_usual(k->s + k->position)) return TW_FINE;
     for (size_t n = TW_RUN; n == TW_RUN;) {
         size_t first = c->count, room = c->room - first < TW_RUN ? c->room - first : TW_RUN, end;
@@ -143,7 +142,7 @@ static int tw_other_run(tw_lines *k)
             t.text_length[1] = o->subject->size + first;
         }
         t.room = room;
-        n = lanes ? tw_read_run_lanes(k, &t, room, &end) : tw_read_run_avx2(k, &t, room, &end);
+        n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, &end) : tw_read_run_avx2(k, &t, room, &end);
         if (n && k->plan->mark_count) {      /* a mark in a tag: its line is read the other way */
             size_t mark = tw_first_mark(k, k->position, end);
             while (n && mark < end) end = (size_t)t.offset[--n];

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-LEVELS = ("scalar", "avx2", "avx512")
 LEVELLED = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
 """Modules that choose among SIMD code."""
 
@@ -23,7 +22,8 @@ def choose(package: ModuleType, level: int) -> None:
     """Makes the native core run the code of a level, where the processor has it; the twin has one."""
     if package.backend == "native":
         for name in LEVELLED:
-            load(name).choose_simd(LEVELS[min(level % 3, 1 if name == "csp.cuts" else 2)])
+            core = load(name)
+            core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
 
 
 def _records(data: bytes) -> tuple[Any, Any]:
@@ -99,7 +99,7 @@ def tables(package: ModuleType, data: bytes) -> Any:
         extras = [one for one in extras if one[1] < rejects[0][0]]
     found = [[rows, extras, rejects]]
     if package.backend == "native":
-        levels = [_plain(core.tables_at(level, data)) for level in range(3)]
+        levels = [_plain(core.tables_at(level, data)) for level in range(2)]
         if any(one != levels[0] for one in levels):
             raise AssertionError("levels of SIMD do not agree")
     return found

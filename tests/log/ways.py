@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.log.plain_values import plain_values
+from tests.log.found import plain_values
 from turnwire import WIRES, Scan, scan
 
 Row = dict[str, Any]
@@ -222,7 +222,7 @@ def simd(level: str, backend: str) -> Iterator[None]:
     cores = [import_module(f"turnwire._native.{name}") for name in ("nslip.scan", "json.lines")]
     try:
         for core in cores:
-            core.choose_simd(level)
+            core.choose_simd(level if level in core.LEVELS else core.SIMD)
         yield
     finally:
         for core in cores:
