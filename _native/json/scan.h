@@ -72,7 +72,7 @@ static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
     if (r->level) {
-        size_t first = at, known = at >= r->head_seen ? r->head_seen : r->start;
+        size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
         while (first > known && k->arena[first - 1] != '\n') first--;
         if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
         r->head = first;
