@@ -149,21 +149,3 @@ def test_now_is_a_switch(tmp_path: Path, time: str, monkeypatch: pytest.MonkeyPa
     assert run("convert", time, "--to", "csp").err == f"turnwire: {time}: No such file or directory\n"
     (tmp_path / time).write_text(NSLIP)
     assert run("convert", time, "--to", "csp", "--now").code == 0
-
-
-def test_nothing_to_convert_is_told(tmp_path: Path) -> None:
-    prose, empty, nslip = tmp_path / "prose.txt", tmp_path / "empty.log", tmp_path / "a.log"
-    prose.write_text("Nobody says a word.\n")
-    empty.touch()
-    nslip.write_text("@a3|f0|c1|S0|d1|T1#\n")
-    for files, more, said in (
-        ([prose], (), f"{prose}: there is no message here\n"),
-        ([empty], (), f"{empty}: there is no message here\n{empty}: is empty\n"),
-        ([empty, prose], (), f"{empty} and 1 more source: there is no message here\n"),
-        ([prose], ("--quiet",), ""),
-    ):
-        done = run("convert", *files, "--to", "sap", *more)
-        assert (done.code, done.out, done.err) == (4, b"", said)
-    said = f"{nslip}: there is no csp message here\n"
-    said += f"{nslip}: there are records of other wires: nslip 1 (without --from: all)\n"
-    assert run("convert", nslip, "--from", "csp", "--to", "sap").err == said

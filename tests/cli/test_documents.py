@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import turnwire
 from tests.cost.histories import kick as kick_line
-from turnwire import decode, kick, tokens
-from turnwire.cli.documents import Told, told
+from turnwire import kick
+from turnwire.cli.commands.validate import Finding, document_findings
 from turnwire.kick.documents import DOCUMENTS, read_record
-from turnwire.tokens.parts import spans
-from turnwire.tokens.rewriting import changes_of
 
 pytestmark = pytest.mark.once
 
@@ -21,9 +18,9 @@ DOCUMENT = "⫻command/run:S/1\ndo it\n⫻alert/violation:V/1\nbad\n"
 ENVELOPE = kick_line(1, content=DOCUMENT).decode()
 
 
-def findings(text: str) -> list[Told]:
+def findings(text: str) -> list[Finding]:
     raw = text.encode()
-    return told(raw, DOCUMENTS.faults(raw), kick.check(read_record(raw)))
+    return document_findings(raw, DOCUMENTS.faults(raw), kick.check(read_record(raw)))
 
 
 def test_faults_and_issues_stand_at_their_lines() -> None:
@@ -78,21 +75,3 @@ def test_what_counts_messages_takes_documents(tmp_path: Path, command: tuple[str
         done = turnwire(*arguments)
         assert done.code in (0, 1) and "Expecting value" not in done.err, done.err
         (logs / "b.log").write_text(ENVELOPE * 3, "utf-8")
-
-
-def test_a_document_is_its_text_as_json(tmp_path: Path) -> None:
-    log = tmp_path / "a.txt"
-    log.write_text(DOCUMENT, "utf-8")
-    assert json.loads(turnwire("session", "pack", log).out) == {"document": DOCUMENT}
-    document = decode(DOCUMENT)
-    row = next(row for row in tokens.compare([document], ["kick"], ["o200k_base"]).rows if row.format == "json")
-    assert row.round_trip and row.bytes == len(json.dumps({"document": DOCUMENT}, ensure_ascii=False).encode()) - 1
-
-
-def test_no_part_of_a_document_is_taken_for_a_member() -> None:
-    """A document may hold what looks like an envelope; advice leaves that alone."""
-    document = DOCUMENT + ENVELOPE
-    assert list(spans(document, "kick")) == []
-    assert list(spans(ENVELOPE, "kick"))
-    for change in changes_of("kick").values():
-        assert change[1]([document]) == [document]

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 import turnwire as library
 from tests.cli.running import GOOD, turnwire
-from turnwire.cli import measuring, spreading
+from turnwire.cli import cluster as spreading
 from turnwire.cli.output import Output, Screen
 from turnwire.cli.sinks import TableSink
 
@@ -25,13 +24,6 @@ def test_bytes_that_are_no_text_are_shown_on_a_terminal_as_what_they_are() -> No
     for piece in (b"a\xffb \xc3", b"\xa4 \xf0\x9f", b"x\n"):
         screen.write(piece)
     assert stream.getvalue() == "a\\xffb ä \\xf0\\x9fx\n".encode()
-
-
-def test_an_option_behind_the_options_is_told_as_one() -> None:
-    """Not as a command that nobody meant."""
-    assert "no command 'scam'; did you mean 'scan'?" in turnwire("--", "scam").err
-    done = turnwire("--", "--scam")
-    assert done.code == 2 and "No such option" in done.err and "there is no command" not in done.err
 
 
 @pytest.mark.parametrize("name", ["src", " src", "src ", "\tsrc "])
@@ -54,23 +46,6 @@ def test_a_table_is_shown_as_soon_as_it_has_its_rows(limit: int) -> None:
     sink.finish()
     assert bool(before) is sink.full and stream.getvalue().count(b"\n") >= 1 + min(limit, 2)
     assert before in (b"", stream.getvalue())
-
-
-@pytest.mark.parametrize(("first", "second", "loops"), [(8, 2, 5), (2, 8, 5), (5, 5, 2), (10, 1, 1), (30, 1, 1)])
-def test_a_call_is_measured_by_the_quicker_of_two(
-    monkeypatch: pytest.MonkeyPatch, first: int, second: int, loops: int
-) -> None:
-    """One that takes a round is called once; the first call may have been a cold one, or the second an unlucky one."""
-    asked: list[int] = []
-
-    def seconds(work: Any, loops: int) -> float:
-        asked.append(loops)
-        return (first, second, *[loops] * 9)[len(asked) - 1] / 1000
-
-    monkeypatch.setattr(measuring, "_seconds", seconds)
-    effort = measuring.Effort(1, 0.010, 0, 0, 0)
-    assert measuring.medians({"a": measuring.Work(print, 0)}, effort) == {"a": 1e6}
-    assert asked == [1, *([1] if first < 10 else []), loops]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 
 from tests.cli.aside import Aside
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
-from turnwire.cli import inputs
 
 pytestmark = [needs_posix, pytest.mark.once]
 QUIET_END = ["records", "rejects", "text", "total"]
@@ -36,12 +34,6 @@ def test_a_closed_pipe_is_quiet(aside: Aside, long_log: Path, what: str, reader:
         long_log.write_bytes(b"this is not a message at all\n" * 40_000)
     done = aside(*what.split(), long_log, out=f"| {reader} > /dev/null")
     assert (done.code, done.err) == (0, "")
-
-
-def test_a_process_of_its_own_is_quiet_too(long_log: Path) -> None:
-    for reader in ("head -1", "true"):
-        done = through_shell(f'turnwire scan --json "{long_log}" | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}')
-        assert (done.code, done.err) == (0, "")
 
 
 def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
@@ -67,13 +59,6 @@ def test_a_full_disk_is_said_and_is_code_3(aside: Aside, log: Path, what: str) -
     done = aside(*what.format(log=log).split(), out="/dev/full")
     assert done.code == 3
     assert done.err.splitlines() == ["turnwire: standard output: No space left on device"]
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_said_by_a_process_of_its_own(log: Path) -> None:
-    for what in (f"scan {log} --json", "--help"):
-        done = through_shell(f"turnwire {what} > /dev/full")
-        assert (done.code, done.err) == (3, "turnwire: standard output: No space left on device\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -142,24 +127,6 @@ def test_every_input_that_cannot_be_read_is_named_before_anything_is_read(log: P
     assert turnwire("validate", tmp_path / "missing").code == 3
 
 
-def test_unreadable_files_are_named(log: Path) -> None:
-    log.chmod(0)
-    done = turnwire("scan", log)
-    log.chmod(0o600)
-    if done.code == 1:
-        pytest.skip("this user reads everything")
-    assert (done.code, done.err) == (3, f"turnwire: {log}: Permission denied\n")
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and does not read")
-def test_an_error_in_mid_read_names_the_file(log: Path) -> None:
-    for arguments in (("scan", "--json"), ("validate",), ("validate", "--mode", "lines")):
-        done = turnwire(*arguments, "-q", log, "/proc/self/mem")
-        assert done.code == 3
-        assert done.err == "turnwire: /proc/self/mem: Input/output error\n"
-        assert done.out, "what was read before is there"
-
-
 def test_a_pipe_that_the_shell_made_is_read() -> None:
     done = through_shell(f'turnwire scan <(cat "{REAL}") --limit 4356')
     assert (done.code, len(done.out.splitlines())) == (0, 4357)
@@ -170,13 +137,6 @@ def test_a_pipe_on_standard_input_is_read() -> None:
     for option in ("", "--borrow"):
         done = through_shell(f'cat "{REAL}" | turnwire scan - --json -q {option}')
         assert (done.code, len(done.records)) == (0, 4356)
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs a file without a size")
-def test_a_file_that_tells_no_size_is_read_when_borrowed() -> None:
-    read, borrowed = (turnwire("scan", "/proc/self/status", *option).err for option in ((), ("--borrow",)))
-    assert re.search(r"^total +[1-9]", read, re.MULTILINE)
-    assert re.search(r"^total +[1-9]", borrowed, re.MULTILINE)
 
 
 def test_closed_standard_streams() -> None:
@@ -204,11 +164,6 @@ def test_rejects_never_overwrite_an_input(log: Path, tmp_path: Path) -> None:
         assert log.read_bytes() == data
 
 
-def test_rejects_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
-    done = turnwire("scan", log, "--rejects", tmp_path)
-    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: is a folder, not a file\n")
-
-
 def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
     assert process().code == 2
     assert process("nope").code == 2
@@ -227,15 +182,3 @@ def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
 def test_what_has_no_end_is_not_read_for_ever(log: Path, script: str) -> None:
     done = turnwire(*script.format(log=log).split())
     assert (done.code, done.out, done.err) == (3, b"", "turnwire: /dev/zero: more than 64 MiB cannot be read at once\n")
-
-
-@pytest.mark.parametrize("command", ["conform csp", "replay"])
-def test_what_is_judged_as_a_whole_has_a_limit(log: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = log.read_bytes()
-    monkeypatch.setattr(inputs.content, "__defaults__", (len(data),))
-    assert "at once" not in turnwire(*command.split(), log).err
-    for source, shown in (("-", "<stdin>"), (str(log), str(log))):
-        monkeypatch.setattr(inputs.content, "__defaults__", (len(data) - 1,))
-        done = turnwire(*command.split(), source, stdin=data)
-        assert (done.code, done.out) == (3, b"")
-        assert done.err == f"turnwire: {shown}: more than 0 MiB cannot be read at once\n"

@@ -37,16 +37,6 @@ def test_the_pages_are_roff(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, b""), page.name
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_are_told_what_there_is(shell: str) -> None:
-    done = process(_TURNWIRE_COMPLETE=f"{shell}_source")
-    assert (done.code, done.err) == (0, "")
-    assert b"_TURNWIRE_COMPLETE" in done.out
-    if shell == "bash":
-        done = process(_TURNWIRE_COMPLETE="bash_complete", COMP_WORDS="turnwire sc", COMP_CWORD="1")
-        assert done.out.split() == [b"plain,scan"]
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [

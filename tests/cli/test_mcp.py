@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from tests.sap.documents import TASK
 from tests.sap.test_transports import free_port
 from turnwire import tokens
-from turnwire.cli import model_tools
+from turnwire.cli.commands import mcp as model_tools
 from turnwire.sap.transports import mcp as sap_mcp
 
 pytestmark = pytest.mark.once
@@ -55,7 +55,7 @@ async def try_all(client: Any) -> None:
 
 def test_the_tools_in_this_process() -> None:
     async def main() -> None:
-        async with model_tools.agent() as agent, Client(sap_mcp.server(agent)) as client:
+        async with model_tools.tools() as agent, Client(sap_mcp.server(agent)) as client:
             await try_all(client)
 
     asyncio.run(main())

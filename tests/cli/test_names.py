@@ -79,41 +79,12 @@ def test_a_context_that_is_none(
     assert f"{name}: {said}" in done.err
 
 
-def test_tokens_takes_a_context_in_json_as_convert_does(log: Path, tmp_path: Path) -> None:
-    (tmp_path / "context.json").write_text('{"now": "2026-01-15T08:00:00Z"}')
-    done = turnwire("tokens", log, "--advise", "--json", "--context", tmp_path / "context.json")
-    assert done.code == 1  # two records of this log are damaged
-    assert b'"advice"' in done.out
-
-
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 200_000, "null", ""], ids=["lists", "objects", "null", "empty"])
 def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "kept.json").write_text(text)
     done = turnwire("verify", log, "--head", tmp_path / "kept.json")
     assert (done.code, done.out) == (2, b"")
     assert f"kept.json holds no head of a ledger: {'' if text else 'it is empty'}" in done.err
-
-
-def test_a_key_that_is_none(log: Path) -> None:
-    done = turnwire("verify", log, "--key", "zz")
-    assert done.code == 2
-    assert "--key is a public key in hex digits, not 'zz'" in done.err
-
-
-def test_conform_takes_what_other_commands_take(log: Path) -> None:
-    from_file = turnwire("conform", "nslip", log)
-    assert from_file.code == 1
-    for source, stdin in ((log.parent, b""), (f"{log.parent}/*.log", b""), ("-", log.read_bytes())):
-        done = turnwire("conform", "nslip", source, stdin=stdin)
-        name = "<stdin>" if source == "-" else str(log)
-        assert (done.code, done.err) == (1, "")
-        assert done.out == from_file.out.replace(str(log).encode(), name.encode())
-
-
-def test_verify_says_of_a_log_that_it_is_no_ledger(log: Path) -> None:
-    done = turnwire("verify", log)
-    assert (done.code, done.err) == (1, "")
-    assert done.out.decode() == f"{log}: no ledger: it is not an SQLite database\n"
 
 
 @pytest.mark.parametrize(
@@ -143,16 +114,6 @@ def test_what_is_misspelt_is_guessed(log: Path, arguments: list[str], guess: str
     assert done.err.endswith(f"{guess}\n")
 
 
-def test_a_word_that_comes_near_nothing_is_not_guessed(log: Path) -> None:
-    done = turnwire("scan", log, "--errors", "xyz")
-    assert done.code == 2 and "did you mean" not in done.err and "'collect', 'skip', 'raise'" in done.err
-
-
-def test_python_guesses_a_column_of_one_wire(log: Path) -> None:
-    with pytest.raises(library.UnknownName, match="did you mean 'act'; with wire='nslip' there is one"):
-        library.scan(str(log), where={"actt": {"EVAL"}})
-
-
 def test_errors_name_options_of_the_command_line(log: Path, tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(GOOD.replace(b"@a3", b"@a4"))
     for option in ((), ("--json",)):
@@ -163,13 +124,3 @@ def test_errors_name_options_of_the_command_line(log: Path, tmp_path: Path) -> N
         library.convert(library.decode((tmp_path / "one").read_bytes()), "sap")
     done = turnwire("scan", log, "--columns", "line", "--partition-by", "day", "-o", tmp_path / "x")
     assert (done.code, "Error: --partition-by day needs the column 'time'" in done.err) == (2, True)
-
-
-def test_data_in_quotes_is_left_alone(log: Path) -> None:
-    done = turnwire("scan", log, "--columns", "limit=True")
-    assert "has no column 'limit=True'" in done.err
-
-
-def test_the_hint_for_signs_names_a_command(log: Path) -> None:
-    done = turnwire("scan", log, "--where", "sender!=1")
-    assert done.code == 2 and "'turnwire scan ... -o FILE.parquet'" in done.err and "docs/" not in done.err

@@ -24,7 +24,6 @@ from tests.cli.running import (
     environment,
     needs_posix,
     process,
-    through_shell,
     turnwire,
 )
 from turnwire import nslip
@@ -197,32 +196,6 @@ def test_a_full_disk_leaves_nothing(aside: Aside, tmp_path: Path, format: str) -
     assert (os.listdir(out), (out / f"x.{format}").read_bytes()) == ([f"x.{format}"], b"what was there before")
 
 
-FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-
-
-@needs_posix
-@FULL
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_full_device_is_named(aside: Aside, format: str) -> None:
-    done = aside("scan", REAL, "--format", format, "-o", "/dev/full")
-    assert (done.code, done.err) == (3, "turnwire: /dev/full: No space left on device\n")
-    done = aside("scan", REAL, "--format", format, "-o", "-", out="/dev/full")
-    assert (done.code, done.err) == (3, "turnwire: standard output: No space left on device\n")
-
-
-@needs_posix
-@FULL
-def test_processes_of_their_own_end_so_too(many: Path, tmp_path: Path) -> None:
-    """With a shell around them, and an interpreter that ends."""
-    piped = f'turnwire scan "{many}" -o - --format parquet --batch-bytes 100000 | true; exit ${{PIPESTATUS[0]}}'
-    assert through_shell(piped)[::2] == (0, "")
-    limited = through_shell(f'ulimit -f 8; turnwire scan "{many}" -o "{tmp_path}/x.csv" --batch-bytes 100000')
-    assert (limited.code, limited.err.splitlines()[-1]) == (3, f"turnwire: {tmp_path}/x.csv: File too large")
-    assert os.listdir(tmp_path) == []
-    full = through_shell(f'turnwire scan "{REAL}" --format parquet -o - > /dev/full')
-    assert (full.code, full.err) == (3, "turnwire: standard output: No space left on device\n")
-
-
 @needs_posix
 @pytest.mark.parametrize(
     ("name", "number"),
@@ -255,34 +228,6 @@ def test_a_signal_leaves_nothing(tmp_path: Path, name: str, number: signal.Signa
         said = b"interrupted" if number == signal.SIGINT else b"ended by " + number.name.encode()
         assert running.stderr.read() == b"turnwire: " + said + b"\n"
     assert os.listdir(tmp_path) == []
-
-
-@needs_posix
-@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.ndjson"])
-def test_kill_9_leaves_what_was_there_and_the_next_run_sweeps(tmp_path: Path, log: Path, name: str) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / name).write_bytes(b"what was there before")
-    arguments = ("scan", "-", "-o", out / name, "--rejects", out / "bad.ndjson", "--batch-bytes", "1000")
-    with subprocess.Popen(command(*arguments), stdin=subprocess.PIPE, env=environment()) as running:
-        assert running.stdin is not None
-        running.stdin.write((GOOD + b"\n") * 1000)
-        running.stdin.flush()
-        deadline = time.monotonic() + 30
-        while len(os.listdir(out)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        running.kill()
-    left = sorted(path for path in os.listdir(out) if path != name)
-    assert len(left) == 2 and all(path.endswith(".tmp") for path in left), "it was in the middle of both"
-    assert (out / name).read_bytes() == b"what was there before"
-    assert turnwire("scan", log, "-o", out / name).code == 1, "the log has damage"
-    assert os.listdir(out) == [name]
-
-
-def test_a_damaged_record_that_is_raised_leaves_nothing(log: Path, tmp_path: Path) -> None:
-    done = turnwire("scan", log, "--errors", "raise", "-o", tmp_path / "x.parquet")
-    assert done.code == 1
-    assert os.listdir(tmp_path) == [log.name]
 
 
 def test_a_missing_extra_is_named(log: Path, tmp_path: Path) -> None:

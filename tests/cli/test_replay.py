@@ -164,36 +164,6 @@ def test_wrong_use(tmp_path: Path, log: Path) -> None:
     assert turnwire("replay", "-", "--json", stdin=b"\xff\0").code == 4
 
 
-def test_only_an_unknown_checkpoint_wants_the_beginning() -> None:
-    """A name that is missing, or a patch from an old checkpoint, does not."""
-    for text in (
-        patch(1, ("+", "A", "1")) + patch(2, ("-", "NONE", None)),
-        patch(1, ("+", "A", "1")) + patch(2, ("+", "B", "1")) + patch(3, ("+", "C", "1"), base=1),
-    ):
-        done = turnwire("replay", "-", stdin=text.encode())
-        assert done.code == 1 and "refused" in done.err and NEEDED not in done.err
-    done = turnwire("replay", "-", stdin=patch(4, ("+", "A", "1"), base=9).encode())
-    assert NEEDED in done.err
-
-
-def test_a_patch_that_is_there_and_refused_does_not_want_the_beginning() -> None:
-    """Nor does what stands at the checkpoint that it would have led to."""
-    head = "CSP/1\nFROM A\nTO B\nCTX {}\nINTENT PATCH\n\nPATCH {}\nBASE {}\n{}APPLY -> {}\n\n"
-    twice = head.format("C0", "P1", "C0", "+ DEF X = 1\n+ DEF X = 2\n", "C1")
-    after = head.format("C1", "P2", "C1", "+ DEF Y = 1\n", "C2")
-    done = turnwire("replay", "-", stdin=(twice + after).encode())
-    assert done.code == 1 and "op_conflict" in done.err and "ctx_unknown in C1" in done.err
-    assert "from its beginning" not in done.err
-    assert "from its beginning" in turnwire("replay", "-", stdin=after.encode()).err
-
-
-def test_the_history_of_a_law(log: Path) -> None:
-    done = turnwire("replay", log, "--name", "L1")
-    assert (done.code, done.out) == (0, b"C0 init: L1 = search -> WEB only\n")
-    (record,) = turnwire("replay", log, "--name", "L1", "--json").records
-    assert (record["checkpoint"], record["new"]) == ("C0", "search -> WEB only")
-
-
 def test_what_leads_from_one_checkpoint_to_another(log: Path) -> None:
     assert turnwire("replay", log, "--diff", "C0", "C1").out.decode().splitlines() == [
         "+ DEF NEW = x y",

@@ -50,21 +50,6 @@ def test_json_lines_hold_every_column_with_exact_values(log: Path) -> None:
     assert done.code == 1
 
 
-def test_readers_of_json_lines_find_what_the_first_lines_lack(tmp_path: Path) -> None:
-    """A column that is null for long, and then is not: nothing is missing, in any reader."""
-    import duckdb
-    import polars
-
-    log, out = tmp_path / "log", tmp_path / "x.ndjson"
-    log.write_bytes(b"@a3|f0|c1|S0|d1|T1#\n" * 300 + b'@a3|f0|c1|S0|d1|T2|k7|t"tag"#\n')
-    assert turnwire("scan", "--wire", "nslip", log, "-o", out).code == 0
-    first = polars.scan_ndjson(out, infer_schema_length=1).collect_schema().names()
-    whole = polars.read_ndjson(out, infer_schema_length=None)
-    assert first == whole.columns == duckdb.read_json(str(out)).columns
-    assert (whole["tag"][-1], whole["turn"][-1]) == ("tag", 2)
-    assert duckdb.read_json(str(out)).filter("tag = 'tag'").aggregate("count(*)").fetchall() == [(1,)]
-
-
 def test_json_lines_are_what_decoding_one_by_one_gives() -> None:
     done = turnwire("scan", "--wire", "nslip", REAL, "--json", "-q")
     assert (done.code, done.err) == (0, "")
@@ -184,16 +169,6 @@ def test_standard_input_directories_and_globs(log: Path) -> None:
         rows = turnwire("scan", source, "--json").records
         assert [os.path.basename(row["file"]) for row in rows] == ["agents.log", "agents.log", "b.log"]
     assert turnwire("scan", log, log.parent / "b.log").out.startswith(b"file "), "two files: the table names them"
-
-
-def test_the_wire_may_be_named_and_must_be_one_that_is_read(log: Path) -> None:
-    named, every = (
-        turnwire("scan", log, *option, "--columns", "line,wire,kind") for option in ((), ("--wire", "nslip"))
-    )
-    assert named.out == every.out
-    refused = turnwire("scan", log, "--wire", "sgml")
-    assert refused.code == 2
-    assert "'nslip', 'csp', 'sstp', 'sap', 'kick'" in refused.err
 
 
 @pytest.mark.parametrize(

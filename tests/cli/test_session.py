@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
 from turnwire import session
-from turnwire.cli import main
 
 pytestmark = pytest.mark.once
 pytest.importorskip("splintr")
@@ -147,33 +146,6 @@ def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> 
         assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: the folder {tmp_path}/none does not exist\n")
 
 
-def test_nothing_to_pack_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "x.log"
-    for data, more in (
-        (b"", f"{file}: is empty\n"),
-        (b"SQLite\0\xff\xfe\xfd\0" * 9, f"{file}: looks binary\n"),
-        (b"prose\n", ""),
-    ):
-        file.write_bytes(data)
-        done = turnwire("session", "pack", file)
-        assert (done.code, done.out, done.err) == (4, b"", f"{file}: there is no message here\n{more}")
-    file.write_bytes(b"\n")
-    assert turnwire("session", "pack", "--events", file).err == f"{file}: there is no event here\n"
-
-
-def test_a_fault_of_the_encoder_is_not_told_as_misuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What no option is to blame for keeps its own words: a ValueError of the encoder ends in a traceback."""
-    log = tmp_path / "a.jsonl"
-    log.write_bytes(b'{"a":1}\n')
-
-    def broken(*_: object, **__: object) -> str:
-        raise ValueError("a fault")
-
-    monkeypatch.setattr("turnwire.session.encode", broken)
-    with pytest.raises(ValueError, match="a fault"):
-        main(["session", "pack", "--events", str(log)])
-
-
 @pytest.mark.parametrize("command", ["pack", "quiz"])
 def test_nothing_and_damage_alone_are_told(tmp_path: Path, command: str) -> None:
     more = ("--url", "http://127.0.0.1:9", "--model", "m") if command == "quiz" else ()
@@ -188,19 +160,3 @@ def test_nothing_and_damage_alone_are_told(tmp_path: Path, command: str) -> None
         done = turnwire("session", command, source, *more)
         assert (done.code, done.out) == (code, b"")
         assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == said
-
-
-@pytest.mark.parametrize("more", [-1, 0, 1])
-@pytest.mark.parametrize("good", [1, 2, 20])
-def test_most_of_the_first_lines_of_a_session_are_events(good: int, more: int, tmp_path: Path) -> None:
-    """Where the first one is none: half of them is not enough, and lines behind the first hundred do not count."""
-    path = tmp_path / "a.session"
-    bad = b"no event\n" * (good + more)
-    events = b'{"a":1}\n' * good
-    path.write_bytes(bad + events)
-    told = "is no session" in turnwire("session", "check", path).err
-    assert told is (more >= 0 if bad else False)
-    path.write_bytes(b"no event\n" * (100 - 50 - more) + b'{"a":1}\n' * (50 + more) + b"no event\n" * 500)
-    assert ("is no session" in turnwire("session", "check", path).err) is (more <= 0)
-    path.write_bytes(b'{"a":1}\n' + b"no event\n" * 500)
-    assert "is no session" not in turnwire("session", "check", path).err, "the first one is"

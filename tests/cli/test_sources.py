@@ -124,13 +124,6 @@ def test_what_has_to_be_a_file_says_so(arguments: tuple[str, ...]) -> None:
     assert "s3://bucket/a is a URL; this has to be a file of this machine" in done.err
 
 
-def test_blocks_are_cut_from_files_only(storage: Any, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    storage.pipe("/sources/a.log", NSLIP)
-    done = turnwire("scan", "memory://sources/a.log", "--dask", "local", "-o", tmp_path / "out")
-    assert done.code == 2 and "only files can be cut into blocks, not bytes, pipes, URLs and open files" in done.err
-
-
 def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a storage raises, where it is opened or later, names the URL."""
     storage.pipe("/sources/a.log", NSLIP)
@@ -151,15 +144,6 @@ def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory, "isdir", lambda *_, **__: 1 / 0)
     done = turnwire("scan", "memory://sources/a.log")
     assert (done.code, done.err) == (3, "turnwire: memory://sources/a.log: division by zero\n")
-
-
-def test_a_packed_file_that_is_cut_off(tmp_path: Path) -> None:
-    """validate --mode lines reads what packed files say, up to where they are damaged."""
-    path = tmp_path / "a.log.gz"
-    path.write_bytes(gzip.compress(NSLIP * 100)[:-8])
-    done = turnwire("validate", "--mode", "lines", path)
-    assert done.code == 1 and done.err.startswith("200 good records, 1 fault in ")
-    assert b"gzip: cut_off: " in done.out and b"(a byte of the stream as stored)" in done.out
 
 
 READS_ALL_OR_NOTHING = ("conform", "replay", "apply", "session check", "session unpack", "session pack --events")
@@ -186,18 +170,3 @@ def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Pa
     done = turnwire(*words, "--wire", "csp", log)
     assert f"{log}: there are records of other wires: nslip 2 (without --wire: all)\n" in done.err
     assert "other wires" not in turnwire(*words, "--wire", "nslip", log).err
-
-
-@pytest.mark.parametrize("condition", ["sender!=x", "sender>x", "sender>=x", "sender<x", "sender~=x"])
-def test_a_condition_with_another_sign_is_told_what_there_is(condition: str, tmp_path: Path) -> None:
-    for name in ("scan", "stats"):
-        done = turnwire(name, "--where", condition, __file__)
-        assert done.code == 2 and "there is no 'not' and no comparison; COLUMN=A,B takes any" in done.err
-
-
-def test_how_fast_a_small_log_was_read_is_not_told(tmp_path: Path) -> None:
-    small, large = tmp_path / "a.log", tmp_path / "b.log"
-    small.write_bytes(NSLIP)
-    large.write_bytes(NSLIP * 20_000)
-    assert " s\n" in turnwire("scan", small).err and "MB/s" not in turnwire("scan", small).err
-    assert "MB/s" in turnwire("scan", large).err

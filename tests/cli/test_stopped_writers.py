@@ -115,11 +115,6 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Ended]]:
     return found
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> dict[str, Path]:
-    return made_sources(tmp_path)
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_at_any_step_leaves_a_file_whole_or_as_it_was(ended: dict[str, list[Ended]], name: str) -> None:
     assert len(ended[name]) == 4
@@ -138,18 +133,3 @@ def test_a_signal_at_any_step_leaves_a_file_whole_or_as_it_was(ended: dict[str, 
         assert len(out.read_bytes().splitlines()) == 40
     if name.endswith(".html"):
         assert out.read_bytes().endswith(b"</html>\n")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_writes_over_its_input(sources: dict[str, Path], tmp_path: Path, name: str) -> None:
-    """Named as it is, or by a link."""
-    command = COMMANDS[name]
-    (source,) = (path for key, path in sources.items() if f"{{{key}}}" in command)
-    (tmp_path / f"alias-{name}").symlink_to(source)
-    before = source.read_bytes()
-    for out in (source, tmp_path / f"alias-{name}"):
-        more = ["--format", "csv"] if name == "x.csv" else ["--format", name[2:]] if name.startswith("x.") else []
-        done = turnwire(*(part.format(out=out, **sources) for part in command), *more)
-        assert done.code in (2, 3), (out, done.err)
-        assert "is an input" in done.err or "exists already" in done.err, done.err
-        assert source.read_bytes() == before

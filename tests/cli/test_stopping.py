@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import environment, needs_posix
-from turnwire.cli import main, program
-from turnwire.cli.stopping import Terminated, terminating
+from turnwire.cli.outcome import Terminated, terminating
 
 pytestmark = [needs_posix, pytest.mark.once]
 
@@ -103,19 +102,6 @@ def test_what_no_signal_raised_is_told_as_ever() -> None:
         with terminating():
             Dying()
     assert [str(error) for error in told] == ["told"]
-
-
-@needs_posix
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_signal_while_an_error_is_told_has_its_own_exit_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    number = signal.Signals[name]
-
-    def usage(error: Exception) -> int:
-        signal.raise_signal(number)
-        raise AssertionError("the signal was not heard")
-
-    monkeypatch.setattr(program, "_usage", usage)
-    assert main(["scan", "--no-such-option"]) == 128 + number
 
 
 PROGRAM = """

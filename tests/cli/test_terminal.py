@@ -17,8 +17,7 @@ from tests.cli.aside import Aside
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
 from turnwire import csp, nslip, progress
 from turnwire.characters import escaped_json
-from turnwire.cli import tables
-from turnwire.cli.text import escaped, printable, shortened, width
+from turnwire.cli.terminal import escaped, printable, shortened, width
 
 pytestmark = pytest.mark.once
 
@@ -116,26 +115,6 @@ def test_the_width_is_that_of_a_terminal(text: str, cells: int) -> None:
     assert width(f"{text}|{text}") == 2 * cells + 1
 
 
-def test_no_accent_is_left_without_its_letter() -> None:
-    assert shortened("abce\u0301", 2, from_start=True) == "…e\u0301"
-    assert shortened("xyzabe\u0301cd", 3, from_start=True) == "…cd"
-
-
-def test_wide_characters_keep_columns_aligned() -> None:
-    lines = tables.aligned(["a", "b"], [["日本", "x"], ["e\u0301", "y"]], [False, False]).splitlines()
-    assert lines == ["a     b", "日本  x", "e\u0301     y"]
-
-
-def test_paths_are_cut_at_their_start() -> None:
-    assert tables.cell("/" + "x" * 100 + "/agents.log", path=True).endswith("x/agents.log")
-    assert width(tables.cell("/" + "日" * 100, path=True)) <= tables.WIDEST
-
-
-def test_long_values_are_cut_and_marked() -> None:
-    assert tables.cell("x" * 1000) == "x" * (tables.WIDEST - 1) + "…"
-    assert tables.cell("e" + "\u0301" * 1000).endswith("…")
-
-
 @needs_posix
 @pytest.mark.parametrize(
     "arguments", [["scan"], ["scan", "--json", "--rejects", "-"], ["validate"], ["validate", "--json"]], ids=" ".join
@@ -203,10 +182,6 @@ def test_utf8_whatever_the_locale(evil: Path, form: list[str]) -> None:
     assert done.code == 1
 
 
-def test_help_in_the_plain_locale() -> None:
-    assert process("scan", "--help", **PLAIN).code == 0
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -229,13 +204,6 @@ def test_progress_tells_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(
         r"\r\x1b\[K5\.0 MB of 20\.0 MB \(25%\), 1,234 records, .*/s, .* s left\r\x1b\[K", terminal.getvalue()
     )
-
-
-def test_a_log_that_has_grown_takes_no_time_less_than_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = hasty(monkeypatch)
-    with progress.Progress(10) as shown:
-        shown.update(25, 1)
-    assert "25 B of 10 B (250%), 1 record, " in terminal.getvalue() and ", 0 s left" in terminal.getvalue()
 
 
 def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> None:

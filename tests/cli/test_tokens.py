@@ -165,38 +165,6 @@ def test_a_log_of_several_wires_is_also_compared_as_a_whole() -> None:
     assert "all wires" not in turnwire("tokens", "-", "--wire", "nslip", "--compare", stdin=log).out.decode()
 
 
-def test_advice_alone_compares_and_explains_what_is_cached() -> None:
-    shown = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--sample", 50).out.decode()
-    rows = [line.split() for line in shown.splitlines()]
-    assert [row[1] for row in rows if row[:1] == ["nslip"]][1:] == ["nslip", "json", "toon", "session"]
-    assert "\ncached: " in shown
-    assert "together" not in shown, "the comparison is shown where it is asked for"
-    both = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--compare", "--sample", 50).out.decode()
-    assert "together" in both and both.endswith(shown.partition("\n\n")[2])
-    assert shown.count("not tried") == 1
-    shown = turnwire("tokens", "-", "--advise", stdin=GOOD + b"\n").out.decode()
-    assert "cached" not in shown, "nothing is read again"
-
-
-def test_a_format_that_is_not_installed_keeps_its_row(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    block(monkeypatch, "toon_format")
-    _, compared = turnwire("tokens", good, "--wire", "nslip", "--compare", "--json").records
-    (toon,) = [each for each in compared["comparison"]["rows"] if each["format"] == "toon"]
-    assert (toon["alone"], toon["together"], toon["round_trip"]) == (None, None, None)
-    shown = turnwire("tokens", good, "--wire", "nslip", "--compare").out.decode()
-    assert "\ntoon\n" in shown, "the table has the row"
-    assert f"\ntoon: {toon['note']}\n" in shown, "what to install is not cut"
-    assert toon["note"].endswith("pip install 'turnwire[formats]'")
-
-
-def test_a_conversation_that_no_message_has_takes_no_column() -> None:
-    header = b'{"kind":"query","actor_id":"a","schema_id":"ioc.query.v0","logical_clock":1}'
-    line = b'{"header":%s,"payload":{"question":"x"}}\n' % header
-    (names, row) = turnwire("tokens", "-", "--per", "conversation", stdin=line).out.decode().splitlines()
-    assert names.split() == ["wire", "tokenizer", "conversations", "bytes", "tokens"]
-    assert row.split()[:3] == ["sstp", "o200k_base", "0"]
-
-
 def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None:
     given = tmp_path / "context.toml"
     given.write_text('now = "2026-01-01T00:00:00Z"\n[uuids]\n1 = "00000001-1111-4111-8111-111111111111"\n')
@@ -267,20 +235,3 @@ def test_hostile_file_names_and_text(tmp_path: Path) -> None:
     assert done.code == 1
     assert b"\x1b" not in done.out and "\x1b" not in done.err and "\u202e" not in done.err
     assert json.loads(turnwire("tokens", path, "--wire", "nslip", "--json").out)["file"] == str(path)
-
-
-def test_a_comparison_says_what_is_paid_as_written(tmp_path: Path) -> None:
-    """Text between messages is not among it, white space in them is."""
-    spaced = b'{"kind":  "x"}\n' + GOOD + b"\nmuch other text that nobody pays for\n" + GOOD + b"\n"
-    (tmp_path / "log").write_bytes(spaced)
-    counted = tokens.count(GOOD.decode())
-    done = turnwire("tokens", tmp_path / "log", "--compare")
-    line = f"as written: {counted:.1f}, the mean of 2 messages; text between them is not counted"
-    assert line in done.out.decode().splitlines()
-
-
-def test_an_estimate_is_explained_where_it_stands(tmp_path: Path) -> None:
-    for count, estimated in ((3, False), (300, True)):
-        (tmp_path / "log").write_bytes((GOOD + b"\n") * count)
-        shown = turnwire("tokens", tmp_path / "log", "--advise").out.decode()
-        assert ("≈ " in shown, "\n≈: tried on a sample" in shown) == (estimated, estimated)

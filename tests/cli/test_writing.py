@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import turnwire as library
 from tests.cli.running import needs_posix, turnwire
-from turnwire.atomic import AtomicDirectory, AtomicFile
+from turnwire.atomic import AtomicFile
 from turnwire.cli.output import opened
-from turnwire.log.output.outputs import write
 
 pytestmark = pytest.mark.once
 
@@ -80,20 +76,6 @@ def test_a_folder_is_no_file(log: Path, tmp_path: Path, command: str) -> None:
     told = "exists already and is not a folder of parts" if "-o --resume" in command else "is a folder, not a file"
     assert said(command, log, str(folder)) == told
     assert os.listdir(folder) == ["kept"]
-
-
-def test_a_folder_is_told_before_its_ending(log: Path, tmp_path: Path) -> None:
-    done = turnwire("scan", log, "-o", tmp_path)
-    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: is a folder, not a file\n")
-    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
-        write(library.scan(str(log)), tmp_path)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc of Linux")
-@each_command
-def test_a_folder_that_takes_no_file(log: Path, command: str) -> None:
-    told = said(command, log, "/proc/x")
-    assert told in ("no file can be made in the folder /proc", "the folder /proc takes no new file: Permission denied")
 
 
 @needs_posix
@@ -164,32 +146,3 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file(
     done = turnwire(*arguments, source, "--html" if "tokens" in arguments else "-o", folder / "x")
     assert (done.code, done.err.splitlines()[-1]) == (3, f"turnwire: {folder}/x: {os.strerror(number)}")
     assert {path.name: path.read_text() for path in folder.iterdir()} == {"x": "kept"}
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_convert_tells_a_full_disk(log: Path) -> None:
-    with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "turnwire", "convert", "--to", "csp", log]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 3
-    assert done.stderr.decode().splitlines()[-1] == "turnwire: standard output: No space left on device"
-
-
-def test_python_keeps_the_classes_of_errors(tmp_path: Path) -> None:
-    for output in (AtomicFile(tmp_path / "no" / "x"), AtomicDirectory(tmp_path / "no" / "x")):
-        with pytest.raises(FileNotFoundError, match=r"the folder .* does not exist") as raised, output:
-            pass
-        assert raised.value.filename == str(tmp_path / "no" / "x")
-
-
-def test_what_is_expected_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("kept")
-    AtomicFile(tmp_path / "there").expect()
-    AtomicFile(tmp_path / "new").expect()
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("there", "kept")]
-
-
-@needs_posix
-def test_a_named_pipe_is_not_opened_to_look(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    AtomicFile(tmp_path / "pipe").expect()

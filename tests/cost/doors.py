@@ -11,7 +11,7 @@ import turnwire
 from tests.cost.entries import MIXED, SESSION_LINE, Entry, _refused, _text, scanned
 from tests.cost.units import GOOD
 from turnwire import csp, kick, nslip, session, tokens
-from turnwire.cli import model_tools
+from turnwire.cli.commands import mcp as model_tools
 from turnwire.conversion import Context, Converter
 from turnwire.json import canonical, faults, pointers
 from turnwire.json import text as json_text

@@ -78,8 +78,8 @@ def test_long_strings_are_counted_in_characters(text: str) -> None:
 
 def found(path: Path, wire: str | None) -> list[validate.Finding]:
     """What ``validate`` finds in a log."""
-    judge, tally = validate.Judge(wire, "error"), validate.Tally()
-    return list(validate._of_log([str(path)], judge, tally, Progress(None, wanted=False)))
+    judge, tally = validate.RecordValidator(wire, "error"), validate.Tally()
+    return list(validate._findings_in_logs([str(path)], judge, tally, Progress(None, wanted=False)))
 
 
 @pytest.mark.parametrize("wire", registry.WIRES)

@@ -16,7 +16,7 @@ import pytest
 
 from examples.mixed_log import log
 from tests.report.browser import Page
-from turnwire.cli.text import width as cells
+from turnwire.cli.terminal import width as cells
 from turnwire.report import report
 
 pytestmark = pytest.mark.once

@@ -1,4 +1,5 @@
-"""The inputs of a command: looked at before anything is read, so that every one that cannot be read is named."""
+"""The inputs of a command: looked at before anything is read, so that every one that cannot be read is named; read as a
+whole; and described where nothing was found in them."""
 
 from __future__ import annotations
 
@@ -9,20 +10,16 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 import click
 
 from turnwire.cli.outcome import Refused
-from turnwire.cli.output import complain, named
-from turnwire.cli.text import file_name, printable
+from turnwire.cli.output import by_wire, complain, named
+from turnwire.cli.terminal import file_name
 from turnwire.errors import WireError
 from turnwire.phrases import counted
-
-if TYPE_CHECKING:
-    Parameter = click.ParamType[str]
-else:
-    Parameter = click.ParamType
 
 STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
@@ -32,64 +29,11 @@ BEGINNING = 4096
 """Bytes of a file that tell whether it is text."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How such a text begins."""
-SHOWN_BINARY = 5
+SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
 """Bytes of a file in which other wires are looked for."""
 _PIECE = 1 << 20
-
-
-class FileName(Parameter):
-    """The name of a file, which a shell completes as such; neither empty nor a URL where that is ``refused`` here."""
-
-    name = "file"
-
-    def __init__(self, refused: bool = True) -> None:
-        self._refused = refused
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is. Fails where it is empty, or a URL."""
-        if self._refused and "://" in value and _is_url(value):
-            self.fail(f"{value} is a URL; this has to be a file of this machine", param, ctx)
-        return name(value) if self._refused else value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Has the shell complete it."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
-
-
-class TokenizerName(FileName):
-    """The name of a tokenizer, or of a file with one."""
-
-    name = "text"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """The tokenizers that begin so; where none does, files."""
-        from click.shell_completion import CompletionItem
-
-        from turnwire.tokens import tokenizers
-
-        found = [CompletionItem(each) for each in tokenizers() if each.startswith(incomplete)]
-        return found or super().shell_complete(ctx, param, incomplete)
-
-
-FILE, SOURCE = FileName(), FileName(refused=False)
-TOKENIZER = TokenizerName(refused=False)
-"""Types of parameters. An empty name of a source is told by :func:`problem`."""
-
-
-def name(text: str) -> str:
-    """A name, of a file say, that is not empty: the type of an option. Raises BadParameter."""
-    if not text:
-        raise click.BadParameter("the name is empty")
-    return text
-
-
-def sources_argument(command: Any) -> Any:
-    """The argument SOURCES... of a command."""
-    return click.argument("sources", nargs=-1, required=True, type=SOURCE, metavar="SOURCES...")(command)
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
@@ -109,7 +53,7 @@ def problem(name: str) -> str | None:
         return "is closed" if sys.stdin is None else None
     if not name:
         return "a source has an empty name; write '.' for this directory"
-    if _is_url(name):
+    if is_url(name):
         return _problem_of_url(name)
     try:
         mode = os.stat(name).st_mode
@@ -128,7 +72,8 @@ def problem(name: str) -> str | None:
     return _problem_of_file(name) if stat.S_ISREG(mode) else None
 
 
-def _is_url(name: str) -> bool:
+def is_url(name: str) -> bool:
+    """A name with the scheme of a URL; "C:/x" and "::" are none."""
     if ":/" not in name and "::" not in name:  # no reader of logs is loaded to see that a file is not there
         return False
     from turnwire.log.input.urls import is_url
@@ -191,7 +136,7 @@ def files(names: Sequence[str]) -> list[str]:
 
 
 def looks_binary(name: str | None) -> bool:
-    """Whether a regular file begins as no text does: with NULs among bytes that are not UTF-8, or with many of them.
+    """A regular file that begins as no text does: with NULs among bytes that are not UTF-8, or with many of them.
 
     One NUL in a log of text is a fault of some record; a compressed log is looked at by who reads it.
     """
@@ -205,33 +150,20 @@ def looks_binary(name: str | None) -> bool:
 
 
 def is_binary(first: bytes) -> bool:
-    """Whether bytes that begin a file are those of no text, as :func:`looks_binary` judges them."""
+    """True for bytes that begin a file and are those of no text, as :func:`looks_binary` judges them."""
     if b"\0" not in first:
         return False
     cut = first.decode("utf-8", "ignore").encode()  # without what is not UTF-8; a character may be cut at the end
     return len(first) - len(cut) > 3 or first.count(0) > len(first) // 16
 
 
-def tell_binary(names: Sequence[str]) -> None:
-    """Says which files look binary, the first of them, where nothing was found: there may be another encoding."""
-    told = 0
-    for name in files(names):
-        if name == STANDARD_INPUT or not os.path.isfile(name) or not looks_binary(name):
-            continue
-        with open(name, "rb") as file:
-            wide = file.read(2) in UTF_16
-        what = "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)" if wide else "looks binary"
-        complain(printable(f"{shown(name)}: {what}"))
-        told += 1
-        if told == SHOWN_BINARY:
-            return
-
-
-def tell_none(names: Sequence[str], wire: str | None = None, what: str = "message") -> None:
-    """Says that there is no message (of that wire), or what else was wanted, in any of these inputs."""
+def tell_none(names: Sequence[str], wire: str | None = None, what: str = "message", option: str = "--wire") -> None:
+    """Says that there is no message (of that wire), or what else was wanted, in any of these inputs, and what is there
+    as :func:`tell_nothing` does."""
     more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
     wanted = what if wire is None else f"{wire} {what}"
-    complain(printable(f"{shown(names[0])}{more}: there is no {wanted} here"))
+    complain(f"{shown(names[0])}{more}: there is no {wanted} here")
+    tell_nothing(names, wire, size(names) != 0, option)
 
 
 def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str = "--wire") -> None:
@@ -239,18 +171,21 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
     other wires than the one that was asked for, by ``option``. ``read``: whether any byte was read."""
     if not read:
         more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
-        complain(printable(f"{shown(names[0])}{more}: {'are' if more else 'is'} empty"))
+        complain(f"{shown(names[0])}{more}: {'are' if more else 'is'} empty")
         return
-    tell_binary(names)
-    if wire is None:
-        return
-    for name in [name for name in files(names) if name != STANDARD_INPUT][:SHOWN_BINARY]:
+    there = [name for name in files(names) if name != STANDARD_INPUT]
+    for name in islice(filter(looks_binary, there), SHOWN):
+        with open(name, "rb") as file:
+            wide = file.read(2) in UTF_16
+        what = "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)" if wide else "looks binary"
+        complain(f"{shown(name)}: {what}")
+    for name in there[:SHOWN] if wire is not None else ():
         if found := _other_wires(name):
-            complain(printable(f"{shown(name)}: there are records of other wires: {found} (without {option}: all)"))
+            complain(f"{shown(name)}: there are records of other wires: {found} (without {option}: all)")
 
 
 def _other_wires(name: str) -> str:
-    """Which wires the beginning of a file has records of, and how many; "" where that cannot be told."""
+    """The wires that the beginning of a file has records of, with their numbers; "" where that cannot be told."""
     from turnwire.read.contents import unpacked
 
     if os.path.exists(name) and not os.path.isfile(name):
@@ -266,21 +201,20 @@ def _other_wires(name: str) -> str:
 
 
 def wires_in(data: bytes) -> str:
-    """Which wires bytes of a log have records of, and how many; "" where they have none."""
+    """The wires that bytes of a log have records of, with their numbers; "" where they have none."""
     import turnwire
-    from turnwire.cli.wires import told
 
     found = turnwire.scan(data, columns=["wire"], errors="skip")
     for _ in found:
         pass
-    return told(found.counts.wires)
+    return by_wire(found.counts.wires)
 
 
 def opened(name: str) -> AbstractContextManager[Any]:
     """An input, a file behind a URL too, to ``read`` from as it is. Raises OSError, MissingDependency."""
     if name == STANDARD_INPUT:
         return nullcontext(sys.stdin.buffer)
-    if not _is_url(name):
+    if not is_url(name):
         return open(name, "rb", buffering=0)
     from turnwire.log.input.urls import stored
 
@@ -306,6 +240,18 @@ def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
     if left < 0:
         raise Refused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
     return b"".join(parts)
+
+
+def whole(name: str) -> bytes:
+    """All bytes of one input, decompressed, for what is judged as one history. Raises OSError, and Refused where there
+    are too many, or a compressed stream is damaged."""
+    from turnwire.read.contents import contents
+
+    try:
+        ((_, data),) = contents(content(name), most=MOST_AT_ONCE)
+    except ValueError as error:
+        raise Refused([f"{shown(name)}: {error}"]) from None
+    return data
 
 
 def size(names: Sequence[str]) -> int | None:

@@ -1,24 +1,167 @@
-"""The options that commands which scan have in common, and the scan that they ask for."""
+"""The options that commands have in common: their types, what they are read as, and the scan that they ask for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs, where, wires
-from turnwire.cli.choices import Choice
+from turnwire import registry
+from turnwire.cli import inputs
 from turnwire.cli.outcome import misused
+from turnwire.cli.terminal import printable
+from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.errors import WireError, nearest
 
 if TYPE_CHECKING:
+    from turnwire.conversion import Context
     from turnwire.log import Scan
 
-_FENCES = click.option(
+    StrType = click.ParamType[str]
+    FloatType = click.ParamType[float]
+    StrChoice = click.Choice[str]
+else:  # generic in newer versions of click only
+    StrType = FloatType = click.ParamType
+    StrChoice = click.Choice
+
+
+# --- types ----------------------------------------------------------------------------------------------------------
+
+
+class Group(click.Group):
+    """A group of commands. An unknown name is told with the one that was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's own; the name of no command is told with the one that was probably meant."""
+        name = args[0]
+        if ctx.resilient_parsing:  # a shell completes what is written so far, and shows nothing else
+            return super().resolve_command(ctx, args)
+        if name[:1].isalnum() and name not in (there := self.list_commands(ctx)):
+            guess = nearest(name, there)
+            hint = f"there are {', '.join(there)}" if guess is None else f"did you mean {guess!r}?"
+            ctx.fail(f"there is no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Choice(StrChoice):
+    """One of a few words. An unknown word is told with the one that was probably meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word. Fails in words that list all of them."""
+        if value not in self.choices and (guess := nearest(value, self.choices)) is not None:
+            words = ", ".join(map(repr, self.choices))
+            self.fail(f"{value!r} is not one of {words}; did you mean {guess!r}?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class WireName(Choice):
+    """The name of a wire, of those that are registered when a command runs."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of the wires."""
+        return tuple(registry.names())
+
+    @choices.setter
+    def choices(self, _: object) -> None:
+        """Ignored: what click is told at first may change."""
+
+
+class FileName(StrType):
+    """The name of a file, which a shell completes as such; neither empty nor a URL where that is ``refused`` here."""
+
+    name = "file"
+
+    def __init__(self, refused: bool = True) -> None:
+        self._refused = refused
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is. Fails where it is empty, or a URL."""
+        if self._refused and "://" in value and inputs.is_url(value):
+            self.fail(f"{value} is a URL; this has to be a file of this machine", param, ctx)
+        return name(value) if self._refused else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Has the shell complete it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class TokenizerName(FileName):
+    """The name of a tokenizer, or of a file with one."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The tokenizers that begin so; where none does, files."""
+        from click.shell_completion import CompletionItem
+
+        from turnwire.tokens import tokenizers
+
+        found = [CompletionItem(each) for each in tokenizers() if each.startswith(incomplete)]
+        return found or super().shell_complete(ctx, param, incomplete)
+
+
+class Moment(FloatType):
+    """A moment: "now", or an ISO 8601 date and time, UTC where it has no zone. Its value: seconds since 1970."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds. Fails for what is not a moment."""
+        if value == "now":
+            return datetime.now(UTC).timestamp()
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f'{value!r} is neither "now" nor an ISO 8601 date and time', param, ctx)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+
+
+def name(text: str) -> str:
+    """A name, of a file say, that is not empty: the type of an option. Raises BadParameter."""
+    if not text:
+        raise click.BadParameter("the name is empty")
+    return text
+
+
+FILE, SOURCE, TOKENIZER = FileName(), FileName(refused=False), TokenizerName(refused=False)
+"""Types of parameters. An empty name of a source is told by :func:`turnwire.cli.inputs.problem`."""
+
+
+# --- options of several commands ------------------------------------------------------------------------------------
+
+
+sources_argument = click.argument("sources", nargs=-1, required=True, type=SOURCE, metavar="SOURCES...")
+wire_option = click.option("--wire", type=WireName(), help="Only the records of this wire; all wires by default.")
+fences_option = click.option(
     "--fences", is_flag=True, help="Headers of Space documents inside code fences of Markdown are content."
 )
-_OPTIONS = (
+unknown_option = click.option(
+    "--unknown",
+    type=Choice(["error", "keep"]),
+    default="error",
+    help="Take records with slots and frames that this version does not know.",
+    show_default=True,
+)
+policy_option = click.option(
+    "--policy",
+    type=FILE,
+    metavar="FILE",
+    help="Who may send what, instead of the specification's own table: a TOML file.",
+)
+_SCAN_OPTIONS = (
     click.option(
         "--where",
         "conditions",
@@ -28,14 +171,8 @@ _OPTIONS = (
         "repeatable: all must hold.",
     ),
     click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that scan.", show_default=True),
-    click.option(
-        "--unknown",
-        type=Choice(["error", "keep"]),
-        default="error",
-        help="Take records with slots and frames that this version does not know.",
-        show_default=True,
-    ),
-    _FENCES,
+    unknown_option,
+    fences_option,
     click.option("--borrow", is_flag=True, help="Map files into memory: fastest, but they must not shrink meanwhile."),
     click.option(
         "--batch-bytes",
@@ -50,16 +187,18 @@ _OPTIONS = (
 )
 
 
-def fences_option(command: Any) -> Any:
-    """The option --fences of a command."""
-    return _FENCES(command)
-
-
 def scan_options(command: Any) -> Any:
     """The options --where, --threads, --unknown, --fences, --borrow, --batch-bytes and --progress of a command."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(_SCAN_OPTIONS):
         command = option(command)
     return command
+
+
+def scanner(wire: str | None) -> BulkScanner:
+    """The scanner of a wire, or for None that of all wires."""
+    from turnwire.log.engine.all_wires import finder  # NumPy, which commands that do not scan do without
+
+    return finder(wire).scanner
 
 
 def scanned(
@@ -69,16 +208,126 @@ def scanned(
     import turnwire
 
     passed = {name: options[name] for name in ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")}
-    wanted = where.parsed(options["conditions"], wires.scanner(wire).columns)
+    wanted = conditions(options["conditions"], scanner(wire).columns)
     try:
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
     except (TypeError, ValueError) as error:
         raise misused(error) from None
 
 
+# --- --where --------------------------------------------------------------------------------------------------------
+
+
+_NUMBERS = ("u64", "i64", "u8")
+_TRUTHS = {"true": True, "false": False}
+_SIGN = re.compile(r"[!<>~]")
+_ONLY = (
+    "there is no 'not' and no comparison; COLUMN=A,B takes any of these values, COLUMN=FROM..TO numbers and times of a "
+    "range, either end of which may be left out (..TO is below TO), text=... what contains this. "
+    "Anything else is a question for SQL: 'turnwire scan ... -o FILE.parquet' writes what DuckDB and Polars read"
+)
+
+
+def conditions(given: Sequence[str], columns: Sequence[Column]) -> dict[str, Any] | None:
+    """The values of --where as ``turnwire.scan`` takes them: "COLUMN=A,B" is any of the values, "COLUMN=FROM..TO"
+    (numbers and times) a range without its end, "text=..." what a record contains. Several of one column are any of
+    them, those of different columns all of them.
+
+    columns: those of the wire. Raises UsageError.
+    """
+    kinds = {column.name: column.kind for column in (*COMMON, *columns)} | {"offset": "i64", "length": "i64"}
+    wanted: dict[str, Any] = {}
+    for condition in given:
+        name, equals, value = condition.partition("=")
+        name = name.strip()
+        if name[-1:] in ("!", "<", ">", "~") or (not equals and _SIGN.search(condition)):
+            raise click.UsageError(f"--where {condition!r}: {_ONLY}")
+        if not equals or not name:
+            raise click.UsageError(f"--where is COLUMN=VALUE, not {condition!r}")
+        found = _condition(name, kinds.get(name, "text"), value)
+        if name not in wanted:
+            wanted[name] = found
+        elif isinstance(found, tuple) or isinstance(wanted[name], tuple):
+            raise click.UsageError(f"--where names {name!r} twice; a range cannot be combined with other values")
+        else:
+            wanted[name] |= found
+    return wanted or None
+
+
+def _condition(name: str, kind: str, value: str) -> Any:
+    if name == "text":
+        return {value}
+    if ".." in value and kind in (*_NUMBERS, "f64", "timestamp"):
+        start, _, stop = value.partition("..")
+        return tuple(_value(name, kind, end) if end else None for end in (start, stop))
+    return {_value(name, kind, one) for one in value.split(",")}
+
+
+def _value(name: str, kind: str, text: str) -> Any:
+    if kind in _NUMBERS:
+        try:
+            return int(text)
+        except ValueError:
+            raise click.UsageError(f"--where: {name} is a whole number, not {text!r}") from None
+    if kind == "f64":
+        try:
+            number = float(text)
+        except ValueError:
+            number = nan
+        if isnan(number):
+            raise click.UsageError(f"--where: {name} is a number, not {text!r}")
+        return number
+    if kind == "bool":
+        if text not in _TRUTHS:
+            raise click.UsageError(f"--where: {name} is true or false, not {text!r}")
+        return _TRUTHS[text]
+    return text
+
+
+# --- files that options name ----------------------------------------------------------------------------------------
+
+
+def context_of(path: str) -> Context:
+    """The context of --context: JSON where its name ends so, TOML otherwise. Raises UsageError, Refused, OSError."""
+    import tomllib
+
+    from turnwire.conversion import Context
+
+    text = inputs.content(path, inputs.SETTINGS)
+    form = "JSON" if path.lower().endswith(".json") else "TOML"
+    try:
+        return Context.from_dict(json.loads(text) if form == "JSON" else tomllib.loads(text.decode()))
+    except UnicodeDecodeError as error:
+        why = f"this is not {form}: byte {error.start} is not UTF-8"
+    except WireError as error:
+        why = str(error)
+    except (ValueError, RecursionError) as error:
+        why = f"this is not {form}: {error}"
+    raise click.UsageError(printable(f"{path}: {why}"))
+
+
+def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:
+    """Wire -> the policy of --policy, for those of ``wires`` that have one. Raises UsageError where none has, or the
+    file holds none, and OSError."""
+    if path is None:
+        return {}
+    found: dict[str, Any] = {}
+    for wire in wires:
+        checklist = registry.wire(wire).checklist
+        load = None if checklist is None else checklist.loads.get("policy")
+        if load is None:
+            continue
+        try:
+            found[wire] = load(path)
+        except WireError as error:
+            raise click.UsageError(printable(f"{path}: {error}")) from None
+    if not found:
+        raise click.UsageError("--policy is about wires with roles, and this has none")
+    return found
+
+
 def position(path: str | None) -> Any:
-    """The position that a file holds; {} where there is none yet; None without a file. Raises UsageError, Refused,
-    OSError."""
+    """The position of --resume: {} where there is none yet, None without a file. Raises UsageError, OSError."""
     if path is None:
         return None
     try:
@@ -93,7 +342,7 @@ def position(path: str | None) -> Any:
 
 
 def keep_position(path: str | None, place: dict[str, Any]) -> None:
-    """Writes where a scan stands. Raises OSError."""
+    """Writes the position of a scan. Raises OSError."""
     from turnwire.atomic import AtomicFile
 
     if path is not None:

@@ -6,12 +6,14 @@ import codecs
 import errno
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from shutil import get_terminal_size
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
-from turnwire.cli.text import shown_as_lines
+from turnwire.characters import escaped_json
+from turnwire.cli.terminal import printable, shown_as_lines
 from turnwire.places import explained
 
 STANDARD_OUTPUT = "standard output"
@@ -93,6 +95,28 @@ def shown_output() -> Output:
     return Screen(sys.stdout.buffer, STANDARD_OUTPUT) if sys.stdout.isatty() else output
 
 
+def write_text(text: str) -> None:
+    """Writes text that is safe to show to standard output at once. Raises OSError."""
+    output = standard_output()
+    output.write(text.encode("utf-8", "backslashreplace"))
+    output.flush()
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """As :func:`write_text`, of lines without their ends."""
+    write_text("".join(f"{line}\n" for line in lines))
+
+
+def write_json(rows: Iterable[Any]) -> None:
+    """Values to standard output, each as a line of JSON that is safe to show. Raises OSError."""
+    import json
+
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    output = standard_output()
+    output.write(escaped_json(text.encode("utf-8", "backslashreplace")))
+    output.flush()
+
+
 def opened(path: str) -> Output:
     """A file to go on with, or standard output for "-". Raises OSError."""
     if path == "-":
@@ -127,16 +151,33 @@ def flush() -> None:
 
 
 def complain(line: str) -> None:
-    """A line for standard error. Where it cannot be written, nothing can be reported."""
+    """A line for standard error, made printable. Where it cannot be written, nothing can be reported."""
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{printable(line)}\n")
             sys.stderr.flush()
 
 
-def complain_sum(name: str, number: str, size: int, note: str) -> None:
-    """A line of what a scan met, for standard error. On a terminal a note of several things ("a 1, b 2") that is too
-    long goes on in further lines, below where it begins."""
+def by_wire(counts: dict[str, int]) -> str:
+    """Records by wire, in words: the name alone of the one that was looked for."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{wire} {count:,}" for wire, count in counts.items() if count)
+
+
+def complain_counts(counts: Any, note: str) -> None:
+    """The table of what a scan met, for standard error: records by wire, rejects by reason, and their bytes."""
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
+    records, rejects = sum(counts.wires.values()), sum(counts.reasons.values())
+    _complain_sum("records", f"{records:,}", counts.records, by_wire(counts.wires))
+    _complain_sum("rejects", f"{rejects:,}", counts.rejects, reasons)
+    _complain_sum("text", "", counts.text, "")
+    _complain_sum("total", "", counts.bytes, note)
+
+
+def _complain_sum(name: str, number: str, size: int, note: str) -> None:
+    """A line of what a scan met. On a terminal a note of several things ("a 1, b 2") that is too long goes on in
+    further lines, below where it begins."""
     line = f"{name:<8}{number:>12}{size:>18,} bytes   "
     start = len(line)
     room = get_terminal_size().columns if sys.stderr is not None and sys.stderr.isatty() else None

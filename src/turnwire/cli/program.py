@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
-from turnwire.cli.groups import Group
+from turnwire.cli.options import Group
 from turnwire.cli.outcome import (
     BAD_RECORDS,
     GOOD,
@@ -23,12 +23,13 @@ from turnwire.cli.outcome import (
     SIGNALLED,
     USAGE,
     Refused,
+    Terminated,
     explained,
     in_words,
+    terminating,
+    uninterrupted,
 )
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
-from turnwire.cli.stopping import Terminated, terminating, uninterrupted
-from turnwire.cli.text import printable
 from turnwire.errors import MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
@@ -95,12 +96,12 @@ def run(arguments: list[str], name: str = "turnwire") -> int:
 
 
 def _tell_slow() -> None:
-    """Says on a terminal that the native core is missing where nobody asked for that: pip shows nothing of it."""
+    """Tells on a terminal that the native core is missing where nobody asked for that: pip shows nothing of it."""
     import turnwire
     from turnwire import _backend
 
     if turnwire.backend == "pure" and _backend.MISSING and sys.stderr is not None and sys.stderr.isatty():
-        complain(printable(f"turnwire: in pure Python, many times slower; {_backend.WHY_PURE} (turnwire info)"))
+        complain(f"turnwire: in pure Python, many times slower; {_backend.WHY_PURE} (turnwire info)")
 
 
 def _finish(code: int) -> int:
@@ -161,7 +162,7 @@ def _guarded(action: Any) -> int:
 
 def _said(code: int, *lines: str) -> int:
     for line in lines:
-        complain(f"turnwire: {printable(line)}")
+        complain(f"turnwire: {line}")
     return code
 
 
@@ -169,7 +170,7 @@ def _usage(error: click.ClickException) -> int:
     text = io.StringIO()
     error.show(text)
     for line in text.getvalue().rstrip("\n").split("\n"):
-        complain(printable(line))
+        complain(line)
     return error.exit_code
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, Refused
-from turnwire.cli.output import complain, standard_output
-from turnwire.cli.text import printable
+from turnwire.cli import inputs, options
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
+from turnwire.cli.output import complain, write_lines
+from turnwire.cli.terminal import printable
 from turnwire.errors import WireError
-
-if TYPE_CHECKING:
-    from turnwire.csp.messages import CspMessage
 
 
 @click.command("apply", short_help="Do the file operations of a CSP/1 log inside a directory.")
-@click.argument("log", type=inputs.SOURCE, metavar="LOG")
+@click.argument("log", type=options.SOURCE, metavar="LOG")
 @click.option(
     "--root", type=click.Path(exists=True, file_okay=False), required=True, help="The directory; nothing leaves it."
 )
@@ -33,48 +29,32 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
     before anything is done. Exits with 1 then, and with 4 where LOG has no FILEOP.
     """
     from turnwire.csp.fileop import apply
+    from turnwire.csp.log_reading import read_log
     from turnwire.csp.messages import FileOp
 
     inputs.checked([log])
     shown = inputs.shown(log)
-    messages, damaged = _read(log)
+    document, damaged = read_log(inputs.whole(log))
     for error in damaged:
-        complain(printable(f"{shown}:{error.line or 0}: damaged: {error.reason}: {error.text}"))
+        complain(f"{shown}:{error.line or 0}: damaged: {error.reason}: {error.text}")
     if damaged:
         return BAD_RECORDS
-    output = standard_output()
     done = 0
-    options: dict[str, Any] = {"dry_run": dry_run, "recount": recount, "resolve": _trusted if trust_base else None}
-    for message in messages:
+    choices: dict[str, Any] = {"dry_run": dry_run, "recount": recount, "resolve": _trusted if trust_base else None}
+    for message in document.messages:
         if not isinstance(message.block, FileOp):
             continue
         try:
-            plan = apply(message.block, root, **options)
+            plan = apply(message.block, root, **choices)
         except WireError as error:
-            output.flush()
-            complain(printable(f"{shown}:{message.line}: refused: {message.block.id}: {error.reason}: {error.text}"))
+            complain(f"{shown}:{message.line}: refused: {message.block.id}: {error.reason}: {error.text}")
             return BAD_RECORDS
         done += 1
-        output.write(f"{printable(f'{message.block.id}: {plan}')}\n".encode("utf-8", "backslashreplace"))
-    output.flush()
+        write_lines([printable(f"{message.block.id}: {plan}")])
     if not done:
         inputs.tell_none([log], what="FILEOP")
-        inputs.tell_nothing([log], None, inputs.size([log]) != 0)
     return GOOD if done else NOTHING
 
 
 def _trusted(file: Path, base: str) -> bool:
     return True
-
-
-def _read(log: str) -> tuple[Iterator[CspMessage], list[WireError]]:
-    """The messages of a log in order, and what is damaged in it."""
-    from turnwire.csp.log_reading import read_log
-    from turnwire.read.contents import contents
-
-    try:
-        ((_, data),) = contents(inputs.content(log))
-    except ValueError as error:  # a damaged compressed stream
-        raise Refused([f"{inputs.shown(log)}: {error}"]) from None
-    document, damaged = read_log(data)
-    return iter(document.messages), list(damaged)

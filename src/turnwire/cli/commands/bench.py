@@ -2,150 +2,217 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from turnwire.cli import inputs
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli import options
+from turnwire.cli.output import write_json, write_text
+from turnwire.cli.terminal import printable, table
 
-if TYPE_CHECKING:
-    from turnwire.cli.measuring import Effort, Measure
-
-CORES = ("native", "pure")
-OTHERS = ("msgspec", "orjson", "json", "memchr")
+REAL_LINES = Path(__file__).parents[4] / "examples" / "data" / "nslip_upstream.txt"
+"""The real messages in a source tree; an installed package does not have them."""
+SHORT = b'@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#'
 RATIOS = (("native/msgspec", "native", "msgspec"), ("pure/json", "pure", "json"))
-FLOOR = ("% of memchr", "native", "memchr")
+
+Work = tuple[Callable[[Any], Any], Any, int, int]
+"""A function, its argument, and how many units and bytes one call takes."""
 
 
-@click.command("bench", short_help="Measure both cores beside msgspec, orjson and json.")
+@click.command("bench", short_help="Measure both cores beside msgspec and json.")
 @click.option("--quick", is_flag=True, help="A few seconds, and noisier.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: the machine, then one measurement a line.")
 @click.option(
     "--data",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE",
     help="nSLIP messages of your own, one a line, in place of the real example lines.",
 )
 def command(quick: bool, as_json: bool, data: str | None) -> None:
-    """Measures decode, encode, base62 and bulk scans: medians in nanoseconds, and ratios.
+    """Measures decode, encode and bulk scans: medians in nanoseconds, and ratios.
 
-    Both cores run in one process, in turns with msgspec (a Struct of the same fields), orjson and json (dicts). Trust
-    the ratios more than the times.
+    Both cores run in one process, in turns with msgspec (a Struct of the same fields) and json (dicts). Trust the
+    ratios more than the times.
     """
-    from turnwire.cli import measuring
+    from turnwire import _backend
     from turnwire.cli.commands.info import facts
 
     sets = _sets(data)
     found = facts()
     machine = {name: found[name] for name in ("version", "python", "platform", "cpu_features")}
-    machine["native"] = "native" in measuring.twins("nslip.codec")
+    machine["native"] = not _backend.MISSING and "native" in _cores("nslip.codec")
     machine["data"] = {name: note for name, (note, _) in sets.items()}
-    output = standard_output()
+    measures = (row for name, (_, lines) in sets.items() for row in _measures(name, lines, quick))
     if as_json:
-        from turnwire.log.output.json_lines import json_line
-
-        output.write(json_line({"machine": machine}))
-        for measure in _measures(sets, measuring.QUICK if quick else measuring.FULL):
-            output.write(json_line(measure._asdict()))
-            output.flush()
+        write_json([{"machine": machine}])
+        for row in measures:
+            write_json([row])
         return
-    from turnwire.cli.tables import table
-
-    output.write(_heading(machine).encode())
-    measures = list(_measures(sets, measuring.QUICK if quick else measuring.FULL))
-    output.write(table(*_rows(measures)).encode())
-    output.write(b"\nns a message, number or record (medians). A ratio under 1 means that turnwire is faster.\n")
-    output.flush()
+    core = "" if machine["native"] else "; the native core is not built here"
+    head = [f"turnwire {machine['version']}, {machine['python']}, {machine['platform']}{core}"]
+    head += [f"{name}: {note}" for name, note in machine["data"].items()]
+    write_text("".join(f"{printable(line)}\n" for line in head) + "\n")
+    write_text(_table(list(measures)))
+    write_text("\nns a message or record (medians). A ratio under 1 means that turnwire is faster.\n")
 
 
 def _sets(data: str | None) -> dict[str, tuple[str, bytes]]:
     """Name -> (what it is, lines) of each set of messages."""
-    from turnwire.cli import measuring
-
-    sets = {}
-    path = measuring.REAL_LINES if data is None else Path(data)
+    sets = {"short": ("one made-up message of ten fields", SHORT + b"\n")}
+    path = REAL_LINES if data is None else Path(data)
     if data is not None or path.exists():
         lines = b"".join(line + b"\n" for line in path.read_bytes().split(b"\n") if line.strip())
         if not lines:
             raise click.UsageError(f"{data} holds no messages")
-        count = lines.count(b"\n")
         what = "real messages of the upstream project" if data is None else f"your messages in {path.name}"
+        count = len(lines.splitlines())
         sets["real" if data is None else "yours"] = (f"{count:,} {what}", lines)
-    else:
-        complain("the real example lines are not part of an installed package; --data FILE takes yours")
-    made = measuring.generated()
-    count = made.count(b"\n")
-    sets["generated"] = (f"{count:,} made-up messages with wide ids", made)
+    made = _generated(4000)
+    sets["generated"] = ("4,000 made-up messages with wide ids", made)
     return sets
 
 
-def _measures(sets: dict[str, tuple[str, bytes]], effort: Effort) -> Iterator[Measure]:
-    from turnwire.cli import measuring
+def _generated(count: int) -> bytes:
+    """Lines of made-up messages, the same at every run: wide ids, half of them with text, some of that escaped."""
+    from turnwire import nslip
 
-    yield from measuring.single(effort)
-    for name, (_, lines) in sets.items():
-        yield from measuring.many(name, lines, effort)
-    yield from measuring.base62(effort)
-    for name, (_, lines) in sets.items():
-        yield from measuring.bulk(name, lines, effort)
-
-
-def _heading(machine: dict[str, Any]) -> str:
-    from turnwire.cli.text import printable
-
-    core = "" if machine["native"] else "; the native core is not built here"
-    lines = [f"turnwire {machine['version']}, {machine['python']}, {machine['platform']}{core}"]
-    lines.append(f"cpu features in use: {', '.join(machine['cpu_features']) or 'none beyond the baseline'}")
-    lines.append("short, wide ids, two strings: one made-up message each, of ten fields")
-    lines += [printable(f"{name}: {note}") for name, note in machine["data"].items()]
-    return "\n".join(lines) + "\n\n"
+    chance = random.Random(7)
+    texts = ("in_progress", "waiting for review", 'said "no"', "C:\\logs\\agent", "überprüft", "done")
+    messages = []
+    for number in range(count):
+        slots: dict[nslip.Slot, Any] = {nslip.Slot.GOAL_ID: chance.getrandbits(60)}
+        if number % 2:
+            slots |= {nslip.Slot.STATUS: chance.choice(texts), nslip.Slot.TAG: f"release_{chance.randrange(1000)}"}
+        ids = chance.getrandbits(64), number, chance.getrandbits(40), chance.getrandbits(40)
+        kinds = nslip.Act(chance.randrange(11)), nslip.FrameType(chance.randrange(5))
+        messages.append(nslip.SlipMessage(*ids, *kinds, slots))
+    return nslip.encode_many(messages)
 
 
-def _rows(measures: list[Measure]) -> tuple[list[str], list[list[Any]]]:
-    """Names and rows of the table: a row for each task and data, a column for each subject and ratio; the ratios, which
-    say most, before what goes first on a narrow terminal."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for measure in measures:
-        found.setdefault((measure.task, measure.data), {})[measure.subject] = measure.nanoseconds
-    cores, others = (
-        [name for name in names if any(name in times for times in found.values())] for names in (CORES, OTHERS)
+def _cores(name: str) -> dict[str, Any]:
+    """The cores there are of a module, by backend."""
+    from turnwire import _backend
+
+    found = {}
+    for backend in ("native", "pure"):
+        try:
+            found[backend] = _backend.core_module(backend, name)
+        except ImportError:
+            if backend == "pure":
+                raise
+    return found
+
+
+def _measures(data: str, lines: bytes, quick: bool) -> Iterator[dict[str, Any]]:
+    """The measurements of a set of lines, each a row of --json."""
+    rounds, seconds, most = (3, 0.004, 400) if quick else (9, 0.02, 100_000)
+    lines = b"".join(lines.splitlines(keepends=True)[:most])
+    for task, unit, subjects in _tasks(lines):
+        for subject, nanoseconds in _medians(subjects, rounds, seconds).items():
+            _, _, units, size = subjects[subject]
+            yield {
+                "task": task,
+                "data": data,
+                "subject": subject,
+                "unit": unit,
+                "nanoseconds": nanoseconds,
+                "bytes": round(size / units),
+            }
+
+
+def _tasks(lines: bytes) -> Iterator[tuple[str, str, dict[str, Work]]]:
+    """(task, unit, works by subject) of each task; the peers read and write JSON of the same fields."""
+    import json
+
+    import msgspec
+
+    from turnwire import nslip
+
+    messages = nslip.decode_many(lines)
+    count = len(messages)
+    values = [_fields(message) for message in messages]
+    names = {name: type(value) for each in values for name, value in each.items()}
+    record = msgspec.defstruct("Record", [(name, kind | None, None) for name, kind in names.items()])
+    packed = [json.dumps(each, separators=(",", ":")).encode() for each in values]
+    joined = b"\n".join(packed)
+
+    def all_of(function: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
+        return lambda items: [function(item) for item in items]
+
+    readers: dict[str, Work] = {}
+    writers: dict[str, Work] = {}
+    for name, core in _cores("nslip.codec").items():
+        readers[name] = core.decode_many, lines, count, len(lines)
+        writers[name] = core.encode_many, core.decode_many(lines), count, 0
+    readers["msgspec"] = msgspec.json.Decoder(record).decode_lines, joined, count, len(joined)
+    writers["msgspec"] = msgspec.json.Encoder().encode_lines, [record(**each) for each in values], count, 0
+    readers["json"] = all_of(json.loads), packed, count, len(joined)
+    writers["json"] = all_of(json.dumps), values, count, 0
+    yield "decode", "message", readers
+    yield "encode", "message", writers
+    yield (
+        "scan",
+        "record",
+        {name: (_scan(core), lines, count, len(lines)) for name, core in _cores("nslip.scan").items()},
     )
+
+
+def _fields(message: Any) -> dict[str, Any]:
+    header = ("act", "frame", "conv_id", "src", "dst", "turn")
+    slots = {slot.name.lower(): value for slot, value in message.slots.items()}
+    return {**{name: int(getattr(message, name)) for name in header}, **slots}
+
+
+def _scan(core: Any) -> Callable[[bytes], int]:
+    """A bulk scan on this core, whichever is the usual one."""
+    import turnwire
+    from turnwire.nslip import bulk
+
+    def scan(data: bytes) -> int:
+        usual, bulk._core = bulk._core, core
+        try:
+            return sum(len(batch) for batch in turnwire.scan(data, wire="nslip"))
+        finally:
+            bulk._core = usual
+
+    return scan
+
+
+def _medians(subjects: dict[str, Work], rounds: int, seconds: float) -> dict[str, float]:
+    """Nanoseconds a unit for each subject; the rounds of all take turns, so that a slow moment hits them alike."""
+    loops = {name: max(1, round(seconds / max(_seconds(work, 1), 1e-8))) for name, work in subjects.items()}
+    times: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(rounds):
+        for name, work in subjects.items():
+            times[name].append(_seconds(work, loops[name]) / loops[name] / work[2] * 1e9)
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def _seconds(work: Work, loops: int) -> float:
+    function, argument, *_ = work
+    started = time.perf_counter()
+    for _ in repeat(None, loops):
+        function(argument)
+    return time.perf_counter() - started
+
+
+def _table(measures: list[dict[str, Any]]) -> str:
+    """A row for each task and data, a column for each subject and ratio."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in measures:
+        found.setdefault((row["task"], row["data"]), {})[row["subject"]] = row["nanoseconds"]
+    subjects = [
+        name for name in ("native", "pure", "msgspec", "json") if any(name in times for times in found.values())
+    ]
     rows = []
-    for (task, data), times in found.items():
-        row: list[Any] = [task, data]
-        row += [_number(times.get(name)) for name in cores]
-        row += [_ratio(times, over, under, 1, ".2f") for _, over, under in RATIOS]
-        row += [_number(times.get(name)) for name in others]
-        row.append(_ratio(times, FLOOR[2], FLOOR[1], 100, ".1f"))
-        rows.append(row)
-    return ["task", "data", *cores, *(name for name, _, _ in RATIOS), *others, FLOOR[0]], rows
-
-
-class _Figure(float):
-    """A number with its own way of being written."""
-
-    def __new__(cls, value: float, form: str) -> _Figure:
-        figure = super().__new__(cls, value)
-        figure.form = form
-        return figure
-
-    form: str
-
-    def __format__(self, form: str) -> str:
-        return format(float(self), self.form)
-
-    def __str__(self) -> str:
-        return format(self)
-
-
-def _number(value: float | None) -> _Figure | None:
-    return None if value is None else _Figure(value, ",.1f")
-
-
-def _ratio(times: dict[str, float], over: str, under: str, factor: float, form: str) -> _Figure | None:
-    if over not in times or under not in times:
-        return None
-    return _Figure(factor * times[over] / times[under], form)
+    for key, times in found.items():
+        ratios = [times[a] / times[b] if a in times and b in times else None for _, a, b in RATIOS]
+        rows.append([*key, *(times.get(name) for name in subjects), *ratios])
+    names = ["task", "data", *subjects, *(name for name, _, _ in RATIOS)]
+    return table(names, rows, dict.fromkeys(subjects, 1) | dict.fromkeys((name for name, _, _ in RATIOS), 2))

@@ -14,12 +14,10 @@ import click
 import turnwire
 from turnwire import registry
 from turnwire.characters import escaped_json
-from turnwire.cli import inputs
-from turnwire.cli.contexts import context_of
+from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import Output, complain, shown_output
-from turnwire.cli.text import printable
-from turnwire.cli.wires import WireName
+from turnwire.cli.output import complain, shown_output
+from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{9,}$|\d\d?:\d\d|(now|today|yesterday|tom
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
-class Found(NamedTuple):
+class Extracted(NamedTuple):
     """A message of a file (``line``: its first, 1-based), or why there is none there."""
 
     line: int
@@ -39,35 +37,20 @@ class Found(NamedTuple):
 
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
-@click.argument("files", nargs=-1, required=True, type=inputs.SOURCE, metavar="FILES...")
-@click.option("--to", "target", required=True, type=WireName(), help="The wire to write.")
-@click.option("--from", "source", type=WireName(), help="Take the messages of this wire only.")
+@click.argument("files", nargs=-1, required=True, type=options.SOURCE, metavar="FILES...")
+@click.option("--to", "target", required=True, type=options.WireName(), help="The wire to write.")
+@click.option("--from", "source", type=options.WireName(), help="Take the messages of this wire only.")
 @click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
-@click.option(
-    "--key", "key_file", type=inputs.FILE, metavar="FILE", help="Sign what is carried with this key, or prove it."
-)
-@click.option(
-    "--context", "context_file", type=inputs.FILE, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
-)
+@click.option("--key", type=options.FILE, metavar="FILE", help="Sign what is carried with this key, or prove it.")
+@click.option("--context", type=options.FILE, metavar="FILE", help="TOML or JSON: names, numbers, defaults.")
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not name dropped fields.")
 def command(
-    files: tuple[str, ...],
-    target: str,
-    source: str | None,
-    nearest: bool,
-    carry: bool,
-    restore: bool,
-    key_file: str | None,
-    context_file: str | None,
-    use_clock: bool,
-    new_ids: bool,
-    as_json: bool,
-    quiet: bool,
+    files: tuple[str, ...], target: str, source: str | None, as_json: bool, quiet: bool, **settings: Any
 ) -> int:
     """Writes the messages in FILES, wherever they are in them, as messages of the wire --to.
 
@@ -77,63 +60,55 @@ def command(
     what the checklist of the wire would find wrong is refused. Exits with 1 when a record could not be read or
     converted, with 4 when there is no message, with 5 when something is unfinished that its source had finished.
     """
-    if use_clock and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
+    if settings["use_clock"] and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
         missing = printable(times[0])
         raise click.UsageError(f"--now takes no time: {missing} is read as a file; 'now' in --context can be a time")
     names = inputs.checked(files)
-    context = turnwire.Context() if context_file is None else context_of(context_file)
-    if use_clock:
+    context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
+    if settings["use_clock"]:
         from turnwire.sap.times import now
 
         context = context.replace(now=now)
-    if new_ids:
+    if settings["new_ids"]:
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
-    key = None if key_file is None else inputs.content(key_file, inputs.SETTINGS).strip()
-    output = shown_output()
-    converter = turnwire.Converter(target, context=context, carry=carry, nearest=nearest, restore=restore, key=key)
-    writer = _Writer(output, target, as_json, quiet)
-    first: tuple[str, Found, WireError] | None = None  # that was refused for want of what others would say
+    choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
+    choices["key"] = settings["key"] and inputs.content(settings["key"], inputs.SETTINGS).strip()
+    converter = turnwire.Converter(target, context=context, **choices)
+    writer = _Writer(target, as_json, quiet)
+    first: tuple[str, Extracted, WireError] | None = None  # that was refused for want of what others would say
     begun = False
     for name in inputs.files(names):
         for found in _messages(sys.stdin.buffer if name == inputs.STANDARD_INPUT else name, source):
             if first is not None:
                 writer.refuse(first[0], first[1].line, first[2])
                 first = None
-            if found.error is not None:
-                begun = True
-                writer.refuse(name, found.line, found.error)
-                continue
             try:
+                if found.error is not None:
+                    raise found.error
                 converted = converter.feed(found.message)
-                text = turnwire.encode(converted.message)
+                writer.write(name, found.line, turnwire.encode(converted.message), converted)
             except WireError as error:
-                if begun or error.reason is not Reason.NOT_CONFORMING:
+                if begun or found.message is None or error.reason is not Reason.NOT_CONFORMING:
                     writer.refuse(name, found.line, error)
                 else:
                     first = name, found, error
-            else:
-                writer.write(name, found.line, text, converted)
             begun = True
     if first is not None:  # a message alone is not a history
         name, found, _ = first
-        choices: dict[str, Any] = {"carry": carry, "nearest": nearest, "restore": restore, "key": key}
         try:
             alone = turnwire.convert(found.message, target, context=converter.context, **choices)
-            text = turnwire.encode(alone.message)
+            writer.write(name, found.line, turnwire.encode(alone.message), alone)
         except WireError as error:
             writer.refuse(name, found.line, error)
-        else:
-            writer.write(name, found.line, text, alone)
-    output.flush()
+    writer.output.flush()
     if not begun and not quiet:
-        inputs.tell_none(names, source)
-        inputs.tell_nothing(names, source, inputs.size(names) != 0, "--from")
+        inputs.tell_none(names, source, option="--from")
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
         left = ()
     for word, several in (("not_conforming", faults), ("unfinished", left)):
         for fault in several:
-            complain(printable(f"{target}: {word} in {fault.clause}: {fault.text}"))
+            complain(f"{target}: {word} in {fault.clause}: {fault.text}")
     if writer.refused or faults:
         return BAD_RECORDS
     return OPEN if left else GOOD if begun else NOTHING
@@ -142,8 +117,8 @@ def command(
 class _Writer:
     """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
 
-    def __init__(self, output: Output, target: str, as_json: bool, quiet: bool) -> None:
-        self._output = output
+    def __init__(self, target: str, as_json: bool, quiet: bool) -> None:
+        self.output = shown_output()
         self._target = target
         self._json = as_json
         self._quiet = quiet
@@ -160,11 +135,13 @@ class _Writer:
         if not self._first:
             text = registry.wire(self._target).joined + text
         self._first = False
-        self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
-        if converted.nearest is not None and not self._quiet:
-            complain(printable(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}"))
-        if dropped and not self._quiet:
-            complain(printable(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}"))
+        self.output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
+        if self._quiet:
+            return
+        if converted.nearest is not None:
+            complain(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
+        if dropped:
+            complain(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
 
     def refuse(self, file: str, line: int, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
@@ -177,14 +154,14 @@ class _Writer:
             fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            complain(printable(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}"))
+            complain(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
 
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
-        self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
+        self.output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
 
 
-def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Found]:
+def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Extracted]:
     """The records and rejects of one input, in order, as it is read: of the file of that name, or of a stream.
 
     CSP/1 behind a heredoc that is not closed may be no more than lines of it; in a JSON string, behind one in that.
@@ -192,15 +169,15 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Found]:
     from turnwire.read.located import located
 
     unclosed: int | None = None  # where the JSON string is that has one
-    beside = False  # whether one is in no JSON string
+    beside = False  # one is in no JSON string
     for one in located(source, wire):
         if one.error is not None:
-            yield Found(one.line, None, one.error)
+            yield Extracted(one.line, None, one.error)
             if one.error.reason is Reason.UNCLOSED_HEREDOC:
                 unclosed, beside = (unclosed, True) if one.inner is None else (one.offset, beside)
         elif one.wire == "csp" and (beside if one.inner is None else one.offset == unclosed):
-            yield Found(one.line, None, DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it"))
+            yield Extracted(one.line, None, DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it"))
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
-            yield Found(one.line, None, DecodeError(Reason.NO_MESSAGE, "this is a template, no message"))
+            yield Extracted(one.line, None, DecodeError(Reason.NO_MESSAGE, "this is a template, no message"))
         else:
-            yield Found(one.line, one.message)
+            yield Extracted(one.line, one.message)

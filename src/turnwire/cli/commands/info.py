@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli.output import standard_output
-from turnwire.cli.text import printable
+from turnwire.cli.output import write_json, write_lines
+from turnwire.cli.terminal import printable
 
 if TYPE_CHECKING:
     from turnwire.contract import Wire
@@ -41,18 +41,13 @@ def command(as_json: bool) -> None:
     """Shows the version, which core is at work and why, the wires, the optional extras and the default limits."""
     found = facts()
     if as_json:
-        import json
-
-        text = json.dumps(found, ensure_ascii=True)
+        write_json([found])
     else:
-        text = "\n".join(_lines(found))
-    output = standard_output()
-    output.write(f"{text}\n".encode())
-    output.flush()
+        write_lines(map(printable, _lines(found)))
 
 
 def facts() -> dict[str, Any]:
-    """All that ``turnwire info`` says, as data."""
+    """All that ``turnwire info`` says, as data. CPU features are those that the core takes advantage of here."""
     import turnwire
     from turnwire import _backend, registry
 
@@ -62,22 +57,15 @@ def facts() -> dict[str, Any]:
         "why_pure": _backend.WHY_PURE,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": f"{platform.system()} {platform.machine()}",
-        "cpu_features": cpu_features(),
+        "cpu_features": list(_backend.cpu_features()),
         "wires": {name: _abilities(wire) for name, wire in registry.wires().items()},
         "extras": {name: {each: _version(each) for each in needed} for name, needed in EXTRAS.items()},
         "limits": turnwire.LIMITS._asdict(),
     }
 
 
-def cpu_features() -> list[str]:
-    """The CPU features beyond the baseline that the compiled modules can use on this machine; none in pure Python."""
-    from turnwire import _backend
-
-    return list(_backend.cpu_features())
-
-
 def _abilities(wire: Wire) -> list[str]:
-    """What can be done with a wire: read and write it, and where it can be, scan it in bulk."""
+    """The abilities of a wire: read and write it, and where it can be, scan it in bulk."""
     return ["read", "write", *(["scan"] if wire.has("bulk") else [])]
 
 
@@ -108,4 +96,4 @@ def _lines(found: dict[str, Any]) -> list[str]:
     limits = [f"{name} {value:,}" for name, value in found["limits"].items()]
     lines.append(f"limits     {', '.join(limits[:5])},")
     lines.append(f"           {', '.join(limits[5:])}")
-    return [printable(line) for line in lines]
+    return lines

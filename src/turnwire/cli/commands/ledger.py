@@ -10,27 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.commands.verify import read_head
-from turnwire.cli.groups import Group
+from turnwire.cli.options import FILE, Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
-from turnwire.cli.output import standard_output
+from turnwire.cli.output import write_json, write_lines
 
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
 
 _KEY = click.option(
-    "--sign",
-    "key",
-    type=inputs.FILE,
-    metavar="FILE",
-    help="A file with an Ed25519 private key: 32 bytes, or their hex.",
+    "--sign", "key", type=FILE, metavar="FILE", help="A file with an Ed25519 private key: 32 bytes, or their hex."
 )
-_FILE = click.argument("file", type=inputs.FILE)
-_AFTER = click.option(
-    "--after", type=inputs.FILE, metavar="FILE", help="File with a kept head; the ledger must continue it."
-)
+_FILE = click.argument("file", type=FILE)
+_AFTER = click.option("--after", type=FILE, metavar="FILE", help="File with a kept head; the ledger must continue it.")
 
 
 @click.group("ledger", cls=Group, short_help="Copy a ledger, list its entries, give heads and proofs.")
@@ -43,11 +36,11 @@ def command() -> None:
 
 @command.command("backup", short_help="Copy a ledger, also while it is written.")
 @_FILE
-@click.argument("to", type=inputs.FILE)
+@click.argument("to", type=FILE)
 def backup(file: str, to: str) -> int:
     """Copies the ledger FILE to the new file TO, also while it is written; prints the head of the copy."""
     with _opened(file) as ledger:
-        _say(ledger.backup(to).to_json())
+        write_lines([ledger.backup(to).to_json()])
     return GOOD
 
 
@@ -64,7 +57,7 @@ def export(file: str, kind: str | None) -> int:
             except UnicodeDecodeError:
                 fields["body"] = None
                 fields["body_hex"] = entry.body.hex()
-            _say(json.dumps({**fields, "chain": entry.chain.hex()}, ensure_ascii=False))
+            write_json([{**fields, "chain": entry.chain.hex()}])
     return GOOD
 
 
@@ -75,7 +68,7 @@ def export(file: str, kind: str | None) -> int:
 def head(file: str, after: str | None, key: str | None) -> int:
     """Prints the head of the ledger FILE. With --sign it is signed, once every row is proved."""
     with _opened(file, after=after, key=key) as ledger:
-        _say(ledger.head().to_json())
+        write_lines([ledger.head().to_json()])
     return GOOD
 
 
@@ -93,14 +86,14 @@ def prove(file: str, seq: int | None, size: int | None, since: int | None) -> in
             proof: Any = ledger.prove(seq, size) if seq is not None else ledger.consistency(since or 0, size)
         except IndexError as error:
             raise misused(error) from None
-    _say(json.dumps(proof.to_dict()))
+    write_json([proof.to_dict()])
     return GOOD
 
 
 @command.command("check", short_help="Check a proof against kept heads.")
-@click.argument("proof", type=inputs.FILE)
-@click.option("--head", "new", type=inputs.FILE, metavar="FILE", required=True, help="The head that it leads to.")
-@click.option("--old", type=inputs.FILE, metavar="FILE", help="The head that it starts from.")
+@click.argument("proof", type=FILE)
+@click.option("--head", "new", type=FILE, metavar="FILE", required=True, help="The head that it leads to.")
+@click.option("--old", type=FILE, metavar="FILE", help="The head that it starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
 @_KEY
 def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
@@ -125,9 +118,11 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
     else:
         holds = found.holds(to, leaf=wanted)
     if not holds:
-        _say("the proof does not hold")
+        write_lines(["the proof does not hold"])
         return BAD_RECORDS
-    _say("the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json())
+    write_lines(
+        ["the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json()]
+    )
     return GOOD
 
 
@@ -161,9 +156,3 @@ def _opened(file: str, *, after: str | None = None, key: str | None = None) -> I
             yield ledger
     except sqlite3.Error as error:
         raise input_output(error, file) or OSError(5, str(error), file) from error
-
-
-def _say(text: str) -> None:
-    output = standard_output()
-    output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
-    output.flush()

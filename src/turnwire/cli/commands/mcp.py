@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
 import click
 
+import turnwire
+from turnwire import registry
 from turnwire.cli.outcome import GOOD
+from turnwire.errors import WireError
+
+if TYPE_CHECKING:
+    from turnwire.read.located import Located
+    from turnwire.sap import Agent, Context, Task
+
+MOST = 200
+"""Records or faults that one answer names."""
+_CONTEXT = "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps of names"
+_TEXT = {"type": "string", "description": "text with messages in it: a log, a page, one message"}
 
 
 @click.command("mcp", short_help="Serve scan, validate, tokens, convert and extract as MCP tools.")
@@ -14,11 +30,10 @@ def command(port: int | None) -> int:
 
     The tools read the text that they are given, and no files. Needs the extras mcp and schema.
     """
-    from turnwire.cli import model_tools
     from turnwire.sap.transports import mcp
 
     async def serve() -> None:
-        async with model_tools.agent() as agent:
+        async with tools() as agent:
             server = mcp.server(agent, name="turnwire")
             if port is None:
                 from mcp.server.stdio import stdio_server
@@ -35,3 +50,143 @@ def command(port: int | None) -> int:
 
     asyncio.run(serve())
     return GOOD
+
+
+def tools() -> Agent:
+    """The agent whose capabilities are the tools. Needs the extra ``schema``."""
+    from turnwire import sap
+
+    made = sap.Agent("turnwire", workers=2, seconds=60.0)
+    wire = {"enum": list(registry.names()), "description": "only this wire"}
+    for name, handler, more, required in (
+        ("scan", _scan, {"wire": wire}, ()),
+        ("validate", _validate, {"wire": wire}, ()),
+        ("tokens", _tokens, {"tokenizer": {"type": "string"}}, ()),
+        (
+            "convert",
+            _convert,
+            {
+                "to": wire | {"description": "the wire to write"},
+                "context": {"type": "object", "description": _CONTEXT},
+                "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
+            },
+            ("to",),
+        ),
+        ("extract", _extract, {"wire": wire}, ()),
+    ):
+        schema = {
+            "type": "object",
+            "properties": {"text": _TEXT, **more},
+            "required": ["text", *required],
+            "additionalProperties": False,
+        }
+        made.capability(name, schema=schema)(_refusing(handler))
+    return made
+
+
+def _refusing(handler: Callable[..., Any]) -> Callable[[Task, Context], Any]:
+    """Bad arguments as a refusal in words, which a model can act on."""
+
+    def handle(task: Task, _context: Context) -> Any:
+        from turnwire import sap
+
+        try:
+            return handler(**task.payload)
+        except (WireError, ValueError) as error:
+            raise sap.Refusal(sap.ErrorCode.UNPROCESSABLE, str(error)) from error
+
+    handle.__doc__ = handler.__doc__
+    return handle
+
+
+def _located(text: str, wire: str | None) -> list[Located]:
+    from turnwire.read.located import located
+
+    return list(located(text.encode("utf-8", "surrogatepass"), wire))
+
+
+def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
+    """Finds the messages of agents in a text: the wire, line, byte offset and length of each."""
+    found = _located(text, wire)
+    records = [one for one in found if one.error is None]
+    counts = {name: sum(one.wire == name for one in records) for name in sorted({one.wire for one in records})}
+    return {
+        "records": len(records),
+        "rejects": len(found) - len(records),
+        "wires": counts,
+        "found": [
+            {"wire": one.wire, "line": one.line, "offset": one.offset, "length": one.length} for one in records[:MOST]
+        ],
+    }
+
+
+def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
+    """Judges the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
+    faults: list[dict[str, Any]] = []
+    found = _located(text, wire)
+    for one in found:
+        if one.error is not None:
+            error = one.error
+            faults.append(
+                {
+                    "wire": one.wire,
+                    "line": error.line,
+                    "reason": str(error.reason),
+                    "text": error.text,
+                    "severity": "error",
+                }
+            )
+            continue
+        for issue in turnwire.check(one.message):
+            said = {"reason": str(issue.reason), "where": str(issue.where), "text": issue.text}
+            faults.append({"wire": one.wire, "line": one.line, **said, "severity": issue.severity})
+    bad = sum(fault["severity"] == "error" for fault in faults)
+    return {"records": len(found) - bad, "rejects": bad, "faults": faults[:MOST], "more": max(0, len(faults) - MOST)}
+
+
+def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
+    """Counts the tokens of a text, and of the agent messages in it."""
+    from turnwire import tokens
+
+    found = [one for one in _located(text, None) if one.error is None]
+    whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in found)], tokenizer)
+    return {"tokenizer": tokenizer, "tokens": whole, "messages": len(found), "tokensOfMessages": sum(each)}
+
+
+def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest: bool = False) -> dict[str, Any]:
+    """Writes the agent messages in a text as messages of another wire; names what is lost, and what is missing."""
+    names = {field.name for field in fields(turnwire.Context) if field.init} - {"new_id"}  # which is a function
+    if strange := sorted(set(context or {}) - names):
+        raise ValueError(f"a context has {', '.join(sorted(names))}, not {', '.join(strange)}")
+    known = turnwire.Context(**context or {})
+    messages: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for one in _located(text, None):
+        try:
+            if one.error is not None:
+                raise one.error
+            converted = turnwire.convert(one.message, to, context=known, nearest=nearest)
+            made = {"line": one.line, "message": turnwire.encode(converted.message), "dropped": list(converted.dropped)}
+            messages.append(made if converted.nearest is None else {**made, "nearest": converted.nearest})
+        except WireError as error:
+            missing = list(getattr(error, "missing", ()))
+            refused.append({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})
+    return {"messages": messages, "refused": refused}
+
+
+def _extract(text: str, wire: str | None = None) -> dict[str, Any]:
+    """Takes the agent messages out of prose, code fences and JSON: the text of each and its span."""
+    found = turnwire.extract(text, None if wire is None else [wire])
+    return {
+        "messages": [
+            {
+                "wire": one.wire,
+                "message": turnwire.encode(one.message, strict=False),
+                "start": one.start,
+                "end": one.end,
+                "wrapped": one.wrapped,
+            }
+            for one in found[:MOST]
+        ],
+        "more": max(0, len(found) - MOST),
+    }

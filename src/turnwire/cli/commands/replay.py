@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.characters import escaped_json
-from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, Refused
-from turnwire.cli.output import complain, standard_output
-from turnwire.cli.text import escaped, printable
+from turnwire.cli import inputs, options
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
+from turnwire.cli.output import complain, write_json, write_lines
+from turnwire.cli.terminal import escaped
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
@@ -27,16 +25,20 @@ _NEEDED = (
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("logs", nargs=-1, required=True, type=inputs.SOURCE, metavar="LOG...")
-@click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
+@click.argument("logs", nargs=-1, required=True, type=options.SOURCE, metavar="LOG...")
+@click.option("--at", "at", type=options.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
 @click.option(
-    "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
+    "--name",
+    "name",
+    type=options.name,
+    metavar="NAME",
+    help="Show who set this name, when, and from what, up to there.",
 )
 @click.option(
     "--diff",
     "between",
     nargs=2,
-    type=inputs.name,
+    type=options.name,
     metavar="A B",
     help="Show what leads from one checkpoint to another.",
 )
@@ -60,67 +62,59 @@ def command(
     if between and (at is not None or name is not None):
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
     inputs.checked(logs)
-    store, complaints, hint, found = _read(logs, forks)
+    store, complaints, lacking, found = _read(logs, forks)
     for line in complaints:
-        complain(printable(line))
-    if hint is not None:
-        complain(hint)
+        complain(line)
+    if lacking:
+        complain(_NEEDED)
     elif not found:
-        inputs.tell_none(logs, "CSP/1")
-        inputs.tell_nothing(logs, None, inputs.size(logs) != 0)
+        inputs.tell_none(logs, what="CSP/1 message")
     if not found:
         return BAD_RECORDS if complaints else NOTHING
     checkpoint = store.at(at or store.head)
     if between:
-        lines = _difference(store, *between, as_json)
+        old, new = between
+        ops = store.diff(old, new)
+        rows: list[Any] = [{"from": old, "to": new, "ops": [list(op) for op in ops]}]
+        lines = [_operation(*op) for op in ops]
     elif name is not None:
-        lines = [_change(change, name, as_json) for change in store.explain(name, at=checkpoint.id)]
-        if not lines:
-            complain(printable(f"{name} was never defined up to {checkpoint.id}"))
+        changes = store.explain(name, at=checkpoint.id)
+        if not changes:
+            complain(f"{name} was never defined up to {checkpoint.id}")
             return BAD_RECORDS
+        rows = [{"name": name, **change._asdict()} for change in changes]
+        lines = [_change(change, name) for change in changes]
     else:
-        lines = [_json(_fields(checkpoint))] if as_json else _state(store, checkpoint)
-    standard_output().write(b"".join(_line(line, as_json) for line in lines))
+        rows, lines = [_fields(checkpoint)], _state(store, checkpoint)
+    if as_json:
+        write_json(rows)
+    else:
+        write_lines(map(escaped, lines))
     return BAD_RECORDS if complaints else GOOD
 
 
-def _difference(store: Store, old: str, new: str, as_json: bool) -> list[str]:
-    """The operations that lead from one checkpoint to another, as a PATCH has them."""
-    ops = store.diff(old, new)
-    if as_json:
-        return [_json({"from": old, "to": new, "ops": [list(op) for op in ops]})]
-    signs = {"+": " = ", "~": " := "}
-    return [
-        escaped(f"{sign} DEF {name}{signs[sign] + (value or '') if sign in signs else ''}") for sign, name, value in ops
-    ]
+def _operation(sign: str, name: str, value: str | None) -> str:
+    """An operation as a PATCH has it."""
+    middle = {"+": " = ", "~": " := "}.get(sign)
+    return f"{sign} DEF {name}" + ("" if middle is None else middle + (value or ""))
 
 
-def _line(text: str, as_json: bool) -> bytes:
-    raw = f"{text}\n".encode("utf-8", "backslashreplace")
-    return escaped_json(raw) if as_json else raw
-
-
-def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | None, bool]:
-    """The store at the end of some logs, a line for each record that is not in it, what they lack, or None, and whether
-    there is a message at all."""
+def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, bool]:
+    """The store at the end of some logs, a line for each record that is not in it, whether the logs lack their
+    beginning, and whether there is a message at all."""
     from turnwire.csp.log_reading import read_log
     from turnwire.csp.log_replay import Replaying
     from turnwire.csp.messages import CspMessage, Preamble
-    from turnwire.read.contents import contents
 
     if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
-        return _kept(logs[0]), [], None, True
+        return _kept(logs[0]), [], False, True
     replaying = Replaying(forks=forks)
     lines: list[str] = []
     lacking = met = False
     refused: set[str | None] = set()  # checkpoints whose PATCH is there
     for name in inputs.files(logs):
         shown = inputs.shown(name)
-        try:
-            ((_, data),) = contents(inputs.content(name))  # places in a log are kept in 32 bits
-        except ValueError as error:  # a damaged compressed stream
-            raise Refused([f"{shown}: {error}"]) from None
-        document, damaged = read_log(data)
+        document, damaged = read_log(inputs.whole(name))  # at once: places in a log are kept in 32 bits
         met = met or bool(document.records or damaged)
         found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
         for record in document.records:
@@ -129,9 +123,10 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
                 unknown = _unknown(record, refusal, replaying.store)
                 lacking = lacking or (unknown is not None and unknown not in refused)
                 refused.add(getattr(getattr(record, "block", None), "apply", None))
-                found.append((record.line or 0, f"refused: {_words(refusal)}"))
+                path = f" in {refusal.path}" if refusal.path else ""
+                found.append((record.line or 0, f"refused: {refusal.reason}{path}: {refusal.text}"))
         lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
-    return replaying.store, lines, _NEEDED if lacking else None, met
+    return replaying.store, lines, lacking, met
 
 
 def _unknown(record: Any, refusal: Any, store: Store) -> str | None:
@@ -145,11 +140,6 @@ def _unknown(record: Any, refusal: Any, store: Store) -> str | None:
 def _is_ledger(log: str) -> bool:
     with Path(log).open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
-
-
-def _words(error: Any) -> str:
-    path = f" in {error.path}" if error.path else ""
-    return f"{error.reason}{path}: {error.text}"
 
 
 def _kept(log: str) -> Store:
@@ -174,10 +164,6 @@ def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _state(store: Store, checkpoint: Checkpoint) -> list[str]:
     made = (
         "init" if checkpoint.parent is None else f"{checkpoint.parent} and {checkpoint.patch}, entry {checkpoint.seq}"
@@ -186,13 +172,11 @@ def _state(store: Store, checkpoint: Checkpoint) -> list[str]:
     lines = [f"{checkpoint.id} ({made}{head}) sha256:{checkpoint.digest}"]
     lines += [f"DEF {name} = {value}" for name, value in sorted(checkpoint.defs.items())]
     lines += [f"{name}: {text}" for name, text in checkpoint.laws.items()]
-    return [escaped(line) for line in lines]
+    return lines
 
 
-def _change(change: Change, name: str, as_json: bool) -> str:
-    if as_json:
-        return _json({"name": name, **change._asdict()})
+def _change(change: Change, name: str) -> str:
     made = "init" if change.patch is None else f"{change.patch} by {change.sender}, entry {change.seq}"
     was = "" if change.old is None else f" (was {change.old})"
     value = "removed" if change.new is None else f"= {change.new}"
-    return escaped(f"{change.checkpoint} {made}: {name} {value}{was}")
+    return f"{change.checkpoint} {made}: {name} {value}{was}"

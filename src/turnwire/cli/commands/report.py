@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from turnwire.cli import inputs, wires
+from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
-from turnwire.cli.output import complain, standard_output
-from turnwire.cli.text import printable
+from turnwire.cli.output import complain, write_text
 from turnwire.errors import WireError
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -18,21 +17,21 @@ MAX_MESSAGES = 2000
 
 
 @click.command("report", short_help="Make one self-contained HTML page about a log.")
-@inputs.sources_argument
+@options.sources_argument
 @click.option(
     "-o",
     "--output",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE|-",
     required=True,
     help="The page to write; - for standard output.",
 )
-@wires.wire_option
+@options.wire_option
 @click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
 @click.option(
     "--tokenizer",
     default="default",
-    type=inputs.TOKENIZER,
+    type=options.TOKENIZER,
     metavar="NAME|none",
     help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
 )
@@ -44,7 +43,7 @@ MAX_MESSAGES = 2000
     show_default=True,
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
-def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **options: Any) -> int:
+def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **settings: Any) -> int:
     """Reads SOURCES once and writes one HTML page about them.
 
     It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
@@ -59,19 +58,19 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     chosen = None if tokenizer == "none" else tokenizer
     with Progress(inputs.size(names), wanted=not quiet) as progress:
         try:
-            made = report(list(names), tokenizer=chosen, progress=progress.update, **options)
+            made = report(list(names), tokenizer=chosen, progress=progress.update, **settings)
         except WireError:
             raise
         except ValueError as error:
             raise misused(error) from None
     if output == "-":
-        standard_output().write(made.html().encode())
+        write_text(made.html())
     else:
         made.write(output)
     if not quiet:
         _summarize(made.data, output)
         if not made.data["totals"]["records"] and not made.data["reject_counts"]:
-            inputs.tell_nothing(names, options["wire"], bool(made.data["totals"]["bytes"]["all"]))
+            inputs.tell_nothing(names, settings["wire"], bool(made.data["totals"]["bytes"]["all"]))
     return BAD_RECORDS if made.data["reject_counts"] else GOOD
 
 
@@ -82,4 +81,4 @@ def _summarize(data: dict[str, Any], output: str) -> None:
     held = f"{counted(len(data['messages']), 'message')} in full, {counted(len(data['rejects']), 'reject')}"
     shown = f"{held} with {'its' if len(data['rejects']) == 1 else 'their'} bytes"
     complain(f"{found} in {counted(totals['bytes']['all'], 'byte')}")
-    complain(printable(f"{'standard output' if output == '-' else output}: {shown}"))
+    complain(f"{'standard output' if output == '-' else output}: {shown}")

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs, options, spreading, wires
-from turnwire.cli.choices import Choice
-from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
-from turnwire.cli.output import (
-    STANDARD_OUTPUT,
-    Output,
-    complain,
-    complain_sum,
-    opened,
-    shown_output,
-    standard_output,
-)
-from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
-from turnwire.cli.stopping import until_interrupted
-from turnwire.cli.text import printable
+from turnwire.cli import cluster, inputs, options
+from turnwire.cli.options import Choice
+from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
+from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
+from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartsSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch, Scan
+    from turnwire.log import Scan
 
 SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
@@ -45,8 +34,8 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 
 
 @click.command("scan", short_help="Show the records of logs, or write them to files.")
-@inputs.sources_argument
-@wires.wire_option
+@options.sources_argument
+@options.wire_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
     "--errors",
@@ -64,7 +53,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "-o",
     "--output",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE|-",
     help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.",
 )
@@ -83,16 +72,16 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @click.option(
     "--rejects",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE|-",
     help="Write damaged records as JSON lines to a file, or to the output.",
 )
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
 @click.option(
-    "--resume", type=inputs.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
+    "--resume", type=options.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
-@spreading.dask_options
+@cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
@@ -103,8 +92,9 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     """
     _check(settings)
     names = inputs.checked(sources)
+    chosen = _listed(columns)
     if settings["dask"] is not None:
-        return spreading.spread(names, wire, _listed(columns), settings)
+        return cluster.scan_on_cluster(names, wire, chosen, settings)
     for path in (settings["rejects"], settings["output"], settings["resume"]):
         if path is not None:
             inputs.refuse_overwriting(path, names)
@@ -115,19 +105,20 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         found = options.scanned(
             names,
             wire,
-            _listed(columns),
+            chosen,
             settings,
             follow=settings["follow"],
             resume=_begins(settings, parts),
             progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
         )
         started = time.monotonic()
-        quarantine = _quarantine_output(settings, stack)
-        taken = quarantine if settings["rejects"] == "-" else None
+        quarantine = _Quarantine(found, _quarantine_output(settings, stack))
         if parts is not None:
-            sink: Sink = PartsSink(parts, found)
+            sink: NullSink = PartsSink(parts, found)
+        elif settings["output"] is not None:
+            sink = stack.enter_context(_file_sink(found, settings))
         else:
-            sink = stack.enter_context(_sink(found, wire, taken, columns is None, len(inputs.files(names)), settings))
+            sink = _shown_sink(found, wire, chosen is None, len(inputs.files(names)), settings)
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
@@ -137,6 +128,41 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     if found.gaps:
         return GAP
     return BAD_RECORDS if found.rejects.counts else GOOD
+
+
+# --- before it begins -----------------------------------------------------------------------------------------------
+
+
+def _check(settings: dict[str, Any]) -> None:
+    """Raises UsageError for options that do not go together."""
+    written, piped = settings["output"] is not None, settings["output"] == "-"
+    if settings["rejects"] is not None and settings["errors"] == "skip":
+        raise click.UsageError("--errors skip keeps no damaged records that --rejects could write")
+    if written and (settings["as_json"] or settings["limit"] is not None):
+        raise click.UsageError("--output writes all records; --json and --limit are for what is shown")
+    for name in ("format", "partition_by"):
+        if settings[name] is not None and not written:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --output FILE (or --output -)")
+    if piped and settings["partition_by"] is not None:
+        raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
+    if piped and settings["rejects"] == "-":
+        raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
+    cluster.check(settings)
+
+
+def _listed(columns: str | None) -> list[str] | None:
+    if columns is None:
+        return None
+    chosen = [name.strip() for name in columns.split(",")]
+    if len(set(chosen)) < len(chosen):
+        raise click.UsageError("--columns names a column twice")
+    return chosen
+
+
+def _progress_wanted(settings: dict[str, Any]) -> bool:
+    crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
+    wanted = settings["progress"]
+    return not (crowded or settings["quiet"]) if wanted is None else bool(wanted)
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
@@ -155,7 +181,7 @@ def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
 
 
 def _begins(settings: dict[str, Any], parts: Any) -> Any:
-    """Where a scan goes on: behind what was written, if that is further than what --resume says."""
+    """The position at which a scan goes on: behind what was written, if that is further than what --resume says."""
     kept = options.position(settings["resume"])
     if parts is None:
         return kept
@@ -164,41 +190,8 @@ def _begins(settings: dict[str, Any], parts: Any) -> Any:
     return later(parts.position, kept) or {}
 
 
-def _check(settings: dict[str, Any]) -> None:
-    """Raises UsageError for options that do not go together."""
-    if settings["rejects"] is not None and settings["errors"] == "skip":
-        raise click.UsageError("--errors skip keeps no damaged records that --rejects could write")
-    written = settings["output"] is not None
-    if written and (settings["as_json"] or settings["limit"] is not None):
-        raise click.UsageError("--output writes all records; --json and --limit are for what is shown")
-    for name in ("format", "partition_by"):
-        if settings[name] is not None and not written:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --output FILE (or --output -)")
-    if settings["output"] == "-":
-        if settings["partition_by"] is not None:
-            raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
-        if settings["rejects"] == "-":
-            raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
-    spreading.check(settings)
-
-
-def _listed(columns: str | None) -> list[str] | None:
-    if columns is None:
-        return None
-    chosen = [name.strip() for name in columns.split(",")]
-    if len(set(chosen)) < len(chosen):
-        raise click.UsageError("--columns names a column twice")
-    return chosen
-
-
-def _progress_wanted(settings: dict[str, Any]) -> bool:
-    crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
-    wanted = settings["progress"]
-    return not (crowded or settings["quiet"]) if wanted is None else bool(wanted)
-
-
 def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
-    """Where rejects are written, if anywhere: a file that is there when all is well, or grows while it follows."""
+    """The output of rejects, if any: a file that is there when all is well, or grows while it follows."""
     from turnwire.atomic import AtomicFile
 
     path = settings["rejects"]
@@ -208,25 +201,21 @@ def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     return stack.enter_context(opened(path) if plain else AtomicFile(path))
 
 
-def _sink(
-    found: Scan, wire: str | None, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]
-) -> Sink:
-    """Where the rows go; nowhere when the output is ``taken`` by the rejects alone."""
+def _shown_sink(found: Scan, wire: str | None, choose: bool, files: int, settings: dict[str, Any]) -> NullSink:
+    """The sink of rows that are shown; none where the output is taken by the rejects alone."""
     limit: int | None = settings["limit"]
-    if settings["output"] is not None:
-        return _file_sink(found, settings)
     if settings["as_json"]:
-        return JsonSink(found, taken or standard_output(), limit)
-    if taken is not None:
-        return Sink()
+        return JsonSink(found, standard_output(), limit)
+    if settings["rejects"] == "-":
+        return NullSink()
     # A scan of one wire has the common columns twice: its own names say more.
-    repeated = {name for name, (_, own) in wires.scanner(wire).common.items() if name != own}
+    repeated = {name for name, (_, own) in options.scanner(wire).common.items() if name != own}
     repeated |= set() if wire is None else {"wire"}
     hidden = PLACES | repeated | ({"file"} if files == 1 else set()) if choose else None
     return TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
 
 
-def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
+def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
     from turnwire.log.output.outputs import FileOutput, format_of_file
     from turnwire.log.output.partitions import PartitionedOutput
 
@@ -246,13 +235,51 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
     return PipeSink(found, shown_output(), named, formulas)
 
 
-def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings: dict[str, Any]) -> dict[str, Any]:
+# --- while it runs --------------------------------------------------------------------------------------------------
+
+
+class _Quarantine:
+    """Writes rejects and gaps of a scan as JSON lines, where there is an output for them, and tells the gaps."""
+
+    def __init__(self, found: Scan, output: Any) -> None:
+        self._found = found
+        self._output = output
+        self._rejects = self._gaps = 0
+
+    def news(self) -> bool:
+        """True where there are gaps that were not told yet."""
+        return len(self._found.gaps) > self._gaps
+
+    def take(self) -> None:
+        """Writes and tells what came since the last time; gaps whatever else is quiet."""
+        gaps = self._found.gaps[self._gaps :]
+        self._gaps += len(gaps)
+        for gap in gaps:
+            complain(f"{inputs.shown(gap.file)}: {gap.why}: {gap.text}")
+        if self._output is None:
+            return
+        from turnwire.log.output.json_lines import json_line
+
+        for reject in self._found.rejects.since(self._rejects):
+            if reject["inner"] is None:
+                del reject["inner"]  # only ranges in JSON strings have it
+            self._output.write(json_line({"reject": True, **reject}))
+        self._rejects = len(self._found.rejects)
+        for gap in gaps:
+            self._output.write(json_line(gap.to_dict()))
+        self._output.flush()
+
+
+def _run(
+    found: Scan, sink: NullSink, quarantine: _Quarantine, progress: Progress, settings: dict[str, Any]
+) -> dict[str, Any]:
     """Shows or writes everything: the position after what was."""
-    written, told, kept = 0, 0, time.monotonic()
-    follows = settings["follow"]
-    prints = settings["rejects"] == "-"
+    from turnwire.log.scanning import steps
+
+    kept = time.monotonic()
+    follows, prints = settings["follow"], settings["rejects"] == "-"
     stands = found.position
-    with progress, until_interrupted(_steps(found)) if follows else nullcontext(found) as batches:
+    with progress, until_interrupted(steps(found)) if follows else nullcontext(found) as batches:
         for batch in batches:
             if batch is None:
                 if sink.due:  # the log went quiet: what is written waits for nothing more
@@ -260,84 +287,44 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
                     sink.commit(stands)
                     options.keep_position(settings["resume"], stands)
                 continue
-            if prints or (sink.prints and not sink.full) or len(found.gaps) > told:
+            if prints or (sink.prints and not sink.full) or quarantine.news():
                 progress.clear()
             if not sink.full:
                 sink.take(batch)
-            written = _quarantine(found, quarantine, written)
-            told = _tell_gaps(found, quarantine, told)
+            quarantine.take()
             if follows:
                 sink.flush()
                 stands = found.position
                 if sink.commit(stands) and time.monotonic() - kept > KEPT_EVERY:
                     options.keep_position(settings["resume"], stands)
                     kept = time.monotonic()
-    _quarantine(found, quarantine, written)
-    _tell_gaps(found, quarantine, told)
+    quarantine.take()
     sink.finish()
     stands = stands if follows else found.position
     sink.commit(stands, last=True)
     return stands
 
 
-def _steps(found: Scan) -> Iterator[Batch | None]:
-    from turnwire.log.scanning import steps
-
-    return steps(found)
+# --- when it has ended ----------------------------------------------------------------------------------------------
 
 
-def _quarantine(found: Scan, output: Any, written: int) -> int:
-    """Writes the rejects from number ``written`` on; gives how many are written now."""
-    from turnwire.log.output.json_lines import json_line
-
-    if output is None:
-        return written
-    for reject in found.rejects.since(written):
-        if reject["inner"] is None:
-            del reject["inner"]  # only ranges in JSON strings have it
-        output.write(json_line({"reject": True, **reject}))
-    output.flush()
-    return len(found.rejects)
-
-
-def _tell_gaps(found: Scan, output: Any, told: int) -> int:
-    """Tells the gaps from number ``told`` on, whatever else is quiet; gives how many are told now."""
-    from turnwire.log.output.json_lines import json_line
-
-    gaps = found.gaps[told:]
-    for gap in gaps:
-        complain(printable(f"{inputs.shown(gap.file)}: {gap.why}: {gap.text}"))
-        if output is not None:
-            output.write(json_line(gap.to_dict()))
-    if gaps and output is not None:
-        output.flush()
-    return told + len(gaps)
-
-
-def _summarize(found: Scan, sink: Sink, seconds: float, rejects: str | None) -> None:
+def _summarize(found: Scan, sink: NullSink, seconds: float, rejects: str | None) -> None:
     counts = found.counts
     records = sum(counts.wires.values())
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
     seconds = max(seconds, 1e-9)
     rate = f"{seconds:.2f} s"
     if counts.bytes >= LEAST_MEASURED:
         rate += f", {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
-    if 0 < sink.shown < counts.selected and sink.shortens:
+    if 0 < sink.shown < counts.selected and isinstance(sink, TableSink):
         complain(f"the first {sink.shown:,} of {counted(counts.selected, 'record')} are shown")
     _show_rejects(found, rejects)
     if counts.selected != records:
         complain(f"{'wanted':<8}{counts.selected:>12,}")
-    for name, number, size, note in (
-        ("records", f"{records:,}", counts.records, wires.told(counts.wires)),
-        ("rejects", f"{len(found.rejects):,}", counts.rejects, reasons),
-        ("text", "", counts.text, ""),
-        ("total", "", counts.bytes, rate),
-    ):
-        complain_sum(name, number, size, note)
+    complain_counts(counts, rate)
     if found.gaps:
         complain(f"{'gaps':<8}{len(found.gaps):>12,}")
     for path in sink.paths:
-        complain(printable(f"written {inputs.shown(path)}"))
+        complain(f"written {inputs.shown(path)}")
     if records + len(found.rejects) == 0:
         complain(f"there is no {'' if len(counts.wires) > 1 else next(iter(counts.wires)) + ' '}record here")
 
@@ -347,9 +334,9 @@ def _show_rejects(found: Scan, output: str | None) -> None:
     from turnwire.log.output.rejects import fault_line
 
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
-    binary = {name for name in dict.fromkeys(reject["file"] for reject in first) if inputs.looks_binary(name)}
+    binary = [name for name in dict.fromkeys(reject["file"] for reject in first) if inputs.looks_binary(name)]
     for name in binary:
-        complain(printable(f"{inputs.shown(name)}: looks binary: what is damaged there is not shown"))
+        complain(f"{inputs.shown(name)}: looks binary: what is damaged there is not shown")
     for reject in first:
         if reject["file"] in binary:
             continue
@@ -357,11 +344,8 @@ def _show_rejects(found: Scan, output: str | None) -> None:
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
         place = f"{inputs.shown(reject['file'])}:{fault_line(reject)}: byte {reject['fault']}"
         wire = f"{reject['wire']}: " if len(found.counts.wires) > 1 else ""
-        complain(printable(f"{place}: {wire}{reject['reason']}: {text}"))
+        complain(f"{place}: {wire}{reject['reason']}: {text}")
     if first and len(found.rejects) > len(first):
-        where = (
-            "--rejects FILE keeps them all"
-            if output is None
-            else f"all are in {STANDARD_OUTPUT if output == inputs.STANDARD_INPUT else output}"
-        )
-        complain(printable(f"... and {len(found.rejects) - len(first):,} more ({where})"))
+        where = STANDARD_OUTPUT if output == "-" else output
+        told = "--rejects FILE keeps them all" if output is None else f"all are in {where}"
+        complain(f"... and {len(found.rejects) - len(first):,} more ({told})")

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from turnwire.characters import escaped_json
-from turnwire.cli import inputs, sessions
-from turnwire.cli.groups import Group
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
-from turnwire.cli.output import complain, standard_output, write_whole
-from turnwire.cli.text import printable
+from turnwire.cli import inputs, options
+from turnwire.cli.options import Group
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, Refused, misused
+from turnwire.cli.output import complain, write_json, write_lines, write_whole
+from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, UnknownName
 from turnwire.phrases import counted
 
-_TEXT = click.argument("file", type=inputs.SOURCE)
+_TEXT = click.argument("file", type=options.SOURCE)
+_EVENTS = click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
 _OUTPUT = click.option(
     "-o",
     "--output",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE|-",
     help="The file to write, whole or not at all; - for standard output, which is the default.",
 )
+_RECORD = re.compile(
+    r"^(?:%1(?![0-9])"  # a header
+    r"|[\^.](?:0|[1-9][0-9]{0,17})(?: [@&]\S+)*(?: [0-9]{3})?[^A-Za-z0-9\s]{0,2}$"  # an anchor, an end
+    r"|[A-Za-z\u03b1-\u30f3]{0,6}=[A-Za-z\u03b1-\u30f3]{0,6}\{)",  # a definition, perhaps with aliases
+    re.MULTILINE,
+).search
+"""What only a session has: a line of it is enough, since the others may be damaged."""
+LOOKED_AT = 100
+"""Lines that tell whether a text is JSON lines."""
 
 
 @click.group("session", cls=Group, short_help="Pack events into few tokens for a model, unpack and check them.")
@@ -34,12 +45,12 @@ def command() -> None:
 
 
 @command.command("pack", short_help="Write messages as a session.")
-@inputs.sources_argument
-@click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
+@options.sources_argument
+@_EVENTS
 @click.option(
     "--tokenizer",
     default="o200k_base",
-    type=inputs.TOKENIZER,
+    type=options.TOKENIZER,
     show_default=True,
     metavar="NAME|FILE",
     help="Whose tokens are saved.",
@@ -51,16 +62,7 @@ def command() -> None:
 @click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
 @click.option("--no-checks", is_flag=True, help="Records without checks.")
 @_OUTPUT
-def pack(
-    sources: tuple[str, ...],
-    events: bool,
-    tokenizer: str,
-    key: tuple[str, ...],
-    every: int,
-    plain: bool,
-    no_checks: bool,
-    output: str | None,
-) -> int:
+def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings: Any) -> int:
     """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest;
     with 4 when there is no message.
 
@@ -72,12 +74,13 @@ def pack(
 
     names = _prepared(sources, output)
     try:
-        counter, keys = load(tokenizer), paths_of(key)
+        counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
     except ValueError as error:
         raise misused(error) from None
     found, failed = _events(names, events)
-    options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
-    text = encode(found, counter, keys or None, every=every, checks=not no_checks, **options)
+    choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
+    checks = not settings["no_checks"]
+    text = encode(found, counter, keys or None, every=settings["every"], checks=checks, **choices)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
     _tell_left(names, found, failed, events)
     return BAD_RECORDS if failed else GOOD if found else NOTHING
@@ -99,18 +102,29 @@ def _tell_left(names: tuple[str, ...], found: list[Any], failed: int, events: bo
         complain(f"{counted(failed, 'damaged record')} {'was' if failed == 1 else 'were'} left out")
     elif not found:
         inputs.tell_none(names, what="event" if events else "message")
-        inputs.tell_nothing(names, None, inputs.size(names) != 0)
 
 
 def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
     """The events in files, and how many records were damaged."""
     if as_lines:
-        return list(sessions.lines(names)), 0
+        return list(_json_lines(names)), 0
     import turnwire
 
     scan = turnwire.scan(list(names), errors="skip")
     found = [message for message, *_ in scan.messages()]
     return found, sum(scan.counts.reasons.values())
+
+
+def _json_lines(names: Sequence[str]) -> Iterator[str]:
+    """The lines of sources, but for empty ones. Raises Refused for what is not UTF-8."""
+    for name in inputs.files(names):
+        data = inputs.whole(name)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise Refused([f"{inputs.shown(name)}: line {line:,} is not UTF-8"]) from None
+        yield from (line for line in text.split("\n") if line.strip())
 
 
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")
@@ -127,20 +141,17 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
     from turnwire.session import lines_of
     from turnwire.session import salvage as salvaged
 
-    text = sessions.session(*_prepared([file], output))
+    text = _session(*_prepared([file], output))
     if salvage:
         found = salvaged(text)
         lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in found.events]
-        for first, behind in found.missing:
-            complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
-        for fault in found.faults:
-            complain(printable(str(fault)))
+        _tell_damage(found)
         code = GOOD if found.complete else BAD_RECORDS
     else:
         try:
             lines = lines_of(text, sealed=not no_checks)
         except DecodeError as error:
-            complain(printable(str(error)))
+            complain(str(error))
             return BAD_RECORDS
         code = GOOD
     write_whole(output, escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace")))
@@ -158,7 +169,7 @@ def check(file: str, as_json: bool) -> int:
     """
     from turnwire.session import salvage
 
-    found = salvage(sessions.session(file))
+    found = salvage(_session(*inputs.checked([file])))
     row = {
         "complete": found.complete,
         "events": len(found.events),
@@ -166,23 +177,78 @@ def check(file: str, as_json: bool) -> int:
         "missing": [list(each) for each in found.missing],
         "faults": [str(fault) for fault in found.faults],
     }
-    output = standard_output()
     if as_json:
-        output.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+        write_json([row])
     else:
-        state = "whole" if found.complete else "damaged or unfinished"
-        output.write(f"{state}: {row['events']} events\n".encode())
-        for fault in found.faults:
-            complain(printable(str(fault)))
-        for first, behind in found.missing:
-            complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
-    output.flush()
+        write_lines([f"{'whole' if found.complete else 'damaged or unfinished'}: {row['events']} events"])
+        _tell_damage(found)
     return GOOD if found.complete else BAD_RECORDS
 
 
+def _tell_damage(found: Any) -> None:
+    """Says what is wrong with a session that was salvaged, and which events are missing."""
+    for fault in found.faults:
+        complain(str(fault))
+    for first, behind in found.missing:
+        complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
+
+
+def _session(name: str) -> str:
+    """The text of a session, which may be damaged. Raises Refused, and ends the command where it is no session."""
+    found = inputs.files([name])
+    if len(found) != 1:
+        raise Refused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is one"])
+    data = inputs.whole(found[0])
+    if not data.strip():
+        complain(f"{inputs.shown(name)}: is empty")
+        raise click.exceptions.Exit(NOTHING)
+    text = data.decode("utf-8", "surrogateescape")
+    if why := _why_none(data, text):
+        complain(f"{inputs.shown(name)}: is no session: {why}")
+        raise click.exceptions.Exit(BAD_RECORDS)
+    return text
+
+
+def _why_none(data: bytes, text: str) -> str | None:
+    """Why a text is no session, not even a damaged one; None where it may be one."""
+    if _RECORD(text) or _has_json_lines(text):
+        return None
+    if data.startswith(inputs.UTF_16):
+        return "it is UTF-16, and a session is UTF-8"
+    if inputs.is_binary(data[: inputs.BEGINNING]):
+        return "it looks binary"
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        if found := inputs.wires_in(data[: inputs.LOOKED_AT]):
+            return f"it is a log with messages ({found}); 'turnwire session pack' makes a session of it"
+        return "its lines are neither JSON objects or strings nor records of a session"
+    what = "array" if isinstance(value, list) else "object over several lines" if isinstance(value, dict) else "value"
+    return f"it is a JSON {what}; a session has an event on each line"
+
+
+def _has_json_lines(text: str) -> bool:
+    """True where most of the first lines are events, or the first one is."""
+    from turnwire.session.reading import plain_events
+
+    looked = good = 0
+    for line in re.finditer(r"[^\n]*\S[^\n]*", text):
+        try:
+            good += len(plain_events(line[0]))
+        except DecodeError:
+            pass
+        else:
+            if not looked:
+                return True
+        looked += 1
+        if looked == LOOKED_AT:
+            break
+    return 2 * good > looked
+
+
 @command.command("quiz", short_help="Ask a model about events, in several formats.")
-@inputs.sources_argument
-@click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
+@options.sources_argument
+@_EVENTS
 @click.option("--url", required=True, help="A server with OpenAI's API, such as http://127.0.0.1:8080/v1.")
 @click.option("--model", default="default", show_default=True, help="The model that is asked.")
 @click.option(
@@ -194,17 +260,7 @@ def check(file: str, as_json: bool) -> int:
 @click.option("--format", "formats", multiple=True, help="json, session, plain or toon; else all. Repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the questions.")
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
-def quiz(
-    sources: tuple[str, ...],
-    events: bool,
-    url: str,
-    model: str,
-    size: tuple[int, ...],
-    questions: int,
-    formats: tuple[str, ...],
-    seed: int,
-    as_json: bool,
-) -> int:
+def quiz(sources: tuple[str, ...], events: bool, as_json: bool, **settings: Any) -> int:
     """Asks a model questions about the events in SOURCES, in several formats, and judges its answers exactly.
 
     A key for the server is taken from the environment: TURNWIRE_QUIZ_KEY. Exits with 1 when a record is damaged, and
@@ -218,32 +274,30 @@ def quiz(
     if not found:
         _tell_left(names, found, failed, events)
         return BAD_RECORDS if failed else NOTHING
-    ask = endpoint(url, model, os.environ.get("TURNWIRE_QUIZ_KEY", ""))
-    output = standard_output()
+    ask = endpoint(settings["url"], settings["model"], os.environ.get("TURNWIRE_QUIZ_KEY", ""))
     if not as_json:
-        output.write(b"events  format    tokens  right of asked  accuracy  95 % interval\n")
-    for many in sorted({min(each, len(found)) for each in size}):
+        write_lines(["events  format    tokens  right of asked  accuracy  95 % interval"])
+    for many in sorted({min(each, len(found)) for each in settings["size"]}):
         try:
-            scores = run(found[:many], ask, questions, seed, formats or FORMATS)
+            scores = run(found[:many], ask, settings["questions"], settings["seed"], settings["formats"] or FORMATS)
         except ConnectionError as error:
-            complain(printable(str(error)))
+            complain(str(error))
             return INPUT_OUTPUT
         except UnknownName as error:
             raise misused(error) from None
-        for score in scores:
-            output.write(_score(score, as_json).encode())
-        output.flush()
+        if as_json:
+            write_json(score._asdict() for score in scores)
+        else:
+            write_lines(map(_score, scores))
     _tell_left(names, found, failed, events)
     return BAD_RECORDS if failed else GOOD
 
 
-def _score(score: Any, as_json: bool) -> str:
-    """A row of the table, or its line of JSON."""
-    if as_json:
-        return json.dumps(score._asdict()) + "\n"
+def _score(score: Any) -> str:
+    """A row of the table."""
     begin = f"{score.events:6}  {score.format:8}"
     if score.why:
-        return f"{begin}  left out: {printable(score.why)}\n"
+        return f"{begin}  left out: {printable(score.why)}"
     share = score.right / score.asked if score.asked else 0.0
     rest = f"{share:8.3f}  {score.low:.3f} to {score.high:.3f}"
-    return f"{begin}  {score.tokens:6}  {score.right:5} of {score.asked:5}  {rest}\n"
+    return f"{begin}  {score.tokens:6}  {score.right:5} of {score.asked:5}  {rest}"

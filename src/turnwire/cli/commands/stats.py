@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from turnwire.cli import inputs, options, wires
+from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import standard_output
+from turnwire.cli.terminal import milliseconds, table
 from turnwire.progress import Progress
 
 TOP = 10
@@ -29,8 +30,8 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 
 @click.command("stats", short_help="Show what logs are made of: counts, answers, conversations.")
-@inputs.sources_argument
-@wires.wire_option
+@options.sources_argument
+@options.wire_option
 @options.scan_options
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
@@ -66,8 +67,6 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
 
 
 def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
-    from turnwire.cli.tables import table
-
     yield _overview(rows[0])
     for stat, title in TITLES.items():
         chosen = [
@@ -95,8 +94,6 @@ def _decimals(seconds: list[float | None]) -> int:
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """A row with the numbers of its latencies beside the others, and its times as tables have them."""
-    from turnwire.cli.sinks import milliseconds
-
     row |= {name: milliseconds(row[name]) for name in ("first", "last") if name in row}
     seconds = row.pop("seconds", None)
     if seconds is None:
@@ -109,8 +106,6 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(total: dict[str, Any]) -> str:
-    from turnwire.cli.sinks import milliseconds
-
     lines = [
         f"{name:<8}{count:>12}{total[size]:>18,} bytes\n"
         for name, count, size in (

@@ -7,12 +7,11 @@ from uuid import uuid4
 
 import click
 
-from turnwire.cli import inputs, wires
-from turnwire.cli.choices import Choice
-from turnwire.cli.contexts import context_of
+from turnwire.cli import inputs, options
+from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
-from turnwire.cli.output import complain, standard_output
-from turnwire.cli.text import printable
+from turnwire.cli.output import complain, standard_output, write_text
+from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
-COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest", "where")
 
 
 @click.command("tokens", short_help="Count the tokens of messages in logs, price them, keep a budget.")
-@inputs.sources_argument
-@wires.wire_option
+@options.sources_argument
+@options.wire_option
 @click.option(
     "--tokenizer",
     "names",
     multiple=True,
-    type=inputs.TOKENIZER,
+    type=options.TOKENIZER,
     metavar="NAME|FILE",
     help="Whose tokens; o200k_base by default. Repeatable.",
 )
@@ -54,7 +52,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 )
 @click.option(
     "--context",
-    type=inputs.FILE,
+    type=options.FILE,
     metavar="FILE",
     help="TOML or JSON with what other wires need: the fields of turnwire's Context.",
 )
@@ -62,10 +60,10 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
     "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
-@click.option("--html", type=inputs.FILE, metavar="FILE", help="Write a page with the advice.")
+@click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
-def command(sources: tuple[str, ...], **options: Any) -> int:
+def command(sources: tuple[str, ...], **settings: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as written.
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Text in messages that looks like a special
@@ -75,39 +73,39 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     from turnwire.tokens.budget import spend
 
     names = inputs.checked(sources)
-    if options["html"] is not None:
-        inputs.refuse_overwriting(options["html"], names)
-        inputs.expect_writable(options["html"])
-    advised = options["advise"] or options["html"] is not None or options["price"] is not None
-    counters, context, price = _prepared(options)
-    budget = options["budget"] if options["per"] == "message" else None
-    kept = options["sample"] if advised or options["compare"] else 0
-    found = spend(list(names), counters, wire=options["wire"], budget=budget, sample=kept, threads=options["threads"])
-    _show(found, options)
-    if options["compare"] and found.spent:
-        _compare(found, counters, context, options, advised)
+    if settings["html"] is not None:
+        inputs.refuse_overwriting(settings["html"], names)
+        inputs.expect_writable(settings["html"])
+    advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
+    counters, context, price = _prepared(settings)
+    budget = settings["budget"] if settings["per"] == "message" else None
+    kept = settings["sample"] if advised or settings["compare"] else 0
+    found = spend(list(names), counters, wire=settings["wire"], budget=budget, sample=kept, threads=settings["threads"])
+    _show(found, settings)
+    if settings["compare"] and found.spent:
+        _compare(found, counters, context, settings["as_json"], advised)
     if advised and found.spent:
-        _advise(found, counters, context, price, options)
-    if not found.spent and not found.damaged and not options["quiet"]:
-        inputs.tell_nothing(names, options["wire"], inputs.size(names) != 0)
-    return _judged(found, options, names)
+        _advise(found, counters, context, price, settings)
+    if not found.spent and not found.damaged and not settings["quiet"]:
+        inputs.tell_none(names, settings["wire"])
+    return _verdict(found, settings)
 
 
-def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
+def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     """The tokenizers, the context and the price. Raises UsageError for what cannot be used, OSError."""
     from turnwire.tokens import load
     from turnwire.tokens.counting import DEFAULT
 
     try:
-        pattern = options["pattern"]
+        pattern = settings["pattern"]
         counters = [
             load(name, pattern=pattern if name.endswith(".tiktoken") else None)
-            for name in options["names"] or (DEFAULT,)
+            for name in settings["names"] or (DEFAULT,)
         ]
-        price = None if options["price"] is None else _price(options["price"])
+        price = None if settings["price"] is None else _price(settings["price"])
     except (ValueError, TypeError) as error:
         raise misused(error) from None
-    context = None if options["context"] is None else context_of(options["context"])
+    context = None if settings["context"] is None else options.context_of(settings["context"])
     return counters, None if context is None else context.replace(new_id=lambda: str(uuid4())), price
 
 
@@ -121,22 +119,26 @@ def _price(text: str) -> Price:
     return priced({"--price": numbers})["--price"]
 
 
-def _show(found: Tally, options: dict[str, Any]) -> None:
-    from turnwire.cli.tables import table
+def _write_json(row: dict[str, Any]) -> None:
     from turnwire.log.output.json_lines import json_line
 
-    rows = [_row(spent, options["per"]) for spent in found.spent.values()]
     output = standard_output()
-    if options["as_json"]:
-        for row in rows:
-            output.write(json_line(row))
-    elif rows:
-        shown = [{**row, "where": _place(row)} for row in rows]
-        names = [("conversations" if name == "messages" else name) for name in COLUMNS]
-        names = names if options["per"] == "conversation" else list(COLUMNS)
-        names = [name for name in names if any(row.get(name) not in (None, "") for row in shown)]
-        output.write(table(names, [[row.get(name) for name in names] for row in shown]).encode())
+    output.write(json_line(row))
     output.flush()
+
+
+def _show(found: Tally, settings: dict[str, Any]) -> None:
+    rows = [_row(spent, settings["per"]) for spent in found.spent.values()]
+    if settings["as_json"]:
+        for row in rows:
+            _write_json(row)
+    elif rows:
+        for row in rows:
+            row["where"] = _place(row)
+        counts = "conversations" if settings["per"] == "conversation" else "messages"
+        names = ["wire", "tokenizer", counts, "bytes", "tokens", "mean", "largest", "where"]
+        names = [name for name in names if any(row[name] not in (None, "") for row in rows)]
+        write_text(table(names, [[row[name] for name in names] for row in rows]))
 
 
 def _row(spent: Spent, per: str) -> dict[str, Any]:
@@ -152,16 +154,12 @@ def _row(spent: Spent, per: str) -> dict[str, Any]:
     if per == "conversation":
         held = meter.conversations
         most = max(held, key=lambda name: held[name], default=None)
-        mean = sum(held.values()) / len(held) if held else None
+        mean = round(sum(held.values()) / len(held), 1) if held else None
         largest = None if most is None else held[most]
-        return {**row, "conversations": len(held), "mean": _rounded(mean), "largest": largest, "conversation": most}
+        return {**row, "conversations": len(held), "mean": mean, "largest": largest, "conversation": most}
     first = spent.largest[0]
-    place = {"file": first.file, "line": first.line}
-    return {**row, "mean": _rounded(meter.tokens / meter.messages), "largest": first.tokens, **place}
-
-
-def _rounded(mean: float | None) -> float | None:
-    return None if mean is None else round(mean, 1)
+    mean = round(meter.tokens / meter.messages, 1)
+    return {**row, "mean": mean, "largest": first.tokens, "file": first.file, "line": first.line}
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -170,25 +168,32 @@ def _place(row: dict[str, Any]) -> str:
     return f"{inputs.shown(row['file'])}:{row['line']}"
 
 
-COMPARED = ("format", "alone", "ratio", "together", "ratio together", "bytes", "carries all", "dropped")
+COMPARED = {
+    "format": None,
+    "alone": 1,
+    "ratio": 2,
+    "together": 1,
+    "ratio together": 2,
+    "bytes": 1,
+    "carries all": None,
+    "dropped": None,
+}
+"""Columns of a comparison, and how many digits their numbers have after the point."""
 
 
-def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dict[str, Any], advised: bool) -> None:
-    """What a message costs in each format; what was not tried is listed with the advice, where there is one."""
-    from turnwire.cli.tables import table
-    from turnwire.log.output.json_lines import json_line
+def _compare(found: Tally, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
+    """Shows what a message costs in each format; what was not tried is listed with the advice, where there is one."""
     from turnwire.tokens.advice import untried
     from turnwire.tokens.means import means
 
-    output = standard_output()
     for one in means(found, counters, context=context):
-        if options["as_json"]:
-            output.write(json_line({"comparison": one.to_dict()}))
+        if as_json:
+            _write_json({"comparison": one.to_dict()})
             continue
         cells = [_compared(row) for row in one.rows]
         kept = [place for place in range(len(COMPARED)) if any(row[place] not in (None, "") for row in cells)]
-        names, rows = [COMPARED[place] for place in kept], [[row[place] for place in kept] for row in cells]
-        decimals = {"alone": 1, "together": 1, "ratio": 2, "ratio together": 2, "bytes": 1}
+        names = [list(COMPARED)[place] for place in kept]
+        decimals = {name: digits for name, digits in COMPARED.items() if digits is not None}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
         mean = sum(meter.tokens for meter in written) / one.messages
@@ -197,14 +202,14 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
             f"as written: {mean:,.1f}, the mean of {messages}; text between them is not counted",
             f"alone: {one.sampled:,} of {messages}, each a text of its own",
             f"together: the first {counted(one.first, 'message')} as one text, with what explains it",
-            *(printable(f"{row.format}: {row.note}") for row in one.rows if row.note),  # a table would cut it
+            *(f"{row.format}: {row.note}" for row in one.rows if row.note),  # a table would cut it
         ]
         if not advised:
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
-            lines += [f"not tried: {printable(line)}" for line in untried(absent, context is not None)]
-        text = "".join(f"{line}\n" for line in lines)
-        output.write(f"\n{title}\n{table(names, rows, decimals)}{text}".encode())
-    output.flush()
+            lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
+        rows = [[row[place] for place in kept] for row in cells]
+        text = "".join(f"{printable(line)}\n" for line in lines)
+        write_text(f"\n{title}\n{table(names, rows, decimals)}{text}")
 
 
 def _compared(mean: Mean) -> tuple[Any, ...]:
@@ -213,55 +218,45 @@ def _compared(mean: Mean) -> tuple[Any, ...]:
     return (mean.format, *figures, carries, ", ".join(mean.dropped))
 
 
-def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
-    from turnwire.cli.tables import text_table
-    from turnwire.log.output.json_lines import json_line
+def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
     from turnwire.tokens.advice import advice_on
 
     prices = {} if price is None else {counter.name: price for counter in counters}
     advice = advice_on(found, counters, prices, context=context)
-    output = standard_output()
-    if options["html"] is not None:
-        advice.html(options["html"])
-    if options["as_json"]:
-        output.write(json_line({"advice": advice.to_dict()}))
+    if settings["html"] is not None:
+        advice.html(settings["html"])
+    if settings["as_json"]:
+        _write_json({"advice": advice.to_dict()})
     else:
-        output.write(f"\n{advice.table(text_table)}".encode())
-    output.flush()
+        write_text(f"\n{advice.table(text_table)}")
 
 
-def _judged(found: Tally, options: dict[str, Any], names: tuple[str, ...]) -> int:
-    """The exit code; what is over the budget is said, and how many records could not be counted."""
+def _verdict(found: Tally, settings: dict[str, Any]) -> int:
+    """The exit code. Says which are over the budget, and how many records could not be counted."""
     code = GOOD
-    say = (lambda _: None) if options["quiet"] else complain
-    if not found.spent and not options["quiet"]:
-        inputs.tell_none(names, options["wire"])
+    say = (lambda _: None) if settings["quiet"] else complain
     if found.damaged:
         verb, them = ("is", "it") if found.damaged == 1 else ("are", "them")
         say(f"{counted(found.damaged, 'damaged record')} {verb} not counted (turnwire scan shows {them})")
         code = BAD_RECORDS
-    budget = options["budget"]
+    budget, per = settings["budget"], settings["per"]
     if budget is None:
         return code
-    if options["per"] == "conversation" and found.spent and not any(map(_conversations, found.spent.values())):
-        say("no message here is of a conversation")
-        return code or NOTHING
     if not found.spent:
         return code or NOTHING  # nothing was measured, so nothing keeps to the budget
+    if per == "conversation" and not any(spent.meter.conversations for spent in found.spent.values()):
+        say("no message here is of a conversation")
+        return code or NOTHING
     for spent in found.spent.values():
-        over = _over(spent, options["per"], budget)
+        over = _over(spent, per, budget)
         for tokens, what in over[:SHOWN]:
-            say(printable(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}"))
-        count = spent.over if options["per"] == "message" else len(over)
+            say(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}")
+        count = spent.over if per == "message" else len(over)
         if count > SHOWN:
-            say(f"... and {count - SHOWN:,} more {spent.wire} {options['per']}s over {budget:,}")
+            say(f"... and {count - SHOWN:,} more {spent.wire} {per}s over {budget:,}")
         if count:
             code = BAD_RECORDS
     return code
-
-
-def _conversations(spent: Spent) -> int:
-    return len(spent.meter.conversations)
 
 
 def _over(spent: Spent, per: str, budget: int) -> list[tuple[int, str]]:

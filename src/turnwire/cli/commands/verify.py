@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from turnwire.cli import inputs
+from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import standard_output
-from turnwire.cli.text import printable
+from turnwire.cli.output import write_json, write_lines
+from turnwire.cli.terminal import printable
 from turnwire.errors import RuleError
 
 if TYPE_CHECKING:
@@ -18,21 +17,16 @@ if TYPE_CHECKING:
 
 
 @click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
-@click.argument("files", nargs=-1, required=True, type=inputs.FILE, metavar="FILES...")
+@click.argument("files", nargs=-1, required=True, type=options.FILE, metavar="FILES...")
 @click.option(
-    "--head", "heads", multiple=True, type=inputs.FILE, metavar="FILE", help="File with a kept checkpoint; repeatable."
+    "--head", "heads", multiple=True, type=options.FILE, metavar="FILE", help="File with a kept checkpoint; repeatable."
 )
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
 @click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
 @click.option("--threshold", type=click.IntRange(min=0), help="How many of them must have countersigned (all).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(
-    files: tuple[str, ...],
-    heads: tuple[str, ...],
-    keys: tuple[str, ...],
-    witnesses: tuple[str, ...],
-    threshold: int | None,
-    as_json: bool,
+    files: tuple[str, ...], heads: tuple[str, ...], threshold: int | None, as_json: bool, **keys: tuple[str, ...]
 ) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
@@ -40,18 +34,19 @@ def command(
     """
     from turnwire.ledger import verify_file
 
-    trusted, others = [_key(key) for key in keys], [_key(key) for key in witnesses]
-    if (threshold or 0) > len(others):
-        raise click.UsageError(f"--threshold is at most the number of --witness: {len(others)}")
+    trusted, witnesses = ([_key(key) for key in keys[name]] for name in ("keys", "witnesses"))
+    if (threshold or 0) > len(witnesses):
+        raise click.UsageError(f"--threshold is at most the number of --witness: {len(witnesses)}")
     kept = [read_head(head) for head in heads]
     outcome = GOOD
-    output = standard_output()
     for file in files:
-        verdict = verify_file(file, *kept, trusted=trusted, witnesses=others, threshold=threshold)
+        verdict = verify_file(file, *kept, trusted=trusted, witnesses=witnesses, threshold=threshold)
         outcome = outcome if verdict else BAD_RECORDS
-        text = json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept))
-        output.write(f"{text}\n".encode("utf-8", "backslashreplace"))
-    output.flush()
+        if as_json:
+            fault = verdict.fault._asdict() if verdict.fault is not None else None
+            write_json([{"file": file, "ok": bool(verdict), **verdict._asdict(), "fault": fault}])
+        else:
+            write_lines(map(printable, _lines(file, verdict, bool(kept))))
     return outcome
 
 
@@ -75,16 +70,11 @@ def _key(text: str) -> bytes:
         raise click.UsageError(f"--key is a public key in hex digits, not {text!r}") from None
 
 
-def _fields(file: str, verdict: Verdict) -> dict[str, object]:
-    fault = verdict.fault._asdict() if verdict.fault is not None else None
-    return {"file": file, "ok": bool(verdict), **verdict._asdict(), "fault": fault}
-
-
-def _text(file: str, verdict: Verdict, kept: bool) -> str:
+def _lines(file: str, verdict: Verdict, kept: bool) -> list[str]:
     from turnwire.ledger.verify import NO_LEDGER
 
     if verdict.fault is not None and verdict.fault.where == NO_LEDGER:
-        return printable(f"{file}: no ledger: {verdict.fault.text}")
+        return [f"{file}: no ledger: {verdict.fault.text}"]
     lines = [f"{file}: {'good' if verdict else 'BROKEN'}"]
     lines += [f"  proved: {sentence}" for sentence in verdict.proved]
     if verdict.fault is not None:
@@ -92,4 +82,4 @@ def _text(file: str, verdict: Verdict, kept: bool) -> str:
         lines.append(f"  fails first: {verdict.fault.where}{place}: {verdict.fault.text}")
     elif not kept:
         lines.append("  not proved: that no tail was cut off; keep a head elsewhere and give it with --head")
-    return "\n".join(map(printable, lines))
+    return lines

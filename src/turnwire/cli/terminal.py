@@ -1,25 +1,99 @@
-"""Tables to look at: with rich on a terminal where it is installed, otherwise aligned text."""
+"""Text for terminals: unsafe characters escaped, widths measured, tables laid out (by rich where it is installed)."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
-from turnwire.cli.text import ELLIPSIS, escaped, file_name, shortened, width
+from turnwire.characters import UNSAFE, visible, visible_escape
+
+printable = visible
+"""The text on one line, unsafe characters written as escapes; for messages, file names included."""
 
 WIDEST = 48
 """Cells of a terminal beyond which a value is cut."""
 NARROW = 12
 """Cells below which no text is cut to make room: then columns go."""
-PATHS = frozenset({"file", "where"})
-"""Columns that are cut at their start: the end of a path says more."""
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-"""A time as a table shows it."""
 GAP = 2
 """Cells between two columns."""
+ELLIPSIS = "…"
+_PATHS = frozenset({"file", "where"})
+"""Columns that are cut at their start: the end of a path says more."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+_UNSAFE_OR_BACKSLASH = re.compile(rf"[\\\x00-\x1f{UNSAFE}]")
+_UNSAFE_IN_LINES = re.compile(rf"[\x00-\x08\x0b-\x1f{UNSAFE}]")
+_EMOJI_STYLE = "\ufe0f"  # behind a sign: as a picture, not as text
+_SKIN_TONES = frozenset("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+
+
+def shown_as_lines(text: str) -> str:
+    """As ``printable``, for text of several lines: line feeds and tabs stay."""
+    return _UNSAFE_IN_LINES.sub(visible_escape, text)
+
+
+def escaped(text: str) -> str:
+    """As ``printable``, and a backslash is doubled: nothing that is in a field can look like an escape."""
+    return _UNSAFE_OR_BACKSLASH.sub(visible_escape, text)
+
+
+def file_name(name: str | bytes) -> str:
+    """The name of a file as text: its bytes read as UTF-8, whatever the locale; others become surrogates."""
+    return os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
+def milliseconds(time: str | None) -> str | None:
+    """A time as tables show it: to the millisecond, where JSON lines and files have microseconds."""
+    return None if time is None else f"{time[:-4]}Z"
+
+
+def width(text: str) -> int:
+    """Cells of a terminal that the (escaped) text takes."""
+    return len(text) if text.isascii() else sum(_cells(text))
+
+
+def shortened(text: str, cells: int, from_start: bool = False) -> str:
+    """The text cut to that many cells at its end (or its start), marked where something is missing."""
+    if width(text) <= cells:
+        return text
+    widths = list(_cells(text))
+    used = 0
+    if not from_start:
+        end = 0
+        while (used := used + widths[end]) < cells:
+            end += 1
+        return text[:end] + ELLIPSIS
+    start = len(text)
+    while (used := used + widths[start - 1]) < cells:
+        start -= 1
+    while start < len(text) and _joins(text[start]):  # what it is drawn upon is cut
+        start += 1
+    return ELLIPSIS + text[start:]
+
+
+def _cells(text: str) -> Iterator[int]:
+    """The cells that each character adds to those in front of it."""
+    before = 0
+    for character in text:
+        if character == _EMOJI_STYLE:
+            cells = int(before == 1)  # a sign of one cell is drawn on two
+        elif _joins(character) and (before == 2 or character not in _SKIN_TONES):
+            cells = 0
+        else:
+            cells = 1 + (unicodedata.east_asian_width(character) in "WF")
+        before = cells or before
+        yield cells
+
+
+def _joins(character: str) -> bool:
+    """Drawn upon the character in front: accents and vowel signs, letters within a Korean syllable, skin tones."""
+    return (
+        unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff" or character in _SKIN_TONES
+    )
 
 
 def cell(value: Any, path: bool = False) -> str:
@@ -52,20 +126,20 @@ def table(
         amounts: whether numbers count something, and so have separators between thousands; those of records are names.
         option: which option of the command shows the columns that are left out.
     """
+    columns = [[row[place] for row in rows] for place in range(len(names))]
     numbers = [
-        any(isinstance(row[place], (int, float)) for row in rows)
-        and not any(isinstance(row[place], str) for row in rows)
-        for place in range(len(names))
+        any(isinstance(value, int | float) for value in column) and not any(isinstance(value, str) for value in column)
+        for column in columns
     ]
     fixed = decimals or {}
     cells = [
         [
-            number(value, amounts, fixed.get(name)) if isinstance(value, (int, float)) else cell(value, name in PATHS)
+            _number(value, amounts, fixed.get(name)) if isinstance(value, int | float) else cell(value, name in _PATHS)
             for name, value in zip(names, row, strict=True)
         ]
         for row in rows
     ]
-    return _shown(names, cells, numbers, option)
+    return _laid_out(names, cells, numbers, option)
 
 
 def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
@@ -74,21 +148,24 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: fro
     kept = [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
     cells = [[cell(row[place]) for place in kept] for row in rows]
     left = [names[place] for place in kept]
-    return _shown(left, cells, [name in numbers for name in left], "--json")
+    return _laid_out(left, cells, [name in numbers for name in left], "--json")
 
 
-def _shown(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str) -> str:
+def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
+    separator = "," if amounts and not isinstance(value, bool) else ""
+    if decimals is not None:
+        return f"{value:{separator}.{decimals}f}"
+    return f"{value:{separator}}" if separator else str(value)
+
+
+def _laid_out(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str) -> str:
     if sys.stdout is None or not sys.stdout.isatty():
         return aligned(names, cells, numbers)
     return _on_terminal(names, cells, numbers, option, get_terminal_size().columns)
 
 
-def number(value: float, amounts: bool, decimals: int | None = None) -> str:
-    """A number as a table shows it; a truth is none."""
-    separator = "," if amounts and not isinstance(value, bool) else ""
-    if decimals is not None:
-        return f"{value:{separator}.{decimals}f}"
-    return f"{value:{separator}}" if separator else str(value)
+def _widest(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max([width(name), *(width(row[place]) for row in cells)]) for place, name in enumerate(names)]
 
 
 def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], room: int) -> list[int]:
@@ -96,7 +173,7 @@ def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequen
 
     A number is never cut, a text not below NARROW cells or its name; what is left over goes to those that want it.
     """
-    widest = [max([width(name), *(width(row[place]) for row in cells)]) for place, name in enumerate(names)]
+    widest = _widest(names, cells)
     least = [
         wide if number else max(width(name), min(wide, NARROW))
         for name, wide, number in zip(names, widest, numbers, strict=True)
@@ -121,15 +198,13 @@ def _on_terminal(
     names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str, room: int
 ) -> str:
     widths = fitted(names, cells, numbers, room)
-    columns: list[Sequence[str]] = [[row[place] for row in cells] for place in range(len(names))]
-    if len(widths) == len(names):
-        columns[:] = [_without_day(texts, wide) for texts, wide in zip(columns, widths, strict=True)]
-    else:  # a shorter time may make room for a column
-        columns[:] = [_without_day(texts, NARROW) for texts in columns]
+    if len(widths) < len(names):
+        widths = [NARROW] * len(names)  # a shorter time may make room for a column
+    columns = [_without_day([row[place] for row in cells], wide) for place, wide in enumerate(widths)]
     cells = list(zip(*columns, strict=True))
     widths = fitted(names, cells, numbers, room)
     cut = [
-        [shortened(text, wide, name in PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
+        [shortened(text, wide, name in _PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
         for row in cells
     ]
     shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]
@@ -146,7 +221,7 @@ def _without_day(texts: Sequence[str], wide: int) -> Sequence[str]:
     """The texts of a column; times for which it is too narrow without their day where all are of one, else without
     their year: what tells rows apart is shown."""
     times = [text for text in texts if text]
-    if not times or max(map(width, times)) <= wide or not all(map(TIME.fullmatch, times)):
+    if not times or max(map(width, times)) <= wide or not all(map(_TIME.fullmatch, times)):
         return texts
     start = len("2026-01-05T" if len({time[:10] for time in times}) == 1 else "2026-")
     return [text[start:-1] for text in texts]
@@ -154,7 +229,7 @@ def _without_day(texts: Sequence[str], wide: int) -> Sequence[str]:
 
 def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> str:
     """Columns of text with two spaces between them."""
-    widths = [max([width(name), *(width(row[place]) for row in cells)]) for place, name in enumerate(names)]
+    widths = _widest(names, cells)
     lines = []
     for row in (names, *cells):
         padded = []

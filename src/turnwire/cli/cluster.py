@@ -1,4 +1,4 @@
-"""``turnwire scan --dask``: the blocks of a scan on a cluster, or on processes of this machine."""
+"""The option ``--dask`` of ``turnwire scan``: its blocks on a cluster, or on processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from turnwire.cli import inputs, where, wires
+from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, misused
-from turnwire.cli.output import complain, complain_sum
-from turnwire.cli.text import printable
+from turnwire.cli.output import complain, complain_counts
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -55,18 +54,18 @@ def check(settings: dict[str, Any]) -> None:
             raise click.UsageError("--resume with --dask is the manifest in the --output directory")
 
 
-def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, settings: dict[str, Any]) -> int:
+def scan_on_cluster(
+    names: tuple[str, ...], wire: str | None, columns: list[str] | None, settings: dict[str, Any]
+) -> int:
     """Runs the scan and says what became of its blocks: the exit code, 3 where not all of them are done."""
     from pathlib import Path
 
     from turnwire.distributed import Manifest, dask_scan
 
     output = settings["output"] or Path(settings["resume"]).parent
-    choices: dict[str, Any] = {
-        "columns": columns,
-        "where": where.parsed(settings["conditions"], wires.scanner(wire).columns),
-    }
-    choices |= {name: settings[name] for name in ("errors", "unknown", "fences", "batch_bytes", "block_bytes")}
+    chosen = {name: settings[name] for name in ("errors", "unknown", "fences", "batch_bytes", "block_bytes")}
+    chosen["where"] = options.conditions(settings["conditions"], options.scanner(wire).columns)
+    chosen |= {"columns": columns, "wire": wire, "resume": settings["resume"] is not None}
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False and not settings["quiet"])
 
     def tell(manifest: Manifest) -> None:
@@ -75,8 +74,7 @@ def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, 
 
     with _client(settings["dask"], settings["threads"]) as client, progress:
         try:
-            resume = settings["resume"] is not None
-            manifest = dask_scan(list(names), client, out=output, wire=wire, resume=resume, progress=tell, **choices)
+            manifest = dask_scan(list(names), client, out=output, progress=tell, **chosen)
         except (TypeError, ValueError) as error:
             raise misused(error) from None
     if not settings["quiet"]:
@@ -104,21 +102,12 @@ def _client(address: str, threads: int) -> Iterator[Any]:
 
 
 def _summarize(manifest: Any) -> None:
-    counts = manifest.counts
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
-    records, rejects = sum(counts.wires.values()), sum(counts.reasons.values())
-    for name, number, size, note in (
-        ("records", f"{records:,}", counts.records, wires.told(counts.wires)),
-        ("rejects", f"{rejects:,}", counts.rejects, reasons),
-        ("text", "", counts.text, ""),
-        ("total", "", counts.bytes, counted(len(manifest.rows), "block")),
-    ):
-        complain_sum(name, number, size, note)
+    complain_counts(manifest.counts, counted(len(manifest.rows), "block"))
     missing = [row for row in manifest.rows if row["state"] != "done"]
     for row in missing[:SHOWN]:
         block = row["block"]
         place = f"{block['file']}: bytes {block['start']} to {block['stop']}"
-        complain(printable(f"{row['state']}: {place}: {row['error']}"))
+        complain(f"{row['state']}: {place}: {row['error']}")
     if missing:
-        complain(printable(f"{counted(len(missing), 'block')} missing; --resume {manifest.path} tries again"))
-    complain(printable(f"written {manifest.path}"))
+        complain(f"{counted(len(missing), 'block')} missing; --resume {manifest.path} tries again")
+    complain(f"written {manifest.path}")
