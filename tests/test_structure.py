@@ -24,7 +24,6 @@ PROTOCOLS = ("nslip", "csp", "sstp", "sap", "kick")
 MEETING_PLACES = ("", "framing", "read", "prompts", "conversion", "log", "tokens", "report", "distributed", "cli")
 MEETING_PLACES += ("polars", "duckdb")
 """What stands above the protocols ("" is the public face); no protocol imports one of them."""
-LONGEST = 500
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -119,19 +118,6 @@ def test_without_a_native_core_all_tests_can_be_collected(tmp_path: Path) -> Non
 
 def test_the_public_face_is_short() -> None:
     assert len((PACKAGE / "__init__.py").read_text("utf-8").splitlines()) <= 60
-
-
-@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
-def test_no_file_is_too_long() -> None:
-    folders = ("src", "_native", "tests", "benchmarks", "examples")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    counted = {
-        str(path.relative_to(ROOT)): len(path.read_bytes().splitlines())
-        for path in files
-        if path.suffix in {".py", ".pyx", ".pxd", ".pxi", ".h", ".c"}
-    }
-    assert len(counted) > 20
-    assert {name: lines for name, lines in counted.items() if lines > LONGEST} == {}
 
 
 @pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.sap.documents import TASK
-from tests.sap.test_transports import free_port
+from tests.sap.hosts import free_port
 from turnwire import tokens
 from turnwire.cli.commands import mcp as model_tools
 from turnwire.sap.transports import mcp as sap_mcp

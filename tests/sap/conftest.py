@@ -39,3 +39,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
     """What an agent logs of the faults that a test makes is not shown."""
     caplog.set_level(logging.CRITICAL)
+
+
+@pytest.fixture(scope="module")
+def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a nats-server that takes messages of 1 MiB."""
+    from tests.sap.hosts import Broker
+
+    started = Broker(tmp_path_factory.mktemp("nats"), limit=1 << 20)
+    yield started.url
+    started.kill()

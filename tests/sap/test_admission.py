@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +15,20 @@ from tests.sap.scenario import task
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.ledger import Ledger
-from turnwire.sap.transcripts import REFUSED_KIND, REFUSED_LIMIT, RESULT_KIND, TASK_KIND, Transcript
+from turnwire.sap.access import ANONYMOUS
+from turnwire.sap.transcripts import (
+    REFUSED_KIND,
+    REFUSED_LIMIT,
+    RESULT_KIND,
+    STARTED_KIND,
+    TASK_KIND,
+    Batching,
+    Transcript,
+    key_of,
+)
+from turnwire.sap.waiting import ALLOWANCE, PriorityQueue
 
-pytestmark = pytest.mark.once
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
 
 RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
@@ -117,9 +123,6 @@ def test_payloads_are_judged_by_their_schema() -> None:
     run(offering(lambda task, context: calls.append(task), schema=schema), what)
 
 
-# ---------------------------------------------------------------- order
-
-
 def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
     order: list[str] = []
     gate, begun = asyncio.Event(), asyncio.Event()
@@ -150,9 +153,6 @@ def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
     places = [order.index(name) for name in ("urgent", "hinted", "normal", "low")]
     assert places == sorted(places)
     assert order.index("low") < order.index("u299")
-
-
-# ---------------------------------------------------------------- several agents, restarts
 
 
 def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) -> None:
@@ -286,5 +286,151 @@ def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
         async with agent:
             result = await agent.call(task("work.one", {}, telemetry={"budget": {"seconds": seconds}}))
             assert (result.status, result.output) == ("SUCCEEDED", 1)
+
+    asyncio.run(main())
+
+
+def test_what_waits_goes_in_its_order_whatever_is_taken_out():
+    async def main(seed: int) -> None:
+        chance, line = random.Random(seed), PriorityQueue[tuple[int, ...]]()
+        keys = {}
+        for number in range(chance.randrange(1, 14)):
+            item, priority = (number, seed), chance.choice(list(ALLOWANCE))
+            line.add(item, priority)
+            keys[item] = number + ALLOWANCE[priority], number
+        for item in chance.sample(sorted(keys), chance.randrange(len(keys))):
+            assert line.remove(item) and not line.remove(item)
+            del keys[item]
+        assert line.qsize() == len(keys)
+        assert [await line.next() for _ in range(line.qsize())] == sorted(keys, key=keys.__getitem__)
+
+    for seed in range(300):
+        asyncio.run(main(seed))
+
+
+@pytest.mark.parametrize("keys", [["a"], ["a", "b"], ["a", "a"], ["a", "b", "a"], ["a", "a", "a", "b"]])
+def test_what_several_wrote_at_once_under_one_key_is_read_again(keys, tmp_path: Path):
+    async def main() -> None:
+        with Ledger(tmp_path / "ledger") as ledger:
+            batching = Batching(ledger)
+            asked = [
+                batching.do(lambda key=key, n=n: ([("kind", str(n), key)], f"made {n}"), lambda n=n: f"read {n}")
+                for n, key in enumerate(keys)
+            ]
+            found = await asyncio.gather(*asked)
+            batching.close()
+        assert found == [f"{'read' if keys.count(key) > 1 else 'made'} {n}" for n, key in enumerate(keys)]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["capabilities", "kinds"])
+@pytest.mark.parametrize(("value", "good"), [("[]", True), ('["a"]', True), ("[1]", False), ('["a",1]', False)])
+def test_rules_in_toml_have_lists_of_strings(name: str, value: str, good: bool) -> None:
+    other = {"capabilities": 'kinds=["agent"]', "kinds": 'capabilities=["*"]'}[name]
+    text = f'[[allow]]\nissuer="A"\n{name}={value}\n{other}\n'
+    for one in (text, text.replace(f"{name}={value}", f'{name}="a"')):
+        if good and one is text:
+            assert len(sap.Access.from_toml(one).rules) == 1
+        else:
+            with pytest.raises(ValueError, match="lists of strings"):
+                sap.Access.from_toml(one)
+
+
+def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
+    async def main() -> None:
+        rows = Batching(Ledger(":memory:"))
+        asked = [asyncio.ensure_future(rows.do(lambda n=n: ([("k", "{}", "")], n))) for n in range(3)]  # type: ignore[misc]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        assert await asyncio.gather(*asked[1:]) == [1, 2]
+        assert await rows.do(lambda: ([], len(rows.ledger))) == 3
+        rows.close()
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_capability_is_allowed_by_any_rule_that_knows_its_issuer() -> None:
+    rules = sap.Access([sap.Rule("A-*", ("a.*", "b.*")), sap.Rule("A-1", ("c.*",)), sap.Rule("B", ("d.*",), ("user",))])
+    for issuer, kind, allowed in (("A-1", "agent", "abc"), ("A-2", "agent", "ab"), ("B", "user", "d")):
+        for letter in "abcd":
+            asked = task(f"{letter}.x", {}, issuer={"agentId": issuer, "agentKind": kind})
+            denial = rules.refusal(asked)
+            assert (None if denial is None else str(denial[0])) == (None if letter in allowed else "FORBIDDEN")
+    for issuer, kind in (("B", "agent"), ("C", "user"), ("a-1", "agent")):
+        denial = rules.refusal(task("d.x", {}, issuer={"agentId": issuer, "agentKind": kind}))
+        assert denial is not None and str(denial[0]) == "UNAUTHORIZED"
+
+
+def test_a_traced_task_that_is_sent_again_is_queued_once(tmp_path: Path) -> None:
+    """It was accepted before, by an agent that has ended."""
+    ledger = Ledger(tmp_path / "t")
+    one = do(telemetry={"trace": True})
+
+    async def main() -> list[str]:
+        got: list[str] = []
+        begun, gate = asyncio.Event(), asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> None:
+            begun.set()
+            await gate.wait()
+
+        async def note(result: sap.Result) -> None:
+            got.append(str(result.status))
+
+        async with offering(wait, transcript=ledger) as agent:
+            await agent.submit(one, note, kept=True)
+            await begun.wait()
+        return got
+
+    assert [asyncio.run(asyncio.wait_for(main(), 20)) for _ in range(3)] == [["QUEUED", "RUNNING"]] + [["RUNNING"]] * 2
+
+
+def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
+    """It has the task, and goes on; of one that both have there is one Result."""
+    one, ledger = do(), Ledger(tmp_path / "t")
+
+    async def main() -> None:
+        begun, gate = asyncio.Event(), asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> None:
+            begun.set()
+            await gate.wait()
+
+        async with offering(wait, transcript=ledger) as first, offering(wait, transcript=ledger) as second:
+            await first.submit(one)
+            await begun.wait()
+            await second.submit(one)
+            assert str((await second.cancel(one.task_id)).status) == "CANCELLED"
+            gate.set()
+            assert str((await first.result(one.task_id)).status) == "CANCELLED"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_who_let_go_of_a_task_has_it_no_more() -> None:
+    async def main() -> None:
+        ledger = Ledger(":memory:")
+        transcript = Transcript(ledger)
+        assert (await transcript.claim("k")).mine
+        for _ in range(2):
+            await transcript.let_go("k")
+            assert [entry.kind for entry in ledger] == [STARTED_KIND] * 2
+        again = await transcript.claim("k")
+        assert (again.mine, again.attempt) == (True, 1)
+
+    asyncio.run(main())
+
+
+def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None:
+    """By the correlation of the task."""
+
+    async def main() -> sap.Result | sap.Ack:
+        ledger, one = Ledger(":memory:"), do()
+        ledger.append(TASK_KIND, sap.encode(one), key=key_of(ANONYMOUS, one.task_id))
+        async with offering(lambda *_: 1, transcript=ledger) as agent:
+            found = await agent.look_up(one.task_id)
+        assert (found.correlation_id, isinstance(found, sap.Ack)) == (one.correlation_id, True)
+        return found
 
     asyncio.run(main())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import contextlib
+import contextvars
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +15,20 @@ import pytest
 
 from tests.sap.scenario import CHECKS, task
 from turnwire import sap
+from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.access import Principal
 from turnwire.sap.deliveries import REPLY_SECONDS
-from turnwire.sap.jobs import SHOWN, STAGES, Stage
+from turnwire.sap.execution import seconds_left
+from turnwire.sap.jobs import SHOWN, STAGES, Job, Stage
+from turnwire.sap.spec import TERMINAL
+from turnwire.sap.times import write_time
+from turnwire.sap.transcripts import RESULT_KIND
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+
 
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
 
 
 def offering(handler: Callable[..., Any], name: str = "work.do", **settings: Any) -> sap.Agent:
@@ -53,9 +57,6 @@ def test_the_stages_are_one_table() -> None:
     assert Stage.ACCEPTED in STAGES[Stage.RECEIVED] and Stage.RUNNING not in STAGES[Stage.FINISHED]
     ends = [stage for stage in Stage if Stage.FINISHED in STAGES[stage]]
     assert ends == [Stage.ACCEPTED, Stage.RUNNING], "whatever is accepted can be finished"
-
-
-# ---------------------------------------------------------------- frozen
 
 
 def test_what_a_handler_does_to_its_task_changes_nothing(tmp_path: Path) -> None:
@@ -117,9 +118,6 @@ def test_an_output_that_the_handler_keeps_is_frozen_when_it_leaves() -> None:
         assert (await agent.call(one)).output == {"n": 1}
 
     run(offering(give), what)
-
-
-# ---------------------------------------------------------------- whatever a handler does
 
 
 class Odd(BaseException):
@@ -328,3 +326,396 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
             [sending.cancel() for sending in agent._deliveries._tasks]  # the one that hangs
 
     asyncio.run(asyncio.wait_for(main(), 20))
+
+
+class Trap(dict[str, Any]):
+    """An output that raises when it is looked at."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(a=1)
+        self.error = error
+
+    def items(self) -> Any:
+        raise self.error
+
+    def __iter__(self) -> Iterator[str]:
+        raise self.error
+
+
+TRAPS = (SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit(), StopIteration(), ValueError())
+
+
+@pytest.mark.parametrize("error", TRAPS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("where", ["output", "meta", "violation"])
+def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: BaseException, where: str) -> None:
+    def vet(one: sap.Task, _result: sap.Result) -> Any:
+        return sap.Vetting("VALID", CHECKS, [Trap(error)]) if where == "violation" else None
+
+    def handler(one: sap.Task, _context: sap.Context) -> Any:
+        if one.payload.get("good"):
+            return 1
+        return {"output": lambda: Trap(error), "meta": lambda: sap.Outcome(1, meta=Trap(error))}.get(where, int)()
+
+    async def what(agent: sap.Agent) -> None:
+        for _ in range(2):
+            result = await agent.call(do())
+            alignment = result.constitutional_evidence.alignment
+            assert (result.status, alignment) == ("ESCALATED" if where == "violation" else "FAILED", "ESCALATE")
+        assert where == "violation" or (await agent.call(do({"good": True}))).status == "SUCCEEDED"
+
+    run(offering(handler, vet=vet, workers=1), what)
+
+
+OWN = ("Agent.", "Batching.", "Deliveries.", "Execution.")
+"""Whose work a handler cancels; that of the test, and of the loop around both, is nobody's to mend."""
+
+
+def test_an_agent_outlives_a_handler_that_cancels_everything(tmp_path: Path) -> None:
+    async def handler(one: sap.Task, _context: sap.Context) -> Any:
+        if one.payload.get("cancel"):
+            for other in asyncio.all_tasks() - {asyncio.current_task()}:
+                if getattr(other.get_coro(), "__qualname__", "").startswith(OWN):
+                    other.cancel()
+        return 1
+
+    async def what(agent: sap.Agent) -> None:
+        for trace in (False, True, False):
+            result = await agent.call(do({"cancel": True}, telemetry={"trace": trace}))
+            assert result.status in TERMINAL
+        assert (await agent.call(do())).status == "SUCCEEDED"
+        assert agent.running
+
+    ledger = Ledger(tmp_path / "t")
+    run(offering(handler, workers=2, transcript=ledger), what)
+    terminal = [row.key for row in ledger if row.kind == RESULT_KIND and sap.decode(row.body)["status"] in TERMINAL]
+    assert len(terminal) == len(set(terminal)) == 4
+
+
+def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> None:
+    release = asyncio.Event()
+
+    async def handler(one: sap.Task, _context: sap.Context) -> Any:
+        if one.payload.get("hold"):
+            await release.wait()
+        return 1
+
+    async def what(agent: sap.Agent) -> None:
+        held = asyncio.ensure_future(agent.call(do({"hold": True})))
+        while agent.waiting or not agent.unfinished:
+            await asyncio.sleep(0)
+        first, second = do(), do()
+        assert [(await agent.submit(one)).status for one in (first, second)] == ["ACK", "ACK"]
+        assert (await agent.cancel(first.task_id)).status == "CANCELLED"
+        late = do(telemetry={"deadline": write_time(datetime.now(UTC) + timedelta(seconds=1))})
+        result = await agent.call(late)
+        assert (result.status, result.error and result.error.code) == ("FAILED", "TIMEOUT")
+        assert agent.waiting == 1
+        assert not held.done()
+        third = do()
+        assert (await agent.submit(third)).status == "ACK", "those who left gave their places back"
+        assert isinstance(await agent.submit(do()), sap.Nack)
+        release.set()
+        for one in (second, third):
+            assert (await agent.result(one.task_id)).status == "SUCCEEDED"
+        assert (await held).status == "SUCCEEDED"
+
+    run(offering(handler, workers=1, queue=2), what)
+
+
+def test_a_full_disk_is_said_and_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Ledger):
+        full = False
+
+        def append_many(self, *values: Any, **options: Any) -> Any:
+            if self.full:
+                raise OSError(28, "no space left")
+            return super().append_many(*values, **options)
+
+    ledger = Full(tmp_path / "t")
+
+    async def what(agent: sap.Agent) -> None:
+        one = do()
+        ledger.full = True
+        for _ in range(3):
+            answer = await agent.submit(one)
+            assert isinstance(answer, sap.Nack)
+            assert answer.reason == "INTERNAL: the task could not be recorded: OSError"
+            refused = await agent.submit(do(), principal=None)
+            assert isinstance(refused, sap.Nack)
+            assert (refused.reason or "").startswith("UNAUTHORIZED")
+        ledger.full = False
+        assert (await agent.call(one)).status == "SUCCEEDED"
+
+    run(offering(lambda one, context: 1, transcript=ledger, queue=1), what)
+
+
+def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has_least_to_do() -> None:
+    calls: list[str] = []
+    release = asyncio.Event()
+
+    async def main() -> None:
+        bus = sap.Bus()
+        for name in ("B", "C"):
+            agent = sap.Agent(name, transcript=Ledger(":memory:"))
+
+            @agent.capability("work.do")
+            async def handler(one: sap.Task, _context: sap.Context, name: str = name) -> Any:
+                calls.append(name)
+                await release.wait()
+                return name
+
+            bus.register(agent)
+        async with bus:
+            same = task("work.do", {}, target={"capability": "work.do"})
+            waiting = [asyncio.ensure_future(bus.call(same)) for _ in range(5)]
+            others = [bus.call(task("work.do", {}, target={"capability": "work.do"})) for _ in range(3)]
+            waiting += [asyncio.ensure_future(other) for other in others]
+            while len(calls) < 4:
+                await asyncio.sleep(0.001)
+            release.set()
+            made = [result.output for result in await asyncio.gather(*waiting)]
+            assert (await bus.call(same)).output == made[0]
+        assert made[:5] == ["B"] * 5
+        assert sorted(made[4:]) == ["B", "B", "C", "C"]
+        assert len(calls) == 4
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.once
+def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: Path) -> None:
+    """It gets its Result, nobody is hired for it, and its place is free when the agent is entered again."""
+    agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"), queue=1)
+    begun: list[str] = []
+
+    @agent.capability("work.note")
+    async def note(one: sap.Task, _context: sap.Context) -> str:
+        begun.append(one.task_id)
+        return "done"
+
+    async def main() -> None:
+        open_again, admitted = asyncio.Event(), asyncio.Event()
+        await agent.__aenter__()
+        rows = agent._execution.transcript
+        assert rows is not None
+        admit = rows.admit
+
+        async def slow(key: str, text: str) -> Any:
+            found = await admit(key, text)
+            admitted.set()
+            await open_again.wait()
+            return found
+
+        rows.admit = slow  # type: ignore[method-assign]
+        calling = asyncio.ensure_future(agent.call(task("work.note", {})))
+        await admitted.wait()
+        closing = asyncio.ensure_future(agent.__aexit__())
+        while agent.running:
+            await asyncio.sleep(0)
+        open_again.set()
+        await asyncio.wait_for(closing, 10)
+        assert (await calling).status == "CANCELLED"
+        assert not begun
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        async with agent:
+            assert (await agent.call(task("work.note", {}))).status == "SUCCEEDED"
+
+    asyncio.run(main())
+
+
+def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwire.sap.agent.CLOSING_SECONDS", 0.05)
+
+    async def main() -> None:
+        over = asyncio.Event()
+
+        async def deaf(_result: sap.Result) -> None:
+            while not over.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await over.wait()
+
+        agent = offering(lambda one, _context: 1)
+        async with agent:
+            await agent.submit(one := do(), deaf)
+            assert (await agent.result(one.task_id)).status == "SUCCEEDED"
+        assert not agent.running
+        over.set()
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
+    contract = {"outputContract": {"schema": {"required": ["b"]}}}
+
+    async def what(agent: sap.Agent) -> None:
+        for one, issues in ((do(**contract), True), (do(), False)):
+            meta = (await agent.call(one)).meta or {}
+            assert meta.pop("outputIssues", []) != [] if issues else "outputIssues" not in meta
+            assert meta == {"mine": 1}
+
+    run(offering(lambda one, context: sap.Outcome({"a": 1}, meta={"mine": 1})), what)
+
+
+WHERE: contextvars.ContextVar[str] = contextvars.ContextVar("where", default="nowhere")
+
+
+def test_a_plain_handler_has_the_context_of_whoever_runs_the_agent() -> None:
+    def plain(_task: sap.Task, _context: sap.Context) -> str:
+        found = WHERE.get()
+        WHERE.set("changed")
+        return found
+
+    async def coroutine(_task: sap.Task, _context: sap.Context) -> str:
+        return plain(_task, _context)
+
+    async def main() -> None:
+        WHERE.set("here")
+        for handler in (plain, coroutine):
+            async with offering(handler, workers=1) as agent:
+                assert [(await agent.call(do())).output for _ in range(3)] == ["here"] * 3
+
+    asyncio.run(main())
+    assert WHERE.get() == "nowhere"
+
+
+def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
+    """Those of tasks that waited when it was closed, too."""
+    gate = asyncio.Event()
+
+    async def wait(_task: sap.Task, _context: sap.Context) -> None:
+        await gate.wait()
+
+    async def main() -> None:
+        agent = offering(wait, workers=1, queue=2)
+        for _ in range(3):
+            async with agent:
+                tasks = [do() for _ in range(3)]
+                receipts = [await agent.submit(tasks[0])]
+                while agent.waiting:
+                    await asyncio.sleep(0)
+                receipts += [await agent.submit(one) for one in (*tasks[1:], do())]
+                assert [str(receipt.status) for receipt in receipts] == ["ACK", "ACK", "ACK", "NACK"]
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_results_come_in_their_order_however_long_one_takes() -> None:
+    got: list[str] = []
+
+    async def slow(result: sap.Result) -> None:
+        if str(result.status) != "SUCCEEDED":
+            for _ in range(20):
+                await asyncio.sleep(0)
+        got.append(str(result.status))
+
+    async def what(agent: sap.Agent) -> None:
+        await agent.submit(do(telemetry={"trace": True}), slow)
+        while len(got) < 3:
+            await asyncio.sleep(0)
+        assert got == ["QUEUED", "RUNNING", "SUCCEEDED"]
+
+    run(offering(lambda one, context: 1), what)
+
+
+def test_a_task_may_be_cancelled_more_than_once() -> None:
+    gate = asyncio.Event()
+
+    async def wait(_task: sap.Task, _context: sap.Context) -> None:
+        await gate.wait()
+
+    async def what(agent: sap.Agent) -> None:
+        held, waiting = do(), do()
+        for one in (held, waiting):
+            await agent.submit(one)
+        for one in (waiting, held):
+            job = await agent._accepted(sap.ANONYMOUS, one.task_id)
+            assert job is not None
+            job.cancel()
+            job.cancel()
+            results = await asyncio.gather(*(agent.cancel(one.task_id) for _ in range(3)))
+            assert [str(result.status) for result in results] == ["CANCELLED"] * 3
+
+    run(offering(wait, workers=1), what)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: bool) -> None:
+    """Then it has no Result when its agent is closed: it will be sent again."""
+
+    async def main() -> None:
+        gate = asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> None:
+            await gate.wait()
+
+        agent, one = offering(wait), do()
+        async with agent:
+            jobs = [await agent.receive(one, kept=kept) for kept in (first, second)]
+        assert isinstance(jobs[0], Job) and jobs[0] is jobs[1]
+        if first or second:
+            with pytest.raises(Unreachable):
+                await jobs[0].wait()
+        else:
+            assert str((await jobs[0].wait()).status) == "CANCELLED"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_capability_that_is_offered_again_has_what_it_is_offered_with() -> None:
+    async def what(agent: sap.Agent) -> None:
+        for schema, status in (({"required": ["a"]}, "FAILED"), (None, "SUCCEEDED"), ({"required": ["b"]}, "FAILED")):
+            agent.capability("work.do", schema=schema)(lambda one, context: 1)
+            assert agent.capabilities["work.do"].schema == schema
+            assert str((await agent.call(do())).status) == status
+
+    run(offering(lambda one, context: 1), what)
+
+
+@pytest.mark.parametrize("remembered", [0, 1, 2, 5])
+def test_the_newest_tasks_are_remembered(remembered: int) -> None:
+    calls: list[str] = []
+
+    async def what(agent: sap.Agent) -> None:
+        tasks = [do({"name": str(number)}) for number in range(4)]
+        for one in tasks:
+            await agent.call(one)
+        held = [agent.holds(one.task_id.upper(), sap.ANONYMOUS) for one in tasks]
+        assert held == [number >= 4 - remembered for number in range(4)]
+        for one in reversed(tasks[4 - min(remembered, 4) :]):
+            await agent.call(one)
+        assert len(calls) == 4
+        assert not agent.holds(tasks[3].task_id, Principal("other"))
+
+    run(offering(lambda one, context: calls.append(one.payload["name"]), remembered=remembered), what)
+
+
+def test_a_task_that_is_late_when_its_turn_comes_is_not_begun(tmp_path: Path) -> None:
+    """Whatever else could be said of it: not by its payload, not out of the cache, not by its handler."""
+    calls: list[sap.Task] = []
+    more = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
+
+    async def what(agent: sap.Agent) -> None:
+        assert str((await agent.call(do({"a": 1}, **more))).status) == "SUCCEEDED"
+        for payload in ({"a": 1}, {"b": 1}):
+            for limit in ({"deadline": "2020-01-01T00:00:00Z"}, {"budget": {"seconds": 0}}):
+                result = await agent.call(do(payload, telemetry=limit, **more))
+                assert (str(result.status), result.error and result.error.code) == ("FAILED", "TIMEOUT")
+
+    def handler(one: sap.Task, _context: sap.Context) -> Any:
+        calls.append(one)
+        return sap.Outcome(1, alignment="VALID", policy_checks=CHECKS)
+
+    run(offering(handler, cache=sap.Cache(tmp_path / "c"), schema={"required": ["a"]}), what)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("budget", [None, 5, 100])
+@pytest.mark.parametrize("deadline", [None, 10])
+def test_the_sooner_of_two_limits_counts(budget: int | None, deadline: int | None) -> None:
+    telemetry: dict[str, Any] = {} if budget is None else {"budget": {"seconds": budget}}
+    if deadline is not None:
+        telemetry["deadline"] = f"2026-01-01T00:00:{deadline}Z"
+    limits = [one for one in (budget, deadline) if one is not None]
+    found = seconds_left(do(telemetry=telemetry), datetime(2026, 1, 1, tzinfo=UTC))
+    assert found == (min(limits) if limits else None)

@@ -14,11 +14,12 @@ import pytest
 import rfc8785
 
 from tests.sap.documents import RESULT, TASK, changed
-from turnwire import sap
+from turnwire import LIMITS, sap
 from turnwire.errors import EncodeError, RuleError
-from turnwire.sap.cache import Essence, without
+from turnwire.sap.cache import Essence, aligned, within, without
 
 pytestmark = pytest.mark.once
+
 
 T0 = "2025-09-28T10:00:00Z"
 
@@ -306,3 +307,52 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     hit = cache.get(task(payload={"number": 7}, **{POLICY: {"mode": "only"}}))
     assert isinstance(hit, sap.Hit)
     assert hit.output[1] == 7
+
+
+def test_an_older_row_that_is_aligned_is_found_behind_newer_ones_that_are_not() -> None:
+    cache = sap.Cache(":memory:")
+    asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))
+    rows = []
+    for risk in ("low", "high", "medium"):
+        stored = sap.Task.from_dict(changed(asked.fields, "/constitutionalContext/riskTolerance", risk))
+        rows.append(cache.put(stored, sap.Result.from_dict(RESULT)))
+    found = cache.get(asked)
+    assert isinstance(found, sap.Hit) and found.seq == rows[0]
+    asked = sap.Task.from_dict(changed(asked.fields, "/constitutionalContext/constraints", ["another"]))
+    missed = cache.get(asked)
+    assert isinstance(missed, sap.Miss) and missed.reason == "unaligned"
+
+
+def test_the_bytes_of_a_row_of_the_cache_are_counted_not_its_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = sap.Cache(":memory:")
+    asked = sap.Task.from_dict(changed(TASK, "/constitutionalContext/cachePolicy", {"mode": "prefer"}))
+    for letter in ("x", "é", "\U0001f600"):
+        answer = sap.Result.from_dict(changed(RESULT, "/output", letter * 100))
+        row = cache.row(asked, answer)
+        assert row is not None
+        size = len(row[1].encode())
+        for more in (-1, 0, 1):
+            monkeypatch.setattr("turnwire.sap.cache.LIMITS", LIMITS._replace(message=size + more))
+            assert (cache.row(asked, answer) is not None) is (more >= 0)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("threshold", [0, 49, 50, 100])
+@pytest.mark.parametrize("more", [-1, -0.5, 0, 0.5, 1])
+def test_a_pressure_at_its_threshold_is_within_it(threshold, more):
+    asked = {"pressure": {"p": threshold + more}}
+    told = within({"p": threshold})(asked, asked)
+    assert (told is None) is (more <= 0)
+    assert (within({})({"pressure": {"p": 100 + more}}, {"pressure": {"p": 200}}) is None) is (more <= 0)
+
+
+@pytest.mark.parametrize("name", ["pressureLevel", "riskTolerance"])
+def test_levels_in_their_order(name):
+    from turnwire.sap import cache as alignment
+
+    order = alignment._LEVELS if name == "pressureLevel" else alignment._RISKS
+    for asked, wanted in enumerate(order):
+        for stored, found in enumerate(order):
+            good = stored >= asked if name == "pressureLevel" else stored <= asked
+            assert (aligned({name: wanted}, {name: found}) is None) is good
+    assert aligned({name: order[0]}, {name: "no such level"}) is not None

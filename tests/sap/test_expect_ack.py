@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.sap.hosts import Broker
+from tests.sap.hosts import Broker, serve
 from tests.sap.scenario import task
-from tests.sap.test_transports import serve
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger

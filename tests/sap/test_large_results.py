@@ -11,17 +11,19 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sap.scenario import task
-from tests.sap.test_transports import over_bus, over_http, over_mcp, serve
+from tests.sap.hosts import serve
+from tests.sap.scenario import CHECKS, task
+from tests.sap.test_agent import do, offering, run
+from tests.sap.test_principals import KEYS, PUBLIC
+from tests.sap.test_transports import over_bus, over_http, over_mcp
 from turnwire import sap
 from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
-from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
+from turnwire.sap.objects import OUTPUT_KIND, Folder, by_reference, output_of, reference_of
+from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import bus, http, mcp
 
-pytestmark = pytest.mark.once
-
-CHECKS = [{"principle": "honesty", "status": "PASS"}]
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
 
 def agent_of(folder: Path, **more: Any) -> sap.Agent:
@@ -209,3 +211,70 @@ def test_expect_ack_over_http(tmp_path: Path) -> None:
             assert isinstance(await client.send(quiet), sap.Nack)  # a refusal is told all the same
 
     asyncio.run(asyncio.wait_for(main(), 30))
+
+
+LARGE = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"output": LARGE},
+        {"artifacts": [{"uri": LARGE}]},
+        {"metrics": {"a": LARGE}},
+        {"next_actions": [{"a": LARGE}]},
+        {"meta": {"a": LARGE}},
+        {"citations": [LARGE]},
+        {"violations": [{"evidence": LARGE}]},
+        {"policy_checks": [{"notes": LARGE}]},
+        {"pressure_readings": {LARGE: 1}},
+    ],
+    ids=lambda part: str(*part),
+)
+@pytest.mark.parametrize("status", ["SUCCEEDED", "PARTIAL", "CANCELLED"])
+def test_whatever_makes_a_result_too_large_what_is_sent_is_small(part: dict[str, Any], status: str) -> None:
+    async def what(agent: sap.Agent) -> None:
+        result = await agent.call(do())
+        assert (result.status, result.error and result.error.code) == ("FAILED", "INTERNAL")
+        assert len(sap.encode(result).encode()) <= 1500
+
+    run(offering(lambda one, context: sap.Outcome(status=status, **part), max_result=1500), what)
+
+
+@pytest.mark.parametrize("before", [None, [], [{"uri": "file:a"}], [{"uri": "file:a"}, {"uri": "file:b"}]])
+def test_an_output_by_reference_stands_behind_the_other_artifacts(before: Any, tmp_path: Path) -> None:
+    result = sap.result_for(do(), sap.Outcome(1, artifacts=before), "B")
+    made = asyncio.run(by_reference(result, Folder(tmp_path)))
+    *others, last = made.fields["artifacts"]
+    assert others == (before or []) and last["kind"] == OUTPUT_KIND
+    assert "output" in result and "output" not in made and result.fields.get("artifacts") == before
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_large_result_is_signed_as_it_leaves(stored: bool, tmp_path: Path) -> None:
+    """Its output by reference, or failed."""
+
+    async def main() -> sap.Result:
+        objects = Folder(tmp_path) if stored else None
+        async with offering(lambda *_: "x" * 5000, signer=KEYS["A-prime"], max_result=2000, objects=objects) as agent:
+            return await agent.call(do())
+
+    result = asyncio.run(main())
+    assert (reference_of(result) is not None) is stored and ("output" in result) is False
+    assert verify_message(result, {"B": PUBLIC["A-prime"]}) == "B"
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\U0001f600"])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_result_of_just_the_limit_is_given(letter, more):
+    async def main(most: int | None) -> sap.Result:
+        agent = sap.Agent("B", **({} if most is None else {"max_result": most}))
+        agent.capability("work.who")(lambda task, context: {"x": letter * 30_000})
+        async with agent:
+            one = task("work.who", {})
+            one.task_id = one.correlation_id = "00000000-0000-4000-8000-000000000001"
+            return await (await agent.receive(one)).wait()
+
+    exact = len(sap.encode(asyncio.run(main(None))).encode())
+    found = asyncio.run(main(exact + more))
+    assert str(found.status) == ("SUCCEEDED" if more >= 0 else "FAILED")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.sap.documents import RESULT, TASK
+from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.errors import RuleError
 from turnwire.sap.cache import within
-from turnwire.sap.learning import Artifact, LearningLoop, essence_of, thresholds_of
+from turnwire.sap.learning import HIGHEST, Artifact, LearningLoop, Signal, contents, essence_of, thresholds_of
 
 pytestmark = pytest.mark.once
 
@@ -201,3 +201,84 @@ def test_thresholds_rise_again(tmp_path: Path) -> None:
         loop.observe(*pair(number, pressure=pressure))
         seen.append(thresholds_of(by_kind(loop.derive())["thresholds"])["pause"])
     assert seen == [39, 39, 39, 59, 59, 59, 100]
+
+
+def signal(number: int, **fields: Any) -> tuple[int, Signal]:
+    told = {"status": "SUCCEEDED", "alignment": "VALID"} | fields
+    return number, Signal("producer", "c", None, "f", f"00000000-0000-4000-8000-{number:012}", **told)
+
+
+def kinds(*signals: tuple[int, Signal]) -> dict[str, Any]:
+    return {kind: content for kind, content, _ in contents("c", None, signals)}
+
+
+@pytest.mark.parametrize(
+    ("good", "threshold"),
+    [
+        ([50, 50], 49),
+        ([50, 50, 50], HIGHEST),
+        ([49, 49, 49], 49),
+        ([51, 51, 51], HIGHEST),
+        ([49, 50, 51], 49),
+        ([50, 49, 51, 50], HIGHEST),
+    ],
+)
+def test_a_bad_outcome_is_outweighed_by_three_good_ones_at_its_pressure_or_more(good, threshold):
+    bad = signal(0, alignment="NON_CONSTITUTIONAL", pressure={"p": 50})
+    later = [signal(number, pressure={"p": pressure}) for number, pressure in enumerate(good, 1)]
+    found = kinds(bad, *later)["thresholds"]["principles"]["p"]
+    assert found == {"threshold": threshold, "good": len(good), "bad": 1}
+    before = kinds(*[signal(number, pressure={"p": 50}) for number in range(1, 9)], bad)
+    assert before["thresholds"]["principles"]["p"]["threshold"] == 49  # what was good before outweighs nothing
+
+
+@pytest.mark.parametrize("pressure", [0, 0.5, 1, 50, 50.5, 99.9, 100, 101])
+def test_a_threshold_lies_below_what_was_bad(pressure):
+    found = kinds(signal(0, alignment="NON_CONSTITUTIONAL", pressure={"p": pressure}))["thresholds"]
+    threshold = found["principles"]["p"]["threshold"]
+    assert 0 <= threshold <= HIGHEST and (threshold < pressure or pressure == 0)
+    assert threshold + 1 >= min(pressure, HIGHEST)
+
+
+def test_what_is_alone_in_its_group_shows_nothing_of_a_field():
+    """Only values that changed while all else stayed as it was count, and three of them are enough."""
+    alone = [signal(number, inputs={"a": str(number), "b": str(number)}, answer="z") for number in range(5)]
+    assert "essence" not in kinds(*alone)
+    pairs = [signal(number, inputs={"a": str(number), "b": str(number // 2)}, answer="z") for number in range(2)]
+    assert "essence" not in kinds(*pairs) and "essence" not in kinds(*pairs, *alone[2:])
+    three = [signal(number, inputs={"a": str(number), "b": "0"}, answer="z") for number in range(3)]
+    assert kinds(*three)["essence"] == {"leave_out": ["a"]}
+    two = [signal(number, inputs={"a": str(number), "b": str(number // 2)}, answer="z") for number in range(4)]
+    assert kinds(*two)["essence"] == {"leave_out": ["a"]}  # two groups of two
+
+
+def test_who_is_blamed_stays_so_while_an_operator_says_no() -> None:
+    """With a yes nobody is, and a no on what was good is about all."""
+
+    def signal(number: int, source: str, one: int, **fields: Any) -> tuple[int, Signal]:
+        told = {"status": "SUCCEEDED", "alignment": "VALID"} if source == "producer" else {}
+        ids = f"00000000-0000-4000-8000-{one:012}"
+        return number, Signal(source, "c", None, "f", ids, **{**told, **fields})
+
+    pressure = {"p": 50, "q": 60}
+    bad = signal(1, "producer", 1, pressure=pressure, violations=({"principle": "p"},))
+    good = signal(1, "producer", 1, pressure=pressure)
+
+    def bads(*signals: tuple[int, Signal]) -> list[int]:
+        found = {kind: content for kind, content, _ in contents("c", None, signals)}
+        return [found["thresholds"]["principles"][name]["bad"] for name in "pq"]
+
+    no, yes = signal(2, "operator", 1, approval=False), signal(3, "operator", 1, approval=True)
+    assert bads(bad) == [1, 0] and bads(bad, no) == [1, 0] and bads(bad, yes) == [0, 0]
+    assert bads(good) == [0, 0] and bads(good, no) == [1, 1] and bads(good, no, yes) == [0, 0]
+    assert bads(bad, yes, signal(4, "operator", 1, rating=1)) == [1, 1]
+
+
+def test_what_is_learned_without_a_territory_belongs_to_none() -> None:
+    with LearningLoop(":memory:") as loop:
+        for territory in (..., "EUFM"):
+            one = sap.Task.from_dict(changed(TASK, "/constitutionalContext/territory", territory))
+            loop.judge(one, rating=1, note="shorter", approval=False)
+        made = loop.derive()
+        assert {artifact.territory for artifact in made} == {None, "EUFM"}
+        assert all(loop.latest(one.kind, one.capability, one.territory) == one for one in made)

@@ -1,20 +1,29 @@
-"""The status machine: every pair of states, correlation, redelivery."""
+"""The status machine: every pair of states, correlation, redelivery; and Results right by construction."""
 
 from __future__ import annotations
 
 import copy
+import json
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
 import pytest
 
-from tests.sap.documents import RESULT, TASK
+from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
+from turnwire.sap.builders import NOBODY, make_task
+from turnwire.sap.lifecycle import Lifecycle, content_of
+from turnwire.sap.pairs import work
+from turnwire.sap.prompt import EXAMPLES
 
-OTHER = "00000000-0000-0000-0000-000000000000"
+ONE, OTHER = "00000000-0000-4000-8000-00000000000a", "00000000-0000-0000-0000-000000000000"
+
+
 ENDED = ("SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED", "PARTIAL")
+
+
 ALLOWED = {
     None: {"QUEUED", "RUNNING", *ENDED},
     "QUEUED": {"QUEUED", "RUNNING", *ENDED},
@@ -147,3 +156,71 @@ def test_outcomes_become_right_results() -> None:
         sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))
     with pytest.raises(TypeError, match="an Outcome becomes a Result, not dict"):
         sap.result_for(task(), {"answer": 42}, "B")  # type: ignore[arg-type]
+
+
+def test_a_task_has_the_correlation_of_its_results_by_value() -> None:
+    for correlation, good in ((TASK["correlationId"].upper(), True), (TASK["taskId"], False)):
+        lifecycle = Lifecycle(strict=False)
+        lifecycle.feed(sap.Result.from_dict(RESULT))
+        issues = lifecycle.feed(sap.Task.from_dict(changed(TASK, "/correlationId", correlation)))
+        assert [str(issue.reason) for issue in issues] == ["wrong_correlation"] * (not good)
+        assert (lifecycle[TASK["taskId"]].task is not None) is good
+
+
+@pytest.mark.parametrize("given", [None, "00000000-0000-4000-8000-000000000001"])
+def test_a_task_below_another_has_its_correlation(given: str | None) -> None:
+    parent = sap.make_task("c", {})
+    made = sap.make_task("c", {}, parent=parent, correlation_id=given)
+    assert (made.parent_task_id, made.correlation_id) == (parent.task_id, given or parent.correlation_id)
+    named = sap.make_task("c", {}, parent=parent.task_id, correlation_id=given)
+    assert named.parent_task_id == parent.task_id and (named.correlation_id == given or given is None)
+    assert named.correlation_id != parent.correlation_id and "parentTaskId" not in parent
+
+
+def test_ids_are_compared_by_value_in_every_place() -> None:
+    """UUIDs in capitals are the same (RFC 4122), and nothing else of a message is."""
+    for document in (TASK, RESULT):
+        message = type(sap.decode(json.dumps(document)))
+        for name in ("taskId", "correlationId", "parentTaskId"):
+            one, other = (message.from_dict({**document, name: each}) for each in (ONE, ONE.upper()))
+            assert content_of(one) == content_of(other), name
+            assert content_of(one) != content_of(message.from_dict({**document, name: OTHER}))
+        assert content_of(message.from_dict({**document, "x": "a"})) != content_of(
+            message.from_dict({**document, "x": "A"})
+        )
+    for receipt in ("Task", "Ack", "Nack", "RUNNING", "SUCCEEDED", "FAILED"):
+        text = json.dumps(EXAMPLES[receipt])
+        task = EXAMPLES["Task"]["taskId"]
+        found = work(text.replace(task, task.upper()).encode())
+        assert found == work(text.encode()) and found is not None and found[0] == task
+        assert found[1] is (receipt in ("Nack", "SUCCEEDED", "FAILED"))
+
+
+def test_a_task_that_was_made_shares_nothing_with_what_it_was_made_of() -> None:
+    issuer = sap.Issuer(agent_id="a", agent_kind="agent")
+    context = {"pressureLevel": "instant", "principles": ["p"], "x": {"y": [1]}}
+    policy = sap.CachePolicy(mode="prefer")
+    given = {"hints": {"shard": [1]}, "meta": {"x": [1]}, "schema": {"required": ["a"]}, "payload": {"x": [1]}}
+    before = copy.deepcopy([issuer.fields, context, policy.fields, given, NOBODY.fields])
+    for more in (
+        {"issuer": issuer, "context": context, "cache": policy},
+        {"context": sap.ConstitutionalContext.from_dict(context)},
+    ):
+        made = make_task(
+            "c",
+            given["payload"],
+            routing_hints=given["hints"],
+            meta=given["meta"],
+            output_schema=given["schema"],
+            **more,  # type: ignore[arg-type]
+        )
+        spoiled(made.fields)
+    assert [issuer.fields, context, policy.fields, given, NOBODY.fields] == before
+
+
+def spoiled(value: Any) -> None:
+    """Changes all that can be changed."""
+    for inner in [*(value.values() if isinstance(value, dict) else value)]:
+        if isinstance(inner, (dict, list)):
+            spoiled(inner)
+    value.append("spoiled") if isinstance(value, list) else value.update(spoiled=True)

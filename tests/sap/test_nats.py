@@ -1,0 +1,619 @@
+"""NATS: the order of a queue, what is delivered when, and a broker that nobody trusts."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tests.sap.documents import RESULT, TASK
+from tests.sap.hosts import Broker, serve
+from tests.sap.scenario import make_agent, task
+from tests.sap.test_agent import do, offering
+from tests.sap.test_principals import KEYS, PUBLIC, agent_in
+from tests.sap.test_transports import over_nats, run
+from turnwire import sap
+from turnwire.errors import BadAnswer, Unanswered, Unreachable
+from turnwire.ledger import Ledger
+from turnwire.sap.signing import sign, signed_message
+from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
+from turnwire.sap.transports import http, nats
+from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID, InOrder, Source
+from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.usefixtures("quiet_logs"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+PERMISSIONS = """authorization {{ users: [
+  {{ user: worker, password: w }}
+  {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}
+  {{ user: both, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "{0}.tasks.b.A-prime.*"] }} }}
+] }}"""
+
+
+def noting() -> tuple[sap.Agent, list[str], asyncio.Event]:
+    """An agent that notes what it does, one task at a time, and begins when it is told to."""
+    agent = sap.Agent("B", workers=1, queue=1000)
+    seen: list[str] = []
+    go = asyncio.Event()
+
+    @agent.capability("work.note")
+    async def note(one: sap.Task, _context: sap.Context) -> str:
+        await go.wait()
+        seen.append(one.payload["name"])
+        return "done"
+
+    return agent, seen, go
+
+
+def named(name: str, priority: str | None, **more: Any) -> sap.Task:
+    hints = {} if priority is None else {"telemetry": {"priority": priority}}
+    return task("work.note", {"name": name}, replyTo={"expectAck": False}, **hints, **more)
+
+
+async def noted(numbers: set[int], number: int) -> None:
+    numbers.add(number)
+
+
+async def emptied(client: nats.Client, queue: str = "b") -> None:
+    stream = client._link.tasks_stream(queue)
+    while (await client._link.stream.stream_info(stream)).state.messages:
+        await asyncio.sleep(0.01)
+
+
+def played(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+@pytest.mark.parametrize("principal", [None, "A-prime"])
+def test_priority_orders_what_is_still_in_the_stream(broker: Broker, principal: str | None) -> None:
+    async def main() -> None:
+        agent, seen, go = noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": f"order-{principal}"}
+        identify = None if principal is None else nats.by_subject
+        async with nats.Client(broker.url, principal=principal, **names) as client, agent:
+            order = ["low"] * 20 + ["normal", "none"] + ["high"] * 2 + ["urgent"] * 2
+            for number, priority in enumerate(order):
+                await client.send(named(f"{priority} {number}", None if priority == "none" else priority))
+            async with nats.Worker(agent, broker.url, at_once=1, identify=identify, **names):
+                go.set()
+                await emptied(client)
+        assert [name.split()[0] for name in seen[:6]] == ["urgent", "urgent", "high", "high", "normal", "none"]
+        assert seen[6:] == [f"low {number}" for number in range(20)]
+
+    played(main)
+
+
+def test_nobody_in_the_stream_waits_for_ever(broker: Broker) -> None:
+    """A task goes behind as many later ones as its allowance says, and no more."""
+
+    async def main() -> None:
+        agent, seen, go = noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": "ageing"}
+        ahead = ALLOWANCE["normal"] - ALLOWANCE["urgent"]
+        async with nats.Client(broker.url, **names) as client, agent:
+            await client.send(named("normal", "normal"))
+            for number in range(ahead + 6):
+                await client.send(named(f"urgent {number}", "urgent"))
+            async with nats.Worker(agent, broker.url, at_once=1, **names):
+                go.set()
+                await emptied(client)
+        assert seen.index("normal") in (ahead - 1, ahead)
+        assert [name for name in seen if name != "normal"] == [f"urgent {number}" for number in range(ahead + 6)]
+
+    played(main)
+
+
+def test_what_one_worker_holds_another_gets_when_it_ends(broker: Broker) -> None:
+    """The heads that a worker holds are kept alive, and given back at once."""
+
+    async def main() -> None:
+        (first, seen, _never), (second, also, go) = noting(), noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": "given"}
+        async with nats.Client(broker.url, **names) as client, first, second:
+            for number, priority in enumerate(["normal", "low", "high", "urgent", "normal"]):
+                await client.send(named(f"{priority} {number}", priority))
+            worker = nats.Worker(first, broker.url, at_once=1, ack_wait=0.3, **names)
+            async with worker:
+                alive: set[int] = set()
+                while len(alive) < 3:  # the server hears of each that is held
+                    for source in worker._tasks._sources:
+                        if source.head is not None:
+                            number = source.head.metadata.sequence.stream
+                            source.head.in_progress = lambda number=number: noted(alive, number)
+                    await asyncio.sleep(0.01)
+            go.set()
+            async with nats.Worker(second, broker.url, ack_wait=30, **names):
+                await emptied(client)
+        assert not seen
+        assert sorted(also) == ["high 2", "low 1", "normal 0", "normal 4", "urgent 3"]
+
+    played(main)
+
+
+class Swallowing:
+    """A pull subscription whose fetch swallows each cancellation but the last of some, as ``asyncio.wait_for`` of
+    Python 3.11 does when a message, or the server's word that there is none, comes at the same moment."""
+
+    def __init__(self, comes: Any, cancellations: int) -> None:
+        self.comes, self.cancellations, self.asked = comes, cancellations, 0
+
+    async def fetch(self, _number: int, timeout: float) -> list[Any]:
+        self.asked += 1
+        try:
+            await asyncio.sleep(timeout)
+        except asyncio.CancelledError:
+            self.cancellations -= 1
+            if self.cancellations < 0:
+                raise
+        if self.comes is None:
+            raise TimeoutError
+        return [self.comes]
+
+
+class Given:
+    """A message that notes whether it was given back."""
+
+    back = 0
+
+    async def nak(self) -> None:
+        self.back += 1
+
+
+@pytest.mark.parametrize("comes", [None, Given()])
+def test_closing_a_worker_ends_a_fetch_that_a_message_meets(comes: Any) -> None:
+    async def main() -> None:
+        pulled = Swallowing(comes, 1)
+        order = InOrder([Source(pulled, "normal")], ack_wait=30)
+        await asyncio.sleep(0)
+        await order.close()
+        assert (pulled.asked, pulled.cancellations) == (1, 0)
+        assert comes is None or comes.back == 1
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwire.sap.waiting.CANCEL_AGAIN", 0.01)
+
+    async def main() -> None:
+        pulled = Swallowing(None, 2)
+
+        async def forever() -> None:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    await pulled.fetch(1, 60)
+
+        some = [asyncio.ensure_future(forever()) for _ in range(2)]
+        await asyncio.sleep(0)
+        await cancel_and_wait(some)
+        assert all(each.cancelled() for each in some)
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:
+    async def main() -> None:
+        agent, seen, go = noting()
+        go.set()
+        names: dict[str, Any] = {"queue": "b", "prefix": "older"}
+        link = nats.Link(broker.url, "other")
+        await link.open("b", 10, 60)
+        await link.stream.add_stream(
+            StreamConfig(
+                name="older_tasks_b",
+                subjects=["older.tasks.b", "older.tasks.b.*"],
+                retention=RetentionPolicy.WORK_QUEUE,
+                max_msgs=7,
+                discard=DiscardPolicy.NEW,
+            )
+        )
+        await link.stream.add_consumer("older_tasks_b", ConsumerConfig(durable_name="b-workers", name="b-workers"))
+        await link.stream.publish("older.tasks.b", sap.encode(named("old", None)).encode())
+        async with nats.Client(broker.url, **names) as client, agent, nats.Worker(agent, broker.url, **names):
+            await client.call(named("new", "urgent"))
+            await emptied(client)
+            assert (await link.stream.stream_info("older_tasks_b")).config.max_msgs == 7
+        await link.close()
+        assert sorted(seen) == ["new", "old"]
+
+    played(main)
+
+
+def test_what_is_published_is_forgotten_and_a_denial_ends_all_that_wait_for_it() -> None:
+    """A worker publishes to a subject of its own for each task: errors of the connection would be compared with all."""
+
+    async def main() -> None:
+        told: list[Exception] = []
+        never = asyncio.get_running_loop().create_future()
+
+        class Stream:
+            async def publish(self, subject: str, _text: bytes, headers: dict[str, str]) -> None:
+                if subject.startswith("P.denied"):
+                    await never
+
+        async def tell(error: Exception) -> None:
+            told.append(error)
+
+        link = nats.Link("nats://nowhere", "P", {"error_cb": tell})
+        link.stream = Stream()
+        for number in range(50):
+            await link._published(f"P.results.{number}", b"", {})
+        assert link._publishing == {}
+        waiting = [asyncio.ensure_future(link._published(f"P.denied.{number // 2}", b"", {})) for number in range(4)]
+        await asyncio.sleep(0)
+        errors = [
+            Exception(f'Permissions Violation for {what} to "p.denied.0"') for what in ("Subscription", "Publish")
+        ]
+        for error in errors:
+            await link._noticed(error)
+        for one in waiting[:2]:
+            with pytest.raises(PermissionError, match=r"publish to P\.denied\.0"):
+                await one
+        await link._noticed(errors[1])
+        assert told == [errors[0], errors[1]]  # the second time nobody waits for it
+        assert [len(some) for some in link._publishing.values()] == [2]
+        await cancel_and_wait(waiting)
+        assert link._publishing == {}
+
+    played(main)
+
+
+@pytest.mark.parametrize(("user", "apart"), [("one", False), ("both", True)])
+def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path: Path) -> None:
+    """Whoever may not publish by priority sends tasks of any priority all the same, at once."""
+    prefix = "may"
+    started = Broker(tmp_path, PERMISSIONS.format(prefix))
+
+    async def main() -> None:
+        agent, _seen, go = noting()
+        go.set()
+        names: dict[str, Any] = {"queue": "b", "prefix": prefix}
+        worker = nats.Worker(
+            agent, started.url, identify=nats.by_subject, options={"user": "worker", "password": "w"}, **names
+        )
+        told: list[Exception] = []
+
+        async def tell(error: Exception) -> None:
+            told.append(error)
+
+        login = {"user": user, "password": "o", "error_cb": tell}
+        async with agent, worker:
+            async with nats.Client(started.url, principal="A-prime", options=login, **names) as client:
+                some = [named(f"{n}", "urgent", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
+                results = await asyncio.gather(*map(client.call, some))
+                assert {str(result.status) for result in results} == {"SUCCEEDED"}
+                assert client._not_apart == (set() if apart else {"urgent"})
+            async with nats.Client(started.url, principal="Other", options=login, **names) as stranger:
+                with pytest.raises(Unreachable, match="does not let this client publish"):
+                    await stranger.call(named("x", None))
+
+    try:
+        played(main)
+    finally:
+        started.kill()
+
+
+def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
+    async def what(client: nats.Client) -> None:
+        connection = client._link.connection
+        replies = await connection.subscribe("more.replies.me")
+        one = task("work.add", {"a": 1, "b": 2}, replyTo={"endpoint": "nats:more.replies.me"})
+        result = await client.call(one)
+        assert sap.decode((await replies.next_msg(timeout=5)).data) == result
+        async with asyncio.timeout(10):  # the server hands a Result on before it has stored it
+            while (kept := await client.result(one.task_id)) is None:
+                await asyncio.sleep(0.01)
+        assert kept == result
+        assert await client.result(TASK["taskId"]) is None
+        assert await client.call(one) == result
+        receipts = await connection.subscribe("more.receipts.*")
+        await client._link.stream.publish("more.tasks.b", b"{]", headers={"Sap-Task-Id": "abc"})
+        refused = sap.decode((await receipts.next_msg(timeout=5)).data)
+        assert isinstance(refused, sap.Nack)
+        assert (refused.reason or "").startswith("INVALID_TASK")
+        with pytest.raises(ValueError, match="subject"):
+            client._link.subject("tasks", "a.b")
+
+    run(tmp_path, over_nats(nats_url, "more"), what)
+
+
+def test_nats_gives_the_task_of_a_dead_worker_to_another(tmp_path: Path, nats_url: str) -> None:
+    async def main() -> None:
+        client = nats.Client(nats_url, queue="b", prefix="dead", timeout=10)
+        slow = task("work.sleep", {"seconds": 1.0})
+        async with client:
+            first = make_agent(tmp_path)
+            async with first, nats.Worker(first, nats_url, queue="b", prefix="dead", ack_wait=1.0):
+                assert isinstance(await client.send(slow), sap.Ack)
+            second = make_agent(tmp_path)
+            async with second, nats.Worker(second, nats_url, queue="b", prefix="dead", ack_wait=1.0):
+                for _ in range(100):
+                    result = await client.result(slow.task_id)
+                    if result is not None:
+                        break
+                    await asyncio.sleep(0.1)
+            assert result is not None
+            assert result.output == "slept"
+
+    asyncio.run(main())
+
+
+def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
+    async def main() -> None:
+        prefix = "earnest"
+        first, second = agent_in(tmp_path, access=None), agent_in(tmp_path, access=None)
+        client = nats.Client(nats_url, queue="b", prefix=prefix, timeout=8)
+        async with (
+            first,
+            second,
+            nats.Worker(first, nats_url, queue="b", prefix=prefix),
+            nats.Worker(second, nats_url, queue="b", prefix=prefix),
+            client,
+        ):
+            one = task("work.wait", {"seconds": 0.2})
+            results = await asyncio.gather(*(client.call(one) for _ in range(6)))
+            assert all(result == results[0] for result in results)
+            huge = await client.call(task("work.wait", {"size": 1_200_000}))
+            assert huge.error is not None and (huge.error.details or {})["bytes"] > 1_200_000
+            while (kept := await client.result(huge.task_id)) is None:
+                await asyncio.sleep(0.02)  # the server hands a Result on before it has stored it
+            assert kept == huge
+            while (await client._link.stream.stream_info(f"{prefix}_tasks_b")).state.messages:
+                await asyncio.sleep(0.02)  # each is taken out of the queue behind its Result
+            two = task("work.who", {})
+            forged = sap.result_for(one, sap.Outcome("forged"), "B")
+            subject = client._link.subject("results", two.task_id)
+            getting = asyncio.create_task(client.call(two))
+            await client._link.connection.publish(subject, sap.encode(forged).encode())
+            assert (await getting).output == {"for": ""}
+            bad = two.replace(task_id="no uuid")
+            inbox = await client._link.connection.subscribe("_INBOX.me")
+            headers = {nats.INBOX: "_INBOX.me"}
+            body = sap.encode(bad, strict=False).encode()
+            await client._link.stream.publish(f"{prefix}.tasks.b", body, headers=headers)
+            refused = sap.decode((await inbox.next_msg(timeout=5)).data)
+            assert isinstance(refused, sap.Nack)
+            assert refused.correlation_id == two.correlation_id
+            assert (refused.reason or "").startswith("INVALID_TASK: /taskId: ")
+        rows = [entry for entry in Ledger(tmp_path / "t") if entry.key == one.task_id]
+        assert [entry.kind for entry in rows].count(RESULT_KIND) == 1
+
+    asyncio.run(asyncio.wait_for(main(), 40))
+
+
+def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
+    async def main() -> None:
+        async with nats.Client(nats_url, queue="b", prefix="forged", timeout=0.5) as client:
+            one = task("work.who", {}, replyTo={"expectAck": False})
+            forged = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
+            listen = client._next
+
+            async def forged_first(asked: sap.Task, results: Any) -> sap.Result:
+                """The forged Result is there before the time begins that the client waits for one."""
+                await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
+                await client._link.connection.flush()
+                return await listen(asked, results)
+
+            client._next = forged_first  # type: ignore[method-assign]
+            with pytest.raises(BadAnswer, match="of task"):
+                await client.call(one)
+            client._next = listen  # type: ignore[method-assign]
+            with pytest.raises(Unanswered):
+                await client.call(task("work.who", {}))
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_each_queue_has_its_own_bound(nats_url: str) -> None:
+    async def main() -> None:
+        full = nats.Client(nats_url, queue="full", prefix="bounds", waiting=1, timeout=0.2)
+        free = nats.Client(nats_url, queue="free", prefix="bounds", waiting=1, timeout=0.2)
+        async with full, free:
+            quiet = {"replyTo": {"expectAck": False}}
+            assert isinstance(await full.send(task("work.who", {}, **quiet)), sap.Ack)
+            refused = await full.send(task("work.who", {}, **quiet))
+            assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("RATE_LIMIT")
+            assert isinstance(await free.send(task("work.who", {}, **quiet)), sap.Ack)
+
+    asyncio.run(main())
+
+
+def result_of(one: sap.Task, producer: str, output: Any) -> sap.Result:
+    made = sap.result_for(one, sap.Outcome(output), producer)
+    assert isinstance(made, sap.Result)
+    return made
+
+
+def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it_is_put_back(
+    tmp_path: Path, nats_url: str
+) -> None:
+    async def main() -> None:
+        prefix, agent = f"put{id(tmp_path)}", agent_in(tmp_path)
+        worker = nats.Worker(agent, nats_url, queue="b", prefix=prefix, identify=nats.signed(PUBLIC))
+        async with agent, worker, nats.Client(nats_url, queue="b", prefix=prefix) as broker:
+            link = broker._link
+            inbox = link.connection.new_inbox()
+            answers = await link.connection.subscribe(inbox)
+
+            async def put(one: sap.Task, name: str, signature: bytes) -> str:
+                headers = {TASK_ID: one.task_id, INBOX: inbox, SIGNER: name}
+                headers[SIGNATURE] = base64.b64encode(signature).decode()
+                await link.publish(f"{prefix}.tasks.b", sap.encode(one).encode(), headers)
+                answer = sap.decode((await answers.next_msg(timeout=5)).data)
+                return "Ack" if isinstance(answer, sap.Ack) else json.dumps(answer.to_dict())
+
+            one = task("work.who", {})
+            good = sign(sap.encode(one).encode(), KEYS["A-prime"])
+            for other in (
+                one.replace(payload={"x": 1}),
+                one.replace(task_id=one.task_id[:-1] + ("1" if one.task_id[-1] == "0" else "0")),
+                task("work.who", {}),
+            ):
+                assert "UNAUTHORIZED" in await put(other, "A-prime", good)
+            mine = sign(sap.encode(one).encode(), KEYS["M-allory"])
+            for name, signature in (
+                ("A-prime", mine),
+                ("A-prime", b""),
+                ("M-allory", mine),
+                ("nobody", good),
+                ("", good),
+            ):
+                assert "UNAUTHORIZED" in await put(one, name, signature), name
+            assert agent.transcript is not None
+            assert not [entry for entry in agent.transcript if entry.kind == STARTED_KIND], "nothing was done"
+            told = [await put(one, "A-prime", good) for _ in range(4)]
+            assert set(told) == {"Ack"}
+            while RESULT_KIND not in [entry.kind for entry in agent.transcript]:
+                await asyncio.sleep(0.01)
+            assert [entry.kind for entry in agent.transcript].count(STARTED_KIND) == 1
+
+    asyncio.run(asyncio.wait_for(main(), 40))
+
+
+def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str) -> None:
+    """Also where nobody waits for it: `result` asks the broker for what it keeps."""
+
+    async def main() -> None:
+        one = task("work.who", {})
+        real = signed_message(result_of(one, "B", "real"), "B", KEYS["A-prime"])
+        forged = {
+            "no signature": result_of(one, "B", "forged"),
+            "the signature does not fit": real.replace(output="forged"),
+            "nobody knows who signed": signed_message(result_of(one, "B", "forged"), "x", KEYS["x"]),
+            "M signed a Result of B": signed_message(result_of(one, "B", "forged"), "M", KEYS["M-allory"]),
+            "M answered": signed_message(result_of(one, "M", "forged"), "M", KEYS["M-allory"]),
+        }
+        keys = {"B": PUBLIC["A-prime"], "M": PUBLIC["M-allory"]}
+        prefix = f"kept{id(one)}"
+        async with nats.Client(nats_url, queue="b", prefix=prefix, keys=keys, producer="B") as client:
+            assert await client.result(one.task_id) is None
+            for said, result in forged.items():
+                await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(result).encode(), {})
+                with pytest.raises(BadAnswer, match=said):
+                    await client.result(one.task_id)
+            await client._link.publish(f"{prefix}.results.{one.task_id.lower()}", sap.encode(real).encode(), {})
+            kept = await client.result(one.task_id)
+            assert kept is not None and kept.output == "real"
+        answer: list[sap.Result] = []
+
+        async def kept_there(_request: Any) -> Response:
+            return Response(sap.encode(answer[-1]), media_type="application/json")
+
+        app = Starlette(routes=[Route("/tasks/{task}", kept_there)])
+        async with serve(app) as url, http.Client(url, keys=keys, producer="B") as asking:
+            for said, result in forged.items():
+                answer.append(result)
+                with pytest.raises(BadAnswer, match=said):
+                    await asking.result(one.task_id)
+            answer.append(real)
+            assert (await asking.result(one.task_id)) == real
+
+    asyncio.run(asyncio.wait_for(main(), 40))
+
+
+@pytest.mark.parametrize(
+    ("steps", "who"),
+    [
+        ("A-prime", "A-prime"),
+        *((f"A-prime.{priority}", "A-prime") for priority in ("urgent", "high", "low")),
+        *((f"{name}", None) for name in ("~", "", "A prime", "é", "*", "A-prime.normal", "A-prime.other", "A.B")),
+        *((f"{name}.urgent", None) for name in ("~", "", "é", "A.B")),
+        ("A-prime.urgent.more", None),
+        ("a" * 64, "a" * 64),
+        ("a" * 65, None),
+    ],
+)
+def test_who_is_named_by_a_subject(steps: str, who: str | None) -> None:
+    assert nats.by_subject(SimpleNamespace(subject=f"sap.tasks.b.{steps}")) == who
+    assert nats.by_subject(SimpleNamespace(subject="sap.tasks.b")) is None
+
+
+@pytest.mark.parametrize("delivered", [1, 2, 3])
+@pytest.mark.parametrize("code", ["RATE_LIMIT", "NOT_FOUND"])
+def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str, delivered: int) -> None:
+    """Where the agent has no place for it now. What comes for the first time is refused."""
+    done: list[str] = []
+
+    class Message:
+        def __init__(self) -> None:
+            self.data = sap.encode(do() if code == "RATE_LIMIT" else task("work.none", {})).encode()
+            self.headers = {nats.INBOX: "_INBOX.x"}
+            self.metadata = SimpleNamespace(num_delivered=delivered)
+
+        async def nak(self, delay: float = 0) -> None:
+            done.append("given back")
+
+        async def ack_sync(self) -> None:
+            done.append("done")
+
+    class Connection:
+        max_payload = 1 << 20
+
+        async def publish(self, subject: str, text: bytes, headers: Any) -> None:
+            done.append(str(sap.decode(text)["reason"]).partition(":")[0])
+
+    async def main() -> None:
+        async with offering(lambda one, context: 1, queue=0) as agent:
+            worker = nats.Worker(agent, "nats://x", queue="b")
+            worker._link.connection = Connection()
+            await worker._answer(Message())
+
+    asyncio.run(main())
+    assert done == (["given back"] if code == "RATE_LIMIT" and delivered > 1 else [code, "done"])
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("A-1", "A-1"),
+        ("a" * 64, "a" * 64),
+        ("a" * 65, "x" + "61" * 65),
+        ("é", "xc3a9"),
+        ("a.b", "x612e62"),
+        ("~", "x7e"),
+    ],
+)
+def test_the_step_of_a_subject_for_each_principal(name: str, step: str) -> None:
+    assert nats.step_of(sap.Principal(name)) == step
+    link = nats.Link("nats://x", "sap")
+    assert link.subject("results", "t", sap.Principal(name)) == f"sap.results.{step}.t"
+    assert link.subject_of("b", sap.Principal(name), "normal") == f"sap.tasks.b.{step}"
+    assert link.subject_of("b", sap.Principal(name), "urgent") == f"sap.tasks.b.{step}.urgent"
+    assert link.subject_of("b", sap.ANONYMOUS, "low") == "sap.tasks.b.~.low"
+
+
+@pytest.mark.parametrize(
+    ("subject", "good"),
+    [("sap.replies.a", True), *((one, False) for one in ("sap.replies.", "sap.replies.a.b", "sap.replies.*", "a"))],
+)
+def test_a_reply_goes_to_one_name_below_replies(subject: str, good: bool) -> None:
+    sent = []
+
+    async def publish(to: str, _data: bytes, headers: Any) -> None:
+        sent.append(to)
+
+    worker = nats.Worker(sap.Agent("B"), "nats://x", queue="b")
+    worker._link.connection = SimpleNamespace(publish=publish)
+    going = worker._route(f"nats:{subject}", sap.Result.from_dict(RESULT))
+    if good:
+        asyncio.run(going)
+    else:
+        with pytest.raises(PermissionError):
+            asyncio.run(going)
+    assert sent == [subject] * good
