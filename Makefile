@@ -137,7 +137,7 @@ sanitize: build/.sanitized-$(TAG) ## run the suite on a core built with address 
 T ?= 60
 ifeq ($(INSTRUMENT),)
 fuzz: $(VENV)/.extra-fuzz build/.native-$(TAG) ## fuzz both cores against each other: T=60 TARGET=scan; INSTRUMENT=1: by coverage of C
-	@$(PY) -m tests.fuzz.several $(T) $(TARGET)
+	@$(PY) -m tests.fuzz $(T) $(TARGET)
 else
 # A core that says what it reaches, with address and undefined-behaviour checks, in a tree of its own.
 CLANG ?= clang-14
@@ -153,7 +153,7 @@ fuzz: build/.instrumented-$(TAG)
 	@tar -C src --exclude='*.so' --exclude=__pycache__ -cf - turnwire | tar -C $(INSTRUMENTED) -xf -
 	@LD_PRELOAD="$$($(PY) -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONPATH=$(INSTRUMENTED):. TURNWIRE_FUZZ=native \
-	    $(PY) -m tests.fuzz.several $(T) $(TARGET)
+	    $(PY) -m tests.fuzz $(T) $(TARGET)
 endif
 
 mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules with mutmut: make mutate ARGS='turnwire.csp.rules*'

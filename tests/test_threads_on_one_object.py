@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.conftest import PURE_ONLY
-from tests.entries.found import modules
-from tests.entries.work import EVENTS, good
+from tests.test_references import good
 from turnwire import kick, nslip, session
 from turnwire.ledger import Ledger
 
 THREADS, ROUNDS = 8, 150
+EVENTS = [{"at": f"2026-05-04T10:00:0{n}Z", "from": "ada", "n": n, "say": ["x", {"y": n * 2}]} for n in range(4)]
+EVENTS += [{"at": f"2026-05-04T10:01:0{n}Z", "from": "bob", "n": n, "done": True} for n in range(3)]
 RECORD = '@a3|f0|c{:x}|S0|d1|T1|gH|t"he\\"llo"#'
 GOOD = {
     "nslip": RECORD.format(1),
@@ -34,32 +34,6 @@ GOOD = {
     "sstp": good("sstp").decode(),
     "sap": good("sap").decode(),
 }
-OF_ALL = "one for the process: what decodes, encodes and checks texts of the wire asks it"
-OF_ONE = "made for one call, which gives it to nobody"
-NATIVE = {
-    "nslip.codec.SlipMessage": "a message, which threads share here",
-    "nslip.codec.Touched": "part of a message that somebody looked at: the test that changes one",
-    "space.envelope.Envelope": "an envelope, which threads share here",
-    "space.format.Section": "a section of a document, which threads share here",
-    **dict.fromkeys([f"json.sap.{name}" for name in ("Field", "Plan", "Rules", "Walks", "Messages")], OF_ALL),
-    **dict.fromkeys([f"json.sstp.{name}" for name in ("Table", "Rules", "Walks", "Judge")], OF_ALL),
-    "json.held.Maker": OF_ALL,
-    "json.text.Reader": OF_ALL,
-    "json.lines.Plan": "of all scans of these wires and columns: scans at once",
-    "json.lines.Call": OF_ONE,
-    "json.canonical.Refused": "an error",
-    "session.drafts._Rare": "an error",
-    **dict.fromkeys(
-        [f"session.state.{name}" for name in ("Expected", "Scope", "State")], "of a Writer or Reader, shared here"
-    ),
-    "session.checks.Chain": "of a Writer or Reader, shared here",
-    "session.repeats.Expander": "of a Reader, shared here",
-    **dict.fromkeys([f"session.repeats.{name}" for name in ("Index", "_Level", "_Pieces", "_Runs")], OF_ONE),
-    "session.judging.Judge": OF_ONE,
-    "csp.texts.Texts": "of a checker of conversations, which is of one thread",
-    "csp.codec.ShortTexts": "of the search of one block, which is of one thread",
-}
-"""How threads may meet on an object of each compiled class."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,17 +54,6 @@ def together(work: Callable[[int], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(begin, range(THREADS)))
-
-
-@pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")
-def test_no_compiled_class_is_forgotten() -> None:
-    found = {
-        f"{place}.{name}"
-        for place, module in modules()
-        for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__
-    }
-    assert found == set(NATIVE)
 
 
 def read(wire: str, text: str) -> Any:

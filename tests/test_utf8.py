@@ -14,7 +14,7 @@ import pytest
 
 import turnwire
 from tests.conftest import BACKENDS, needs_both
-from tests.fuzz.edits import MESSAGES
+from tests.fuzz.messages import MESSAGES
 from tests.levels import each_level, levels_of
 from tests.test_twins_at_edges import HEAD, both
 from turnwire import DecodeError, Reason, kick

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.fuzz.edits import MESSAGES
+from tests.fuzz.messages import MESSAGES
 from tests.log.engines import GOOD
 from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip
 from turnwire.nslip.spec import Act

@@ -1,8 +1,7 @@
-"""Targets for entries of the core below what users call: hints about lines, hashes of the ledger, tables of CSP/1."""
+"""Entries of the core below what users call: signs of lines, tables of CSP/1, views, sections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -18,12 +17,25 @@ def load(name: str) -> Any:
     return import_module("turnwire._backend").load(name)
 
 
-def choose(package: ModuleType, level: int) -> None:
+def choose_simd(package: ModuleType, level: int) -> None:
     """Makes the native core run the code of a level, where the processor has it; the twin has one."""
     if package.backend == "native":
         for name in LEVELLED:
             core = load(name)
             core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
+
+
+def lines(package: ModuleType, data: bytes) -> Any:
+    """Signs of lines, times at their heads, and where the first long one is."""
+    heads, times = load("framing.line_heads"), load("framing.times")
+    size = len(data)
+    start = min(data[0] % 8 if data else 0, size)
+    return (
+        [repr(getattr(heads, name)(data, start, size)) for name in ("signs", "first_hint")],
+        [list(getattr(heads, name)(data, start, size)) for name in ("header_lines", "fence_lines")],
+        heads.first_long(data, start, size, 20),
+        repr(times.read_time(data[:40])),
+    )
 
 
 def _records(data: bytes) -> tuple[Any, Any]:
@@ -38,7 +50,7 @@ def _records(data: bytes) -> tuple[Any, Any]:
 
 
 def heads(package: ModuleType, data: bytes) -> Any:
-    """What lines show at a glance, alone and between records."""
+    """Signs of lines between records."""
     core, size = load("framing.line_heads"), len(data)
     start = min(data[0] % 8 if data else 0, size)
     fence = (b"", b"```", b"~~~~")[data[1] % 3 if size > 1 else 0]
@@ -50,59 +62,30 @@ def heads(package: ModuleType, data: bytes) -> Any:
         for lines in (False, True)
         for escapes in (False, True)
     ]
+    spans = list(zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True))
     return (
         core.signs_between(data, offsets, offsets + lengths, start, size),
         bool(core.only_records(data, offsets, lengths, len(offsets), 0, size)),
         list(map(bool, gaps)),
-        core.fence_behind(
-            data, start, size, fence, list(zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True))
-        ),
+        core.fence_behind(data, start, size, fence, spans),
         [core.first_long(data, start, size, least) for least in (1, 20, 64)],
     )
-
-
-def ledger(package: ModuleType, data: bytes) -> Any:
-    """Lines as entries: sealed, followed and folded, with the processor's own instructions and without."""
-    core = load("ledger.hashing")
-    found = []
-    for portable in (False, True):
-        if package.backend == "native":
-            core.use_portable(portable)
-        rows, leaves, chain = core.seal(
-            3, 10**15, [(f"k{n}", line, line[:9].hex()) for n, line in enumerate(data.split(b"\n"))], bytes(32)
-        )
-        rows, leaves = list(map(tuple, rows)), list(leaves)
-        wrong = [*rows[:-1], (*rows[-1][:4], data + b"x", rows[-1][5])]
-        count = 1 << (len(leaves).bit_length() - 1)
-        found.append(
-            (
-                rows,
-                leaves,
-                chain,
-                core.follow(rows, 3, bytes(32)),
-                core.follow(wrong, 3, bytes(32)),
-                core.fold(leaves[:count]),
-            )
-        )
-    if package.backend == "native":
-        core.use_portable(False)
-    return [repr(one) for one in found]
 
 
 def tables(package: ModuleType, data: bytes) -> Any:
     """The tables of a document of CSP/1 by the code of each level."""
     (most, fields, key, wanted), data = data[:4].ljust(4, b"\xff"), data[4:]
-    core = load("csp.codec") if package.backend == "native" else load("csp.tables")
+    native = package.backend == "native"
+    core = load("csp.codec") if native else load("csp.tables")
     bounds = tuple(value if value < 64 else 1 << 20 for value in (most * 8, fields, key))
     rows, extras, rejects = _plain(core.tables(data, bounds, ("all", "first", "none")[wanted % 3]))
     if wanted % 3 == 1 and rejects:  # the cores read ahead of the first reject, one further than the other
         extras = [one for one in extras if one[1] < rejects[0][0]]
-    found = [[rows, extras, rejects]]
-    if package.backend == "native":
+    if native:
         levels = [_plain(core.tables_at(level, data)) for level in range(2)]
         if any(one != levels[0] for one in levels):
             raise AssertionError("levels of SIMD do not agree")
-    return found
+    return rows, extras, rejects
 
 
 def _plain(found: Any) -> Any:
@@ -112,8 +95,8 @@ def _plain(found: Any) -> Any:
 def views(package: ModuleType, data: bytes) -> Any:
     """Spans of the bytes as views, numbers as digits, records one behind the other."""
     core = load("log.views")
-    spans = np.array([(place, min(size, len(data) - place)) for place, size in _spans(data)], np.int64).reshape(-1, 2)
-    offsets, lengths = np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1])
+    spans = [(place, min(data[place] % 40, len(data) - place)) for place in range(0, len(data), 3)][:200]
+    offsets, lengths = (np.array([one[part] for one in spans], np.int64) for part in (0, 1))
     half = len(data) // 2
     buffer, arena = np.frombuffer(data[:half], np.uint8), np.frombuffer(data[half:], np.uint8)
     own = np.flatnonzero((offsets + lengths <= half) | (offsets >= half))
@@ -121,11 +104,12 @@ def views(package: ModuleType, data: bytes) -> Any:
     out = np.zeros((len(own), 16), np.uint8)
     long = core.string_views(buffer, offsets, lengths, out, arena)
     numbers = np.frombuffer(data[: len(data) // 8 * 8], "<u8") >> np.uint64(data[0] % 64 if data else 0)
-    digits, sizes = np.zeros((len(numbers), 20), np.uint8), np.zeros(len(numbers), np.int64)
+    count = len(numbers)
+    digits, sizes = np.zeros((count, 20), np.uint8), np.zeros(count, np.int64)
     core.decimals(np.ascontiguousarray(numbers), digits, sizes)
     masks = np.ascontiguousarray(numbers).astype("u2")
-    shown, bits = np.zeros((len(numbers), 16), np.uint8), np.zeros((len(numbers) + 7) // 8, np.uint8)
-    side = np.zeros(20 * len(numbers), np.uint8)
+    shown, bits = np.zeros((count, 16), np.uint8), np.zeros((count + 7) // 8, np.uint8)
+    side = np.zeros(20 * count, np.uint8)
     told = [core.number_views(np.ascontiguousarray(numbers), masks, 3, shown, bits, side)]
     told += [shown.tolist(), bits.tolist(), side.tolist()]
     moved = np.zeros(len(own), np.int64)
@@ -134,30 +118,17 @@ def views(package: ModuleType, data: bytes) -> Any:
     return bool(long), out.tolist(), said, told, bytes(whole), moved.tolist()
 
 
-def _spans(data: bytes) -> list[tuple[int, int]]:
-    return [(place, data[place] % 40) for place in range(0, len(data), 3)][:200]
-
-
-def _text(data: bytes, kind: int) -> bytes | str:
-    """The bytes, or a text of one, two or four bytes a character."""
-    text = data.decode("utf-8", "replace")
-    return (data, data.decode("latin-1"), text, f"{text}\n\U0001f600")[kind % 4]
-
-
 def sections(package: ModuleType, data: bytes) -> Any:
-    """Space documents of bytes and of texts of each width, with all options, by the code of each level."""
+    """Space documents of bytes and of texts of one, two or four bytes a character, with all options."""
     core, (kind, options, level, shift), data = load("kick.format"), data[:4].ljust(4, b"\0"), data[4:]
-    choose(package, level)
-    source = _text(data, kind)
-    lenient, fences, stuffing = (bool(options >> bit & 1) for bit in range(3))
-    said = core.parse(source, lenient, fences, stuffing)
-    text = source if isinstance(source, str) else data.decode("utf-8", "replace")
+    choose_simd(package, level)
+    text = data.decode("utf-8", "replace")
+    source = (data, data.decode("latin-1"), text, f"{text}\n\U0001f600")[kind % 4]
+    said = core.parse(source, *(bool(options >> bit & 1) for bit in range(3)))
+    parts = [one for part in said for one in (part if isinstance(part, list | tuple) else [part])]
+    text = source if isinstance(source, str) else text
     return (
-        [
-            repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one)
-            for part in said
-            for one in (part if isinstance(part, list | tuple) else [part])
-        ],
+        [repr(one.to_dict()) if hasattr(one, "to_dict") else repr(one) for one in parts],
         repr(core.opening(text)),
         core.has_section(text),
         core.next_header(data, min(shift % 8, len(data))),
@@ -172,18 +143,6 @@ def records(package: ModuleType, data: bytes) -> Any:
     limit = max(most, 1) if most < 128 else 1 << 24
     if data[start % 3 : start % 3 + 1] != b"@":
         return None
-    found = core.decode_record(
-        data, start % 3, bool(options & 1), unknown="keep" if options & 2 else "error", limit=limit
-    )
+    unknown = "keep" if options & 2 else "error"
+    found = core.decode_record(data, start % 3, bool(options & 1), unknown=unknown, limit=limit)
     return None if found is None else (repr(found[0].to_dict()), found[1])
-
-
-INNER: dict[str, Callable[[ModuleType, bytes], Any]] = {
-    "heads": heads,
-    "ledger": ledger,
-    "tables-csp": tables,
-    "views": views,
-    "sections": sections,
-    "records-nslip": records,
-}
-"""The targets by name."""

@@ -1,7 +1,8 @@
-"""What is fuzzed: the entries of the native core through what users call, with what comes out as plain values.
+"""What is fuzzed: entries of both cores, most of them through what users call, with what comes out as plain values.
 
-A target takes the package of one core and any bytes. It returns values that compare; it may raise a ``WireError``,
+A variant takes the package of one core and any bytes. It returns values that compare; it may raise a ``WireError``,
 which is compared by type, reason, place and wire. Anything else that is raised is a finding, and so is a difference.
+A target is several variants, of which the first byte of an input chooses one.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.inner import INNER, choose
+from tests.fuzz.inner import choose_simd, heads, lines, records, sections, tables, views
 from tests.log.ways import counted, rows_of
 
-Target = Callable[[ModuleType, bytes], Any]
+Variant = Callable[[ModuleType, bytes], Any]
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")
 PLAIN = frozenset((type(None), bool, int, str, bytes))
 """Types of values that are shown as they are."""
@@ -51,42 +52,83 @@ def shown(value: Any) -> Any:
     return kind.__name__, repr(value)
 
 
+def refusal(error: Any) -> tuple[str, str, tuple[Any, ...]]:
+    """A refusal without its words."""
+    return type(error).__name__, str(error.reason), (error.offset, error.line, error.wire, error.path)
+
+
 def outcome(call: Callable[[], Any], package: ModuleType) -> Any:
     """What a call gives, or its refusal without the words."""
     try:
         return "value", shown(call())
     except package.WireError as error:
-        place = (error.offset, error.line, error.wire, error.path)
-        return type(error).__name__, str(error.reason), place
+        return refusal(error)
 
 
-def _message(message: Any, wire: str, package: ModuleType) -> Any:
+def _options(data: bytes) -> tuple[list[int], bytes]:
+    """The first four bytes choose among options, the rest is the input."""
+    return list(data[:4].ljust(4, b"\0")), data[4:]
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+def _decode(wire: str) -> Variant:
     """All that a message says, how it is written, and what is doubtful about it."""
-    written = outcome(lambda: package.encode(message), package)
-    issues = [(str(one.reason), one.where, one.severity) for one in package.check(message)]
-    return shown(message), written, issues
 
-
-def _decode(wire: str) -> Target:
     def run(package: ModuleType, data: bytes) -> Any:
         message = package.decode(data, wire=wire)
         try:
-            return _message(message, wire, package)
+            written = outcome(lambda: package.encode(message), package)
+            return (
+                shown(message),
+                written,
+                [(str(one.reason), one.where, one.severity) for one in package.check(message)],
+            )
         except package.WireError as error:
             raise AssertionError(f"what was read as a message cannot be looked at: {error}") from error
 
     return run
 
 
-def _choices(data: bytes) -> tuple[list[int], bytes]:
-    """The first four bytes choose among options, the rest is the input."""
-    return list(data[:4].ljust(4, b"\0")), data[4:]
-
-
-def _scan(wire: str | None) -> Target:
+def _csp(mode: str) -> Variant:
     def run(package: ModuleType, data: bytes) -> Any:
-        (size, level, keep, fences), data = _choices(data)
-        choose(package, level)
+        document = package.csp.parse(data, mode=mode)
+        records = [shown(record) for record in document.records]
+        lints = [(str(one.reason), one.where) for one in package.csp.lint(document)]
+        return records, [(str(one.reason), one.where) for one in document.issues], lints
+
+    return run
+
+
+def _space(mode: str) -> Variant:
+    def run(package: ModuleType, data: bytes) -> Any:
+        choose_simd(package, len(data))
+        space = package.kick.parse_space(data, mode=mode)
+        sections = [(shown(one), one.span, one.raw) for one in space.sections]
+        return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
+
+    return run
+
+
+def _many(package: ModuleType, data: bytes) -> Any:
+    """Lines of nSLIP as one text, and written again."""
+    messages = package.nslip.decode_many(data, unknown="keep")
+    return shown(messages), package.nslip.encode_many(messages)
+
+
+def _conform(package: ModuleType, data: bytes) -> Any:
+    """What the checklist of each wire says of a log."""
+    return [outcome(lambda wire=wire: repr(getattr(package, wire).conformance(data)), package) for wire in WIRES]
+
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+def _scan(wire: str | None) -> Variant:
+    def run(package: ModuleType, data: bytes) -> Any:
+        (size, level, keep, fences), data = _options(data)
+        choose_simd(package, level)
         found = package.scan(
             data,
             wire=wire,
@@ -101,9 +143,19 @@ def _scan(wire: str | None) -> Target:
     return run
 
 
+def _arrow(package: ModuleType, data: bytes) -> Any:
+    """What others read of the columns of a scan and of its rejects."""
+    import pyarrow as pa
+
+    (wire, keep, *_), data = _options(data)
+    found = package.scan(data, wire=(*WIRES, None)[wire % 6], unknown="keep" if keep & 1 else "error")
+    rows = [shown(pa.record_batch(batch).to_pylist()) for batch in found]
+    return rows, shown(pa.table(found.rejects).drop_columns("file").to_pylist())
+
+
 def _stream(package: ModuleType, data: bytes) -> Any:
     """A decoder that is fed in pieces; where it raises it is fed on."""
-    (choice, *sizes), data = _choices(data)
+    (choice, *sizes), data = _options(data)
     decoder = package.Decoder((*WIRES, None)[choice % 6])
     found: list[Any] = []
     place = number = 0
@@ -127,29 +179,16 @@ def _fed(first: Callable[[], Any], then: Callable[[], Any], package: ModuleType)
     raise RuntimeError("a decoder raises for ever")
 
 
-def _csp(mode: str) -> Target:
-    def run(package: ModuleType, data: bytes) -> Any:
-        document = package.csp.parse(data, mode=mode)
-        records = [shown(record) for record in document.records]
-        lints = [(str(one.reason), one.where) for one in package.csp.lint(document)]
-        return records, [(str(one.reason), one.where) for one in document.issues], lints
-
-    return run
-
-
-def _space(mode: str) -> Target:
-    def run(package: ModuleType, data: bytes) -> Any:
-        choose(package, len(data))
-        space = package.kick.parse_space(data, mode=mode)
-        sections = [(shown(one), one.span, one.raw) for one in space.sections]
-        return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
-
-    return run
+def _cuts(package: ModuleType, data: bytes) -> Any:
+    (every, size, limit, level), data = _options(data)
+    choose_simd(package, level)
+    pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
+    return list(package.wires()["csp"].cuts(pieces, 1 + every, limit=8 + limit * 16))
 
 
 def _salvage(package: ModuleType, data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
-    choose(package, len(data))
+    choose_simd(package, len(data))
     return (
         outcome(lambda: package.sstp.salvage(text), package),
         outcome(lambda: package.kick.salvage_space(text), package),
@@ -157,15 +196,40 @@ def _salvage(package: ModuleType, data: bytes) -> Any:
     )
 
 
-def _write(package: ModuleType, data: bytes) -> Any:
-    """JSON as the standard library reads it, written by ours in both forms."""
+# --- JSON, numbers, sessions ------------------------------------------------------------------------------------------
+
+
+def _json(data: bytes) -> Any:
+    """JSON as the standard library reads it; None where it does not."""
     try:
-        value = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None
+
+
+def _write(package: ModuleType, data: bytes) -> Any:
+    """A value written in both forms."""
+    value = _json(data)
     text = import_module("turnwire.json.text")
     canonical = import_module("turnwire.json.canonical").canonical
-    return (outcome(lambda: text.write(value), package), outcome(lambda: canonical(value), package))
+    return outcome(lambda: text.write(value), package), outcome(lambda: canonical(value), package)
+
+
+def _pointers(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
+    """JSON pointers to what is in a value, and to what is not."""
+    yield path
+    yield f"{path}/0"
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if depth < 6:
+        for name, one in inner:
+            yield from _pointers(one, f"{path}/{str(name).replace('~', '~0').replace('/', '~1')}", depth + 1)
+
+
+def _places(package: ModuleType, data: bytes) -> Any:
+    """Where values are in JSON text."""
+    value = _json(data)
+    place_of = import_module("turnwire.json.pointers").place_of
+    return None if value is None else [(one, place_of(data, one)) for one in islice(_pointers(value), 60)]
 
 
 def _base62(package: ModuleType, data: bytes) -> Any:
@@ -182,64 +246,22 @@ def _base62(package: ModuleType, data: bytes) -> Any:
     )
 
 
-def _lines(package: ModuleType, data: bytes) -> Any:
-    """What lines show at a glance, times at their heads, and where CSP/1 may be cut."""
-    core = import_module("turnwire._backend").load
-    heads, times = core("framing.line_heads"), core("framing.times")
-    start, size = data[0] % 8 if data else 0, len(data)
-    start = min(start, size)
-    return (
-        [shown(getattr(heads, name)(data, start, size)) for name in ("signs", "first_hint")],
-        [list(getattr(heads, name)(data, start, size)) for name in ("header_lines", "fence_lines")],
-        heads.first_long(data, start, size, 20),
-        shown(times.read_time(data[:40])),
-    )
-
-
-def _many(package: ModuleType, data: bytes) -> Any:
-    """Lines of nSLIP as one text, and written again."""
-    messages = package.nslip.decode_many(data, unknown="keep")
-    return shown(messages), package.nslip.encode_many(messages)
-
-
-def _cuts(package: ModuleType, data: bytes) -> Any:
-    (every, size, limit, level), data = _choices(data)
-    choose(package, level)
-    pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
-    return list(package.wires()["csp"].cuts(pieces, 1 + every, limit=8 + limit * 16))
-
-
-def _conform(package: ModuleType, data: bytes) -> Any:
-    """What the checklist of each wire says of a log."""
-    return [outcome(lambda wire=wire: repr(getattr(package, wire).conformance(data)), package) for wire in WIRES]
-
-
 def _session(package: ModuleType, data: bytes) -> Any:
     """Text of a session as events, whole and what can be saved of it; the events as text again."""
-    (strict, sealed, *_), data = _choices(data)
+    (strict, sealed, *_), data = _options(data)
     session, text = import_module("turnwire.session"), data.decode("utf-8", "replace")
-    read = outcome(lambda: session.decode(text, strict=bool(strict & 1), sealed=bool(sealed & 1)), package)
-    return read, outcome(lambda: session.salvage(text), package), outcome(lambda: _packed(session, text), package)
-
-
-def _packed(session: ModuleType, text: str) -> str:
     lines = [line for line in text.split("\n") if line.startswith(("{", "["))][:20]
-    found = session.decode("\n".join(lines)) if lines else session.salvage(text).events
-    return str(session.encode(found, tokenizer=None))
 
+    def packed() -> str:
+        events = session.decode("\n".join(lines)) if lines else session.salvage(text).events
+        return str(session.encode(events, tokenizer=None))
 
-def _arrow(package: ModuleType, data: bytes) -> Any:
-    """What others read of the columns of a scan and of its rejects."""
-    import pyarrow as pa
-
-    (wire, keep, *_), data = _choices(data)
-    found = package.scan(data, wire=(*WIRES, None)[wire % 6], unknown="keep" if keep & 1 else "error")
-    rows = [shown(pa.record_batch(batch).to_pylist()) for batch in found]
-    return rows, shown(pa.table(found.rejects).drop_columns("file").to_pylist())
+    read = outcome(lambda: session.decode(text, strict=bool(strict & 1), sealed=bool(sealed & 1)), package)
+    return read, outcome(lambda: session.salvage(text), package), outcome(packed, package)
 
 
 def _written(package: ModuleType, data: bytes) -> Any:
-    """Lines as events, written and read again; the text as a session, whole, cut and damaged."""
+    """Lines as events, written and read again; the session cut and damaged."""
     session, text = import_module("turnwire.session"), data.decode("utf-8", "replace")
     lines = text.split("\n")[:200]
     written = session.encode(lines, None)
@@ -248,90 +270,63 @@ def _written(package: ModuleType, data: bytes) -> Any:
     place = sum(data[:4]) % max(1, len(written))
     damaged = written[:place] + text[:8] + written[place + 5 :]
     return written, [
-        outcome(lambda: session.decode(text), package),
         outcome(lambda: session.decode(damaged), package),
         outcome(lambda: session.salvage(damaged), package),
-        outcome(lambda: session.salvage(text), package),
         outcome(lambda: session.decode(written + text, strict=False, sealed=False), package),
     ]
 
 
-def _pointed(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
-    """JSON pointers to what is in a value, and to what is not."""
-    yield path
-    yield f"{path}/0"
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    if depth < 6:
-        for name, one in inner:
-            yield from _pointed(one, f"{path}/{str(name).replace('~', '~0').replace('/', '~1')}", depth + 1)
-
-
-def _places(package: ModuleType, data: bytes) -> Any:
-    """Where values are in JSON text."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    place_of = import_module("turnwire.json.pointers").place_of
-    return [(pointer, place_of(data, pointer)) for pointer in islice(_pointed(value), 60)]
-
-
-def _ledger(package: ModuleType, data: bytes) -> Any:
-    """Rows of a ledger, chained and followed; with one changed, too."""
-    core = import_module("turnwire._backend").load("ledger.hashing")
-    chain = (data[:32] or b"\0").ljust(32, b"\0")
-    pieces = [data[at : at + 40] for at in range(0, min(len(data), 400), 40)]
-    items = [(one[:3].hex(), one, one[-2:].hex()) for one in pieces]
-    rows, leaves, end = core.seal(len(data), 7, items, chain)
-    bent = [
-        (*row[:4], row[4] + data[:1], *row[5:]) if number == len(data) % 5 else row for number, row in enumerate(rows)
-    ]
-    followed = [shown(core.follow(some, len(data), chain)) for some in (rows, bent, rows[1:])]
-    folded = core.fold(leaves[: 1 << len(leaves).bit_length() - 1]) if leaves else None
-    return shown(rows), shown(leaves), end, followed, folded
-
-
-TARGETS: dict[str, Target] = {
-    **{f"decode-{wire}": _decode(wire) for wire in WIRES},
-    **{f"scan-{wire}": _scan(wire) for wire in WIRES},
-    "scan-all": _scan(None),
-    "stream": _stream,
-    "csp-strict": _csp("strict"),
-    "csp-lenient": _csp("lenient"),
-    "space-strict": _space("strict"),
-    "space-lenient": _space("lenient"),
-    "salvage": _salvage,
-    "write": _write,
-    "base62": _base62,
-    "lines": _lines,
-    "nslip-many": _many,
-    "cuts": _cuts,
-    "conform": _conform,
-    "session": _session,
-    **INNER,
-    **({"arrow": _arrow} if find_spec("pyarrow") else {}),
-    "session-written": _written,
-    "places": _places,
-    "ledger": _ledger,
+TARGETS: dict[str, dict[str, Variant]] = {
+    "decode": {f"decode-{wire}": _decode(wire) for wire in WIRES},
+    "documents": {
+        "csp-strict": _csp("strict"),
+        "csp-lenient": _csp("lenient"),
+        "space-strict": _space("strict"),
+        "space-lenient": _space("lenient"),
+        "nslip-many": _many,
+        "conform": _conform,
+    },
+    "scan": {
+        "scan-all": _scan(None),
+        **{f"scan-{wire}": _scan(wire) for wire in WIRES},
+        **({"arrow": _arrow} if find_spec("pyarrow") else {}),
+    },
+    "stream": {"stream": _stream, "records-nslip": records, "cuts": _cuts},
+    "salvage": {"salvage": _salvage},
+    "json": {"write": _write, "places": _places},
+    "core": {
+        "heads": heads,
+        "lines": lines,
+        "tables-csp": tables,
+        "views": views,
+        "sections": sections,
+        "base62": _base62,
+    },
+    "session": {"session": _session, "session-written": _written},
 }
-"""The targets by name."""
+VARIANTS: dict[str, Variant] = {name: variant for target in TARGETS.values() for name, variant in target.items()}
 
 
-def differs(target: Target, data: bytes, one: Any, other: Any) -> tuple[Any, Any] | None:
-    """What two cores (:class:`tests.fuzz.cores.Core`) say, where that is not the same."""
-    (left,), (right,) = (said_of(target, [data], core) for core in (one, other))
-    return None if left == right else (left, right)
+def chosen(target: str, data: bytes) -> tuple[str, bytes]:
+    """The name of the variant that an input of a target chooses, and what it is given."""
+    names = list(TARGETS[target])
+    return names[(data[0] if data else 0) % len(names)], data[1:]
 
 
-def said_of(target: Target, inputs: Iterable[bytes], core: Any) -> list[Any]:
-    """What a core (:class:`tests.fuzz.cores.Core`) says of each input. It is made active once for all of them, which
-    takes as long as a small message does."""
-    said: list[Any] = []
+def choosing(name: str, data: bytes) -> tuple[str, bytes]:
+    """The target that a variant is of, and an input of it that chooses the variant."""
+    target = next(target for target, variants in TARGETS.items() if name in variants)
+    return target, bytes([list(TARGETS[target]).index(name)]) + data
+
+
+def results(name: str, inputs: Iterable[bytes], core: Any) -> list[Any]:
+    """What a variant gives for each input on a core (:class:`tests.fuzz.cores.Core`), or its refusal. The core is made
+    active once for all of them, which takes as long as a small message does."""
+    found: list[Any] = []
     with core.active() as package:
         for data in inputs:
             try:
-                said.append(("value", target(package, data)))
+                found.append(("value", VARIANTS[name](package, data)))
             except package.WireError as error:
-                place = (error.offset, error.line, error.wire, error.path)
-                said.append((type(error).__name__, (str(error.reason), place)))
-    return said
+                found.append(refusal(error))
+    return found

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.fuzz.edits import MESSAGES
+from tests.fuzz.messages import MESSAGES
 from tests.sap.documents import TASK
 from tests.test_utf8 import WORDS
 from turnwire import LIMITS, DecodeError, WireError

@@ -19,7 +19,7 @@ from pyarrow import parquet
 import turnwire
 from examples.mixed_log import Log
 from examples.mixed_log import log as made_log
-from tests.fuzz.edits import MESSAGES
+from tests.fuzz.messages import MESSAGES
 from tests.log.found import everything, plain_values
 from tests.log.mixed_logs import NSLIP, assembled, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds

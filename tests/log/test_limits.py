@@ -13,7 +13,7 @@ import pytest
 
 import turnwire
 from tests.cost.measuring import is_bounded
-from tests.fuzz.edits import MESSAGES
+from tests.fuzz.messages import MESSAGES
 from tests.log import engines, json_engines
 from tests.log.json_engines import JSON_WIRES
 from tests.sap.scenario import task

@@ -1,11 +1,7 @@
-"""Every single edit of a message: what stands at each place made another byte, left out, or written twice."""
+"""Messages of the usual form of each wire, which the quickest code reads, at the edges of tables of characters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
-"""What is written in each place, beside the neighbours of what stands there."""
 ID, LATER = "6ba7b810-9dad-41d1-80b4-00c04fd430c8", "1B9F0AFd-90fa-4A0F-bF0a-AF90af096b9A"
 _CSP = "CSP/1\nFROM AZ_09\nTO Z9\nCTX C90\nINTENT "
 _SSTP = (
@@ -61,22 +57,3 @@ MESSAGES: dict[str, tuple[str, ...]] = {
 }
 """Messages of the usual form, which the quickest code reads. Words and numbers begin and end with the first and the
 last of their letters and digits: what is beside each of them in the table of characters is none any more."""
-
-
-def edits(text: bytes, step: int = 1) -> Iterator[bytes]:
-    """All single edits, and every beginning. step: in each place only one in so many bytes is written, others in the
-    places beside it."""
-    for place, byte in enumerate(text):
-        written = tuple(dict.fromkeys((*SIGNS, (byte + 1) & 255, (byte - 1) & 255, byte ^ 32)))
-        for new in written[place % step :: step]:
-            if new != byte:
-                yield text[:place] + bytes([new]) + text[place + 1 :]
-        yield text[:place] + text[place + 1 :]
-        yield text[:place] + text[place : place + 1] * 2 + text[place + 1 :]
-        yield text[:place]
-
-
-def log(edited: Iterable[bytes], wire: str) -> bytes:
-    """All of them as one log, none the neighbour of the other."""
-    between = b"\n```\n" if wire == "csp" else b"\n"
-    return between.join(edited) + b"\n"
