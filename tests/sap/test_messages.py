@@ -20,7 +20,7 @@ from turnwire.sap import messages
 from turnwire.sap.builders import unreadable
 from turnwire.sap.bulk import claims
 from turnwire.sap.codec import kind_of
-from turnwire.sap.json_object import JsonObject
+from turnwire.sap.messages import JsonObject
 from turnwire.sap.secrets import SHORTEST, is_certain, secrets
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS

@@ -22,8 +22,8 @@ from turnwire.json.text import reader
 from turnwire.sap import _codec_py as pure
 from turnwire.sap import codec
 from turnwire.sap.codec import all_clear
-from turnwire.sap.messages import JsonObject
-from turnwire.sap.spec import KEYS, MESSAGES, WIRE
+from turnwire.sap.messages import KEYS, MESSAGES, JsonObject
+from turnwire.sap.spec import WIRE
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
 TIMES = st.from_regex(
