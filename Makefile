@@ -156,7 +156,7 @@ fuzz: build/.instrumented-$(TAG)
 	    $(PY) -m tests.fuzz $(T) $(TARGET)
 endif
 
-mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules with mutmut: make mutate ARGS='turnwire.csp.rules*'
+mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules with mutmut: make mutate ARGS='turnwire.csp.lints*'
 	$(PY) -m mutmut run $(ARGS)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format

@@ -18,11 +18,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
 from logs import csp_log
 
 from turnwire import _backend, scan
-from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
 READ = [column.name for column in scan(b"", wire="csp").columns if column.name not in ("file", "time")]
@@ -39,17 +37,6 @@ def fastest(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
             work()
             best[name] = min(best[name], time.perf_counter() - began)
     return best
-
-
-def spans(data: bytes) -> None:
-    """All fields of all messages as spans, in tables that are used again for every quarter of a megabyte."""
-    core = _backend.load("csp.codec")
-    widths = ((1 << 13, spec.ROW_WIDTH), (1 << 14, spec.EXTRA_WIDTH), (1 << 12, spec.REJECT_WIDTH))
-    tables = [np.zeros(shape, np.int32) for shape in widths]
-    state = np.zeros(spec.STATE_WIDTH, np.int64)
-    place = 0
-    while place < len(data):
-        place = core.scan_into(data, place, len(data), True, core.NO_LIMIT, state, *tables)[0]
 
 
 def columns(data: bytes, names: list[str] | None = None, threads: int = 1) -> int:
@@ -88,7 +75,6 @@ def main(megabytes: int, rounds: int) -> None:
     part = data[:PYTHON_PART].decode()
     works: dict[str, Callable[[], object]] = {
         "memchr": lambda: data.find(b"\xff"),
-        "spans of all fields": lambda: spans(data),
         "scan, all columns": lambda: columns(data),
         "scan, four columns": lambda: columns(data, ["intent", "id", "from", "to"]),
         "scan, every column read": lambda: every_column(data),

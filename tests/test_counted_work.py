@@ -17,10 +17,9 @@ from tests.counting import called
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sstp.examples import example
 from turnwire import kick, registry, sap, session, sstp
-from turnwire.csp import codec, fileop, settling
-from turnwire.csp.law_texts import LawTexts
+from turnwire.csp import codec, fileop
+from turnwire.csp.laws import LawTexts
 from turnwire.csp.paths import matches
-from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import RuleError
 from turnwire.framing.prefixes import Repeated
 from turnwire.log.engine import claimed_rows
@@ -102,17 +101,7 @@ def test_prefixes_are_alike_but_for_their_digits() -> None:
 # --- CSP/1 ------------------------------------------------------------------------------------------------------------
 
 
-def test_laws_behind_the_first_message_are_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = called(monkeypatch, settling, "first_stems", len)
-    laws = (b"LAWS\n- L%d: topic %d -> A only\n\n" % (number, number) for number in range(60))
-    found = conform("csp", b"".join(law + csp("TASK", "TASK T1\nREQ zz") + b"```\n" for law in laws))
-    assert found.records == 60 and len(found.line("state").faults) == 59
-    assert looked and max(looked) == 1
-
-
-def test_what_preambles_define_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not name by name into trees of which each state keeps its own; nor is each written and read to be checked."""
-    changes = [called(monkeypatch, PersistentMap, name) for name in ("set", "remove", "update")]
+def test_preambles_are_not_written_and_read_to_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     read = called(monkeypatch, codec, "parse_leniently")
     lines = (f"app | DEF A{number % 40} = v{number % 7}\napp | text\n" for number in range(60))
     found = conform(
@@ -120,26 +109,7 @@ def test_what_preambles_define_is_put_together_once(monkeypatch: pytest.MonkeyPa
     )
     assert found.records == 1 and len(found.line("state").faults) == 20
     assert len(found.line("terms").doubts) == 46
-    assert [len(each) for each in changes] == [0, 0, 2] and not read
-
-
-def test_what_a_patch_changes_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each name and each value is looked for once for all rules, once for the store; not a path of nodes for each."""
-    single = [called(monkeypatch, PersistentMap, name) for name in ("set", "remove")]
-    several = called(monkeypatch, PersistentMap, "changed_by", lambda _, changes: len(changes))
-    looked = called(monkeypatch, PersistentMap, "_find")
-    signs = ("+ DEF A{} = v{}\n", "~ DEF A{} := w{}\n", "- DEF A{}\n")
-    patches = []
-    for number, sign in enumerate(signs):
-        lines = "".join(sign.format(name, name) for name in range(300))
-        body = f"PATCH P{number + 1}\nBASE C{number}\n{lines}APPLY -> C{number + 1}"
-        patches.append(csp("PATCH", body, f"C{number}"))
-    found = conform("csp", b"".join(patches))
-    assert found.records == 3 and not found.line("state").faults
-    assert len(found.line("rewrite").doubts) == 2
-    assert single == [[], []]
-    assert several == [300, 300, 300, 300, 600, 300, 300, 300, 300]  # values, names of old and new ones; the store's
-    assert len(looked) <= 16 * 300  # not ten times for each operation
+    assert not read
 
 
 def test_of_laws_with_one_text_some_are_named() -> None:

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from importlib import import_module
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from tests.levels import each_level
 from tests.log import json_engines
 from turnwire import LIMITS, kick, nslip, sap, sstp
 from turnwire._backend import core_module
-from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.spec import CUTS_STATE
 from turnwire.errors import DecodeError, EncodeError
 from turnwire.nslip import base62
@@ -101,61 +100,6 @@ def test_a_block_of_lines_leaves_the_same_state(behind: str) -> None:
             found = core.scan_block(data, 0, len(data), final, {}, 0, 8, table, 0, 8, state=state)
             told.append((found, state.tolist(), {name: column.tolist() for name, column in table.items()}))
         assert told[0] == told[1]
-
-
-def test_texts_that_hold_a_law_are_seen_where_it_ends_the_text() -> None:
-    law = "web search goes to WEB_RES only"
-    for few in (0, 10):
-        told = []
-        for core in both("csp.texts"):
-            laws = LawTexts(few)
-            laws.update({"L1": law})
-            context = SimpleNamespace(law_texts=laws, agents=set(), tasks={}, final={}, produced=set())
-            texts = core.Texts(context, {}, lambda word: None, lambda text: True)
-            texts.know(False, False, {}, {})
-            texts.go_on("c")
-            values = (law, f"x {law} y", f"x {law}", f"{law} y", law[:-1], law[1:], f"{law}s", law.upper())
-            told.append([texts.quiet("a", "b", (value,)) for value in values])
-        assert told[0] == told[1]
-
-
-def test_what_was_settled_is_not_taken_for_settled_after_another_law() -> None:
-    raw = b"CSP/1\nFROM a\nTO b\nCTX c\nINTENT TASK\n\nTASK T1\nREQ deploy\n"
-    for answers in ((True, False), (False, True), (True, False, True)):
-        told = []
-        for core in both("csp.texts"):
-            nothing = SimpleNamespace(few=[], within=lambda text: [])
-            context = SimpleNamespace(law_texts=nothing, agents=set(), tasks={}, final={}, produced=set())
-            now = [True]
-            texts = core.Texts(context, {}, lambda word: None, lambda text, now=now: now[0])
-            found = []
-            for answer in answers:
-                now[0] = answer
-                texts.know(False, True, {}, {})
-                texts.go_on("c")
-                found.append(texts.settled(raw, 1, 0))
-            told.append(found)
-        assert told[0] == told[1]
-
-
-def test_names_that_nobody_defined_are_told_by_each_of_their_characters() -> None:
-    tails = [
-        f"{before}{mark}{after}" for mark in "/09:@AZ[^_`az" for before in ("", "A", "0") for after in ("", "B", "1")
-    ]
-    names = [f"{first}{tail}" for first in "@AMZ[_`09a" for tail in ("", *tails)]
-    nothing = SimpleNamespace(few=[], within=lambda text: [])
-    told = []
-    for core in both("csp.texts"):
-        context = SimpleNamespace(law_texts=nothing, agents=set(), tasks={}, final={}, produced=set())
-        texts = core.Texts(context, {}, lambda word: None, lambda text: True)
-        texts.know(False, False, {"KNOWN": "what it means"}, {})
-        texts.go_on("c")
-        raws = [f"CSP/1\nFROM a\nTO b\nCTX c\nINTENT TASK\n\nTASK T1\nREQ deploy\nIN {name}\n" for name in names]
-        told.append({name for name, raw in zip(names, raws, strict=True) if texts.settled(raw.encode(), 1, 0)})
-    assert told[0] == told[1]
-    assert {"A0", "Z9", "a", "A"} <= told[0] and told[0].isdisjoint(
-        {"A0B", "_0", "AB", "A_1", "_1", "AZB", "A9B", "_9"}
-    )
 
 
 # --- nSLIP ------------------------------------------------------------------------------------------------------------

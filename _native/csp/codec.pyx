@@ -1,12 +1,13 @@
-"""CSP/1 line scanner: the compiled twin of ``turnwire/csp/_codec_py.py``, function for function.
+"""Reading, writing and scanning CSP/1: the compiled twin of ``turnwire/csp/_codec_py.py``, function for function.
 
 Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by a perfect hash of their first eight bytes.
 Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
 """
 
-from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -71,7 +72,7 @@ cdef extern from "_native/csp/marks.h" nogil:
     enum:
         CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
         CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
-    int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
+    int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
     bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
     bint csp_are_flags(const uint8_t *data, int64_t start, int64_t stop)
@@ -134,8 +135,7 @@ cdef uint64_t MULTIPLIER = 0x25b7501ac9c1ffef  # found by search: sends the word
 cdef csp_keys keys
 cdef uint8_t slot_of[8][WORDS]  # intent, word -> slot of the row, 255 where the block has no such key
 cdef uint8_t block_word[8]
-cdef int64_t ROW, EXTRA, REJECT
-ROW, EXTRA, REJECT = _spec.ROW_WIDTH, _spec.EXTRA_WIDTH, _spec.REJECT_WIDTH
+cdef int64_t ROW = _spec.ROW_WIDTH
 cdef enum:
     TEMPLATE = 8
     PREAMBLE = 9
@@ -233,12 +233,159 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
     return keys.hash_word[slot] if keys.hash_key[slot] == prefix else NO_WORD
 
 
-include "_native/csp/reading.pxi"
-include "_native/csp/marks.pxi"
-include "_native/csp/message.pxi"
-include "_native/csp/fast_path.pxi"
-include "_native/csp/stream.pxi"
+include "_native/csp/scanner.pxi"
+
+
+# --- tables of spans --------------------------------------------------------------------------------------------------
+
+NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
+cdef int64_t MOST = 1 << 31
+
+
+cdef int take_limits(tuple limits, int64_t *into) except -1:
+    cdef int i
+    for i in range(3):
+        into[i] = min(<int64_t>limits[i], <int64_t>1 << 62)
+    return 0
+
+
+cdef list rows_of(int32_t *table, int64_t count, int width, int64_t line, int64_t extra, int first_line, int second_line):
+    """Tuples of a table; ``line`` is added to the line columns, ``extra`` to the column of the first extra."""
+    cdef list result = []
+    cdef int64_t i
+    cdef int j
+    cdef int64_t value
+    for i in range(count):
+        row = []
+        for j in range(width):
+            value = table[i * width + j]
+            if j == first_line or j == second_line:
+                value += line
+            elif j == 22:
+                value += extra
+            row.append(value)
+        result.append(tuple(row))
+    return result
+
+
+def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all"):
+    """(rows, extras, rejects) of a whole buffer, as lists of tuples; see ``turnwire.csp.spec`` for the columns.
+
+    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
+    first one, what stands behind it is not read, "none" of them. Raises ValueError for 2 GiB or more.
+    """
+    return all_tables(data, limits, find_lines, wanted)
+
+
+def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
+    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2 where the machine has it."""
+    return all_tables(data, limits, csp_lister_of(level), "all")
+
+
+cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
+    cdef bint first = wanted == "first"
+    cdef bint none = wanted == "none"
+    cdef int64_t size = len(data)
+    cdef const uint8_t *text = data
+    cdef int64_t most[3]
+    cdef int64_t state[4]
+    cdef Scanner scanner
+    cdef int64_t capacity = 8
+    cdef int64_t place = 0
+    cdef int64_t line = 0
+    cdef int32_t *memory = NULL
+    cdef int32_t small[8 * (24 + 4 * 5 + 6)]
+    cdef int32_t *table
+    cdef int outcome
+    check_size(size)
+    take_limits(limits, most)
+    memset(state, 0, sizeof(state))
+    rows, extras, rejects = [], [], []
+    try:
+        while place < size:
+            table = small
+            if capacity > 8:
+                free(memory)
+                memory = <int32_t *>malloc(capacity * (24 + 4 * 5 + 6) * sizeof(int32_t))
+                if memory == NULL:
+                    raise MemoryError
+                table = memory
+            with nogil:
+                start_scanner(&scanner, text, place, size, True, most, state, lister)
+                scanner.rows = table
+                scanner.extras = table + 24 * capacity
+                scanner.rejects = table + (24 + 20) * capacity
+                scanner.most_rows, scanner.most_extras, scanner.most_rejects = capacity, 4 * capacity, capacity
+                outcome = run_scanner(&scanner)
+            if outcome == NO_MEMORY:
+                raise MemoryError
+            rows += rows_of(scanner.rows, scanner.row_count, 24, line, len(extras), 2, -1)
+            extras += rows_of(scanner.extras, scanner.extra_count, 5, 0, 0, -1, -1)
+            if not none:
+                rejects += rows_of(scanner.rejects, scanner.reject_count, 6, line, 0, 2, 5)
+            place = scanner.place
+            line += scanner.number
+            state[1] = scanner.tail
+            state[2] = scanner.run
+            if first and rejects:
+                break
+            PyErr_CheckSignals()
+            capacity = min(capacity * 2, 1 << 14)  # between two calls Ctrl-C is heard
+    finally:
+        free(memory)
+    if first and rejects:
+        del rejects[1:]
+        rows = [row for row in rows if row[0] < rejects[0][0]]
+    return rows, extras, rejects
+
+
+cdef int check_size(int64_t size) except -1:
+    if size >= MOST:
+        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
+    return 0
+
+
 include "_native/csp/bulk.pxi"
-include "_native/csp/claims.pxi"
 include "_native/csp/objects.pxi"
-include "_native/csp/drafts.pxi"
+
+
+# --- the functions of the package: what is not usual goes the long way ----------------------------------------------------
+
+
+def decode(text, *, mode="strict", limits=_LIMITS):
+    """The one message of a text; code fences around it are dropped.
+
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    """
+    if limits is _LIMITS and mode == "strict":
+        made = usual_message(text)
+        if made is not None:
+            return made
+    return long_way().decode_closely(text, mode, limits)
+
+
+def encode(record, bint strict=True):
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
+    text = text_of(record, strict)
+    return long_way().encode_closely(record, strict) if text is None else text
+
+
+def check(message):
+    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at. Raises TypeError for what is neither.
+    """
+    return [] if clean(message) else long_way().check_closely(message)
+
+
+cdef object long_way():
+    from turnwire.csp import codec
+    return codec

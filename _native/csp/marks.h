@@ -132,7 +132,7 @@ static int csp_is_opening(const uint8_t *data, int64_t start, int64_t stop) {
 }
 
 /* What begins with the line at `first`, which is of one of the three kinds. */
-static int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
+static int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;
     int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0;

@@ -77,15 +77,15 @@ static int tw_look_form(const tw_behind *one, const tw_line_walk *walk, int any)
     return TW_FORMS;
 }
 
-/* Whether what the lines say betrays a look-alike; kind: how the first one begins, as csp_survey wants it. -1 where they are more than
- * fit here. */
+/* Whether what the lines say betrays a look-alike; kind: how the first one begins, as csp_classify_magic_line wants it.
+ * -1 where they are more than fit here. */
 static int tw_look_betrayed(const tw_behind *one, const tw_line_walk *walk, int kind)
 {
     uint8_t text[CSP_LOOK_BYTES + 2 * CSP_LOOK_LINES];
     int64_t table[3 * (CSP_LOOK_LINES + 1)];
     if (one->size > sizeof text || one->lines > CSP_LOOK_LINES + 1) return -1;
     tw_copy_behind(walk->s, walk->stop, walk->final, one, text, table);
-    return csp_survey(text, 0, (int64_t)one->size, 1, kind) == CSP_IS_LOOK_ALIKE;
+    return csp_classify_magic_line(text, 0, (int64_t)one->size, 1, kind) == CSP_IS_LOOK_ALIKE;
 }
 
 /* The lines of a template, or of what only looks like CSP/1: 1, or 0 where it is neither; -1 where that is not sure. exact:

@@ -13,7 +13,7 @@ from tests.convert.dialogues import made_id
 from tests.sap.documents import RESULT, TASK
 from turnwire import csp, kick, sap
 from turnwire.checklists import Judge
-from turnwire.csp.given_ids import GivenIds
+from turnwire.csp.history import SeenIds
 from turnwire.read.judging import judge_of
 
 pytestmark = pytest.mark.once
@@ -169,14 +169,14 @@ def test_given_ids_hold_all_that_were_added_and_no_more_than_there_is_room_for()
     for seed in range(200):
         rnd = random.Random(seed)
         room, most = rnd.randint(1, 6), rnd.choice((12, 60, 10**30))
-        ids, added = GivenIds("C", room), set()
+        ids, added = SeenIds("C", room), set()
         for _ in range(80):
             name = rnd.choice((f"C{rnd.randint(0, most)}", f"C0{rnd.randint(0, 5)}", f"X{rnd.randint(0, 3)}"))
             ids.add(name)
             added.add(name)
             assert all(one in ids for one in added)
             assert len(ids._firsts) == len(ids._lasts) <= room and len(ids._others) <= room + 1
-        roomy = GivenIds("C", 1000, added)
+        roomy = SeenIds("C", 1000, added)
         for name in (*(f"C{number}" for number in range(70)), "C00", "C03", "X0", "Y", "", "C", "C-1", "C²"):
             assert (name in roomy) == (name in added)
-    assert None not in GivenIds("C", 3)
+    assert None not in SeenIds("C", 3)

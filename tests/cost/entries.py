@@ -11,7 +11,7 @@ import turnwire
 from tests.convert.messages import DEFAULTS, explicit
 from tests.cost.units import GOOD, REFUSED
 from turnwire import Context, DecodeError, Decoder, csp, kick, sap, session, sstp, tokens
-from turnwire.csp.rules import by_subject
+from turnwire.csp.laws import by_subject
 from turnwire.errors import ConvertError, EncodeError, RuleError
 from turnwire.nslip import Slot
 from turnwire.read.judging import conform

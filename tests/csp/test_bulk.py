@@ -16,8 +16,9 @@ from tests.csp.generate import ODD_LINES, document
 from tests.nslip.twins import rounds
 from turnwire.csp import _codec_py as pure
 from turnwire.csp import spec
+from turnwire.csp._marks_py import EXACT, NEAR, classify_magic_line
+from turnwire.csp._marks_py import TEXT as NO_MESSAGE
 from turnwire.csp.bulk import SCANNER, decode
-from turnwire.csp.marks import begins_message
 from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
 from turnwire.errors import Reason
 
@@ -104,6 +105,15 @@ def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), 
     return Found(columns, rejects, line)
 
 
+def carried(core, data, size, final=False):
+    """What a core carries on after the bytes at hand, of which more are to come: where it goes on, and its state."""
+    tables = {name: np.zeros(64, "i8") for name in ("offset", "length", "line", "present", "intent")}
+    rejects = {name: np.zeros(64, "i8") for name in ("offset", "length", "line", "fault", "reason")}
+    state = SCANNER.state()
+    *counts, position, line = core.scan_block(data, 0, size, final, tables, 0, 64, rejects, 0, 64, state=state)
+    return counts, position, line, list(state)
+
+
 def texts_of(core: Any, room: Room, rows: int) -> Any:
     """A row for each part of each text: what is written singly is what is found in the spans."""
     found = np.full((len(TEXT_PARTS), rows), 77)
@@ -131,6 +141,12 @@ def log(seed: int) -> bytes:
         part = document(50_000 + 10 * seed + number, damage=rng.choice([0.0, 0.05, 0.15, 0.4]))
         parts.append(part if part.endswith(b"\n") or rng.random() < 0.2 else part + b"\n")
     return b"".join(parts)
+
+
+def begins_message(data: bytes, place: int) -> bool:
+    """Whether the line at a place, which says CSP/1 or nearly so, begins a message or a look-alike, damaged or not."""
+    line = data[place:].partition(b"\n")[0].removesuffix(b"\r")
+    return classify_magic_line(data, place, len(data), True, EXACT if line == b"CSP/1" else NEAR) != NO_MESSAGE
 
 
 def check(data: bytes, found: Found, limits: tuple[int, int, int]) -> None:

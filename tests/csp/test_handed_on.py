@@ -3,15 +3,14 @@ each attribute of a checkpoint in a proof, and cuts however the bytes come."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
+from tests.csp.test_bulk import carried
 from turnwire import csp
 from turnwire.csp import _codec_py as pure
-from turnwire.csp.bulk import SCANNER
 from turnwire.csp.cuts import safe_cuts
-from turnwire.csp.persistent_map import PersistentMap
-from turnwire.csp.plain import plain
+from turnwire.csp.history import VersionedMap
+from turnwire.csp.messages import plain
 from turnwire.csp.search import listed
 from turnwire.errors import DecodeError
 
@@ -68,7 +67,7 @@ CHANGED = {
     "digest": "0" * 64,
     "seq": 9,
     "whole": "0" * 64,
-    "defs": PersistentMap({"A": "other"}),
+    "defs": VersionedMap({"A": "other"}),
 }
 
 
@@ -119,15 +118,6 @@ def test_a_list_of_records_leaves_out_fences_alone(front, kind):
     assert len(found) - len(others) == 1
     assert [error.text for error in others] == ([f"this is a {kind}, no message"] if kind else [])
     assert [line for line, _ in found] == sorted({1 if kind else 2, front[: front.index("{")].count("\n") + 1})
-
-
-def carried(core, data, size):
-    """What a core carries on after the bytes at hand, of which more are to come: where it goes on, and its state."""
-    tables = {name: np.zeros(64, "i8") for name in ("offset", "length", "line", "present", "intent")}
-    rejects = {name: np.zeros(64, "i8") for name in ("offset", "length", "line", "fault", "reason")}
-    state = SCANNER.state()
-    *counts, position, line = core.scan_block(data, 0, size, False, tables, 0, 64, rejects, 0, 64, state=state)
-    return counts, position, line, list(state)
 
 
 def test_what_is_carried_on_is_of_what_was_taken(csp_core):

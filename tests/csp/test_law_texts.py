@@ -8,8 +8,7 @@ import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
-from turnwire.csp.law_texts import LawTexts
-from turnwire.csp.rules import by_subject
+from turnwire.csp.laws import LawTexts, by_subject
 
 pytestmark = pytest.mark.once
 

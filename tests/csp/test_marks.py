@@ -9,12 +9,11 @@ import pytest
 
 from tests.conftest import needs_both
 from tests.csp.generate import ODD_LINES
-from tests.csp.test_bulk import GOOD, TASK, fill
+from tests.csp.test_bulk import GOOD, TASK, begins_message, fill
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
 from turnwire.csp import _codec_py as pure
-from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, survey
-from turnwire.csp.marks import csp_damage
+from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, classify_magic_line
 from turnwire.csp.spec import REASONS
 
 TEXT = [
@@ -97,14 +96,14 @@ def test_text(csp_core: Any, text: str, end: str) -> None:
     found = fill(csp_core, around)
     assert (len(found.columns["offset"]), found.rejects["offset"]) == (2, [])
     if text.startswith("CSP/1"):
-        assert not csp_damage(data)
+        assert not begins_message(data, 0)
 
 
 @pytest.mark.parametrize("text", DAMAGED)
 def test_damage(csp_core: Any, text: str) -> None:
     found = fill(csp_core, text.encode())
     assert (found.columns["offset"], found.rejects["offset"]) == ([], [0])
-    assert csp_damage(text.encode())
+    assert begins_message(text.encode(), 0)
 
 
 def test_a_message_that_is_cut_off_anywhere(csp_core: Any) -> None:
@@ -250,10 +249,10 @@ def test_the_verdict_does_not_depend_on_how_much_has_come(backend: str) -> None:
     for _ in range(300):
         data = "\n".join([chance.choice(FIRST), *chance.choices(LINES, k=chance.randrange(9))]).encode() + b"\n"
         for kind in (EXACT, NEAR, TEMPLATE):
-            whole = survey(data, 0, len(data), True, kind)
+            whole = classify_magic_line(data, 0, len(data), True, kind)
             for size in range(data.index(b"\n") + 1, len(data)):
                 try:
-                    assert survey(data, 0, size, False, kind) == whole
+                    assert classify_magic_line(data, 0, size, False, kind) == whole
                 except NeedMore:
                     assert size < len(data)
 

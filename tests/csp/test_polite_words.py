@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnwire.csp.prose import Words, filler
+from turnwire.csp.prose import Fillers, filler
 
 FORMS = {
     "en": "please look|thanks for it|thanks in advance|thanks again|thanks a lot|thanks|thank you all|kindly look"
@@ -33,13 +33,13 @@ def test_every_polite_form_is_told(language):
     for form in FORMS[language].split("|"):
         for text in (form, form.capitalize(), f"a.ts:7; {form}", f"found: {form}"):
             assert filler(text) is not None, text
-            assert not Words().quiet(text), text
+            assert not Fillers().surely_none(text), text
 
 
 @pytest.mark.parametrize("end", ",.!")
 def test_one_word_of_politeness_with_dots_is_one(end):
     for text in (f"thanks..{end}", f"sorry,x.y{end}"):
-        assert filler(text) is not None and not Words().quiet(text)
+        assert filler(text) is not None and not Fillers().surely_none(text)
 
 
 @pytest.mark.parametrize(

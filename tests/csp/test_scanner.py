@@ -9,38 +9,13 @@ import numpy as np
 import pytest
 
 from tests.csp.generate import GOOD_BLOCKS, document
-from tests.csp.test_bulk import REJECTS
+from tests.csp.test_bulk import REJECTS, carried
 from tests.nslip.twins import rounds
 from turnwire.csp import _codec_py as pure
 from turnwire.csp import spec
 from turnwire.errors import Reason
 
 LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
-
-
-def in_chunks(core, data: bytes, limits, sizes: list[int], capacity: int):
-    """The tables of ``data`` fed in pieces: the window grows where an item is not whole."""
-    shapes = ((capacity, spec.ROW_WIDTH), (4 * capacity, spec.EXTRA_WIDTH), (capacity, spec.REJECT_WIDTH))
-    buffers = [np.zeros(shape, np.int32) for shape in shapes]
-    state = np.zeros(spec.STATE_WIDTH, np.int64)
-    rows, extras, rejects = [], [], []
-    place = stop = turn = 0
-    while True:
-        line, final = int(state[0]), stop >= len(data)
-        consumed, *used = core.scan_into(data, place, stop, final, limits, state, *buffers)
-        for offset, length, number, code, *spans, first, count in buffers[0][: used[0]].tolist():
-            rows.append((offset, length, number + line, code, *spans, first + len(extras), count))
-        extras += map(tuple, buffers[1][: used[1]].tolist())
-        for offset, length, number, reason, fault, fault_line in buffers[2][: used[2]].tolist():
-            rejects.append((offset, length, number + line, reason, fault, fault_line + line))
-        if consumed >= len(data) and final:
-            assert state[0] == data.count(b"\n")
-            return rows, extras, rejects
-        if used[0] < capacity and used[2] < capacity:
-            assert not final
-            stop = min(len(data), stop + sizes[turn % len(sizes)])
-            turn += 1
-        place = consumed
 
 
 def agreed(core, data: bytes, limits):
@@ -61,9 +36,6 @@ def test_twins_agree(csp_core, start):
         assert csp_core.tables(data, limits, "none") == (*expected[:2], []), seed
         assert rejects == expected[2][:1], seed
         assert rows == [row for row in expected[0] if not rejects or row[0] < rejects[0][0]], seed
-        rng = random.Random(seed)
-        sizes = [rng.randrange(1, 60) for _ in range(5)]
-        assert in_chunks(csp_core, data, limits, sizes, rng.choice([3, 50])) == expected, seed
 
 
 def long_log(seed: int) -> bytes:
@@ -96,7 +68,6 @@ def test_twins_agree_on_logs_of_many_windows(csp_core):
         data = long_log(seed)
         limits = (LIMITS[0], LIMITS[0], (9000, 256, 65536), LIMITS[1])[seed % 4]
         expected = agreed(csp_core, data, limits)
-        assert in_chunks(csp_core, data, limits, [5000, 8191, 8193], 50) == expected, seed
         rows += len(expected[0])
     assert rows > 1000
 
@@ -137,15 +108,6 @@ def test_every_truncation(csp_core):
         assert len(tables[0]) <= whole
 
 
-def scanned(core, data: bytes, stop: int, final: bool):
-    """What one call makes of ``data[:stop]``."""
-    state = np.zeros(4, np.int64)
-    tables = [np.zeros((200, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
-    consumed, *used = core.scan_into(data, 0, stop, final, core.NO_LIMIT, state, *tables)
-    found = [table[:count].tolist() for table, count in zip(tables, used, strict=True)]
-    return consumed, found, state.tolist()
-
-
 MEMORY = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<\nx\n>>>"
 
 
@@ -163,7 +125,8 @@ def test_what_is_behind_the_end_is_not_looked_at(csp_core, data):
     """Also where the end is in the middle of a heredoc, of its last line, or of a line end."""
     for stop in range(len(data) + 1):
         for final in (False, True):
-            assert scanned(csp_core, data, stop, final) == scanned(csp_core, data[:stop], stop, final), (stop, final)
+            found = [carried(csp_core, some, stop, final=final) for some in (data, data[:stop])]
+            assert found[0] == found[1], (stop, final)
 
 
 def test_bad_utf8_costs_the_record_it_is_in(csp_core):
@@ -203,46 +166,15 @@ def test_many_unclosed_heredocs_take_linear_time(csp_core, opened):
     assert len(rejects) > 2000
 
 
-def test_wrong_tables_are_refused(csp_core):
-    state = np.zeros(4, np.int64)
-    widths = (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)
-    tables = [np.zeros((4, width), np.int32) for width in widths]
-    for place, width in enumerate(widths):
-        other_kinds = [np.zeros((4, width), kind) for kind in (np.int64, np.int16, np.uint32, np.float32)]
-        for wrong in (np.zeros((4, width + 1), np.int32), np.zeros(width, np.int32), *other_kinds):
-            others = [*tables[:place], wrong, *tables[place + 1 :]]
-            with pytest.raises(ValueError, match=rf"^a table of int32 with {width} columns is needed$"):
-                csp_core.scan_into(b"CSP/1\n", 0, 6, True, csp_core.NO_LIMIT, state, *others)
-    for start, stop in ((0, 7), (-1, 6), (4, 3)):
-        with pytest.raises(ValueError, match=r"^start and stop lie outside the data$"):
-            csp_core.scan_into(b"CSP/1\n", start, stop, True, csp_core.NO_LIMIT, state, *tables)
-
-
 def test_2_gib_at_once_are_refused(csp_core):
     """Of memory that is never touched."""
     state = np.zeros(4, np.int64)
-    tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
     words = r"^a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide$"
-    with pytest.raises(ValueError, match=words):
-        csp_core.scan_into(np.zeros(1 << 31, np.uint8), 0, 6, True, csp_core.NO_LIMIT, state, *tables)
     with pytest.raises(ValueError, match=words):
         csp_core.tables(bytes(1 << 31))
     for size, said in ((1 << 31, words), ((1 << 31) - 1, r"^start and size must lie in the data$")):
         with pytest.raises(ValueError, match=said):
             csp_core.scan_block(b"CSP/1\n", 0, size, True, {}, 0, 0, dict.fromkeys(REJECTS, state), 0, 0)
-
-
-def test_a_full_table_stops_the_scan_and_nothing_is_lost(csp_core):
-    record = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN L1\nS 1\nS 2\nS 3\n\n"
-    state = np.zeros(4, np.int64)
-    rows, rejects = np.zeros((9, spec.ROW_WIDTH), np.int32), np.zeros((9, spec.REJECT_WIDTH), np.int32)
-    extras = np.zeros((4, spec.EXTRA_WIDTH), np.int32)
-    consumed, *used = csp_core.scan_into(
-        record * 3, 0, 3 * len(record), True, csp_core.NO_LIMIT, state, rows, extras, rejects
-    )
-    assert used == [1, 3, 0]
-    assert consumed == len(record)
-    assert state[0] == record.count(b"\n")
 
 
 def test_a_law_stands_below_its_head_and_behind_nothing_else(csp_core):
@@ -261,15 +193,6 @@ def test_what_closes_one_of_two_open_heredocs_closes_not_both(csp_core):
         data = opened + head.format("TASK") + "TASK T1\nNO\n" + damage + "y\n" * 60 + good
         rows, *_ = csp_core.tables(data.encode(), (90, 50, 50))
         assert [bool(row[3] & spec.INSIDE_UNCLOSED) for row in rows] == [False, inside], damage
-
-
-def test_reads_any_contiguous_buffer(csp_core):
-    record = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK v\n"
-    tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
-    for data in (record, bytearray(record), memoryview(record), np.frombuffer(record, np.uint8)):
-        state = np.zeros(4, np.int64)
-        used = csp_core.scan_into(data, 0, len(record), True, csp_core.NO_LIMIT, state, *tables)
-        assert used == (len(record), 1, 1, 0)
 
 
 @pytest.mark.parametrize("word", [b"FROM", b"INTENT", b"RESULT", b"STATUS", b"DATA"])

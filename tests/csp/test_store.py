@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
-from turnwire.csp import states
-from turnwire.csp.digests import applied
-from turnwire.csp.persistent_map import PersistentMap
+from turnwire.csp import history
+from turnwire.csp.checkpoints import applied
+from turnwire.csp.history import VersionedMap, forgetful
 from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.ledger import Ledger, verify_file
 
@@ -190,9 +190,9 @@ def test_verify_names_the_first_difference(store):
     assert (store.verify().ok, store.verify().place) == (False, "entry 2")
     store._log[1] = entry
     checkpoint = store._checkpoints["C1"]
-    store._checkpoints["C1"] = checkpoint._replace(defs=checkpoint.defs.set("T", "x"))
+    store._checkpoints["C1"] = checkpoint._replace(defs=VersionedMap({**checkpoint.defs, "T": "x"}))
     assert store.verify().place == "C1"
-    store._checkpoints["C1"] = checkpoint._replace(defs=checkpoint.defs.set("NEW", "x"))  # of which P1 says nothing
+    store._checkpoints["C1"] = checkpoint._replace(defs=VersionedMap({**checkpoint.defs, "NEW": "x"}))
     assert store.verify().place == "C1"
     store._checkpoints["C1"] = checkpoint._replace(digest=checkpoint.digest[::-1])
     assert store.verify().place == "C1"
@@ -251,11 +251,11 @@ def test_replay_of_a_document():
 
 def test_cost_of_a_checkpoint_is_the_cost_of_its_patch():
     store = csp.Store({f"N{number}": "x" for number in range(4000)})
-    before = store.at("C0").defs
-    store.apply(patch(1, ("~", "N7", "y")))
-    after = store.at("C1").defs
-    shared = {id(entry) for entry in before._root if type(entry) is tuple}
-    assert sum(id(entry) not in shared for entry in after._root[1:] if type(entry) is tuple) == 1
+    for number in range(1, 21):
+        store.apply(patch(number, ("~", "N7", f"y{number}")))
+    assert {id(store.at(name).defs._line) for name in store.checkpoints} == {id(store.defs._line)}
+    assert sum(map(len, store.defs._line.before.values())) == 20
+    assert [store.at(f"C{number}").defs["N7"] for number in (0, 1, 20)] == ["x", "y1", "y20"]
 
 
 def test_history_is_linear_and_any_point_is_as_near():
@@ -271,37 +271,29 @@ def test_history_is_linear_and_any_point_is_as_near():
 KEYS = st.text(st.sampled_from("ABCD"), min_size=1, max_size=3)
 
 
+CHANGES = st.dictionaries(KEYS, st.one_of(st.none(), st.text(max_size=2)), max_size=4)
+
+
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.text(max_size=2))), max_size=60))
-def test_persistent_map_is_a_dict_that_never_changes(steps):
-    model: dict[str, str] = {}
-    current = PersistentMap()
-    kept = []
-    for key, value in steps:
-        kept.append((current, dict(model)))
-        if value is None and key in model:
-            del model[key]
-            current = current.remove(key)
-        elif value is not None:
-            model[key] = value
-            current = current.set(key, value)
-    if len(steps) > 9:
-        several = {key: value for key, value in steps[:9] if value is not None}
-        model |= several
-        current = current.update(several)
-        changes = dict(steps[9:])
-        model = {key: value for key, value in (model | changes).items() if value is not None}
-        current = current.changed_by(changes)
-    for version, state in [*kept, (current, model)]:
-        assert dict(version) == state == version == version.plain()
-        assert len(version) == len(state)
-        assert list(version) == sorted(state)
-        expected = sorted(key for key in state.keys() | model.keys() if state.get(key) != model.get(key))
-        assert version.changed(current) == current.changed(version) == expected
+@given(st.lists(st.tuples(st.integers(0, 99), CHANGES), max_size=40))
+def test_every_version_of_a_map_is_a_dict_that_never_changes(steps):
+    """However they branch off from one another; and each still is when those between them are forgotten."""
+    maps, models = [VersionedMap({"A": "0"})], [{"A": "0"}]
+    for back, changes in steps:
+        place = -1 if back > 40 else back % len(maps)
+        changed = {**models[place], **changes}
+        maps.append(maps[place].changed_by(changes))
+        models.append({name: value for name, value in changed.items() if value is not None})
+    for one, model in zip([*maps, *forgetful(maps)], [*models, *models], strict=True):
+        assert dict(one) == model == one == one.plain()
+        assert (len(one), list(one)) == (len(model), sorted(model))
+        assert one.isdisjoint(["A", "B"]) is model.keys().isdisjoint(["A", "B"])
+        expected = sorted(name for name in {*model, *models[-1]} if model.get(name) != models[-1].get(name))
+        assert one.changed(maps[-1]) == maps[-1].changed(one) == expected
 
 
 def test_operations_go_one_behind_the_other():
-    before = PersistentMap({"A": "1"})
+    before = VersionedMap({"A": "1"})
     ops = [csp.Op("+", "B", "2"), csp.Op("-", "B", None), csp.Op("~", "A", "3"), csp.Op("-", "A", None)]
     assert [applied(before, ops[:number]).plain() for number in range(5)] == [
         {"A": "1"},
@@ -313,43 +305,6 @@ def test_operations_go_one_behind_the_other():
     for gone in ("A", "B", "C"):
         with pytest.raises(KeyError, match=gone):
             applied(before, [*ops, csp.Op("-", gone, None)])
-
-
-def test_many_changes_at_once_make_the_map_that_is_made_of_what_is_left():
-    """Node for node: what is emptied is gone, and one leaf that is left alone is no node."""
-    chance = random.Random(4)
-    model: dict[str, str] = {}
-    current = PersistentMap()
-    for most in (900, 5, 300, 1, 900, 40, 900, 9, 1200):
-        names = [f"N{chance.randrange(1200)}" for _ in range(most)]
-        changes = {name: None if chance.random() < 0.6 else str(chance.randrange(9)) for name in names}
-        model = {name: value for name, value in (model | changes).items() if value is not None}
-        current = current.changed_by(changes)
-        anew = PersistentMap(model)
-        assert current._root == anew._root and len(current) == len(anew) == len(model)
-    assert current.changed_by({}) is current.changed_by({"none": None}) is current
-    assert current.changed_by(dict.fromkeys(model))._root == PersistentMap()._root
-
-
-def test_persistent_map_survives_equal_hashes(monkeypatch):
-    monkeypatch.setattr("turnwire.csp.persistent_map._hash", lambda key: 7 if key < "m" else 7 + (1 << 55))
-    current = PersistentMap({key: key for key in "abcxyz"})
-    assert len(current) == 6 and current.update({}) is current
-    more = current.update({"a": "1", "n": "2", "o": "3", "b": "4"})
-    assert (dict(more), len(more)) == (dict(current) | {"a": "1", "n": "2", "o": "3", "b": "4"}, 8)
-    assert dict(PersistentMap({"a": "1"}).update({"z": "1", "b": "2"})) == {"a": "1", "z": "1", "b": "2"}
-    assert dict(current.set("a", "1").remove("b").remove("x")) == {"a": "1", "c": "c", "y": "y", "z": "z"}
-    gone = {**dict.fromkeys("abcxyq"), "n": "5"}
-    assert current.changed_by(gone).plain() == {"z": "z", "n": "5"} and len(current.changed_by(gone)) == 2
-    assert current.changed_by(dict.fromkeys("abcxyz"))._root == PersistentMap()._root
-    several = PersistentMap({key: key for key in "abcdefxyz"}).changed_by(dict.fromkeys("abcdx"))
-    assert (dict(several), len(several)) == ({key: key for key in "efyz"}, 4)
-    with pytest.raises(KeyError):
-        current.remove("q")
-    for key in "abcxyz":
-        current = current.remove(key)
-    assert len(current) == 0
-    assert dict(current) == {}
 
 
 def test_a_store_on_a_ledger_file_is_there_again(tmp_path):
@@ -441,23 +396,28 @@ def test_a_store_reopened_from_a_ledger_of_others_is_refused_by_name() -> None:
     assert caught.value.reason is Reason.BAD_LEDGER and caught.value.path == "entry 1"
 
 
-def test_what_a_state_becomes_is_foreseen() -> None:
-    """In plain maps, which cost less, as in the state itself."""
+def test_a_state_knows_each_name_and_the_first_name_of_each_value() -> None:
     chance = random.Random("later")
     for _ in range(200):
-        before = state = states.state_of(
-            {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
-        )
-        later = states.Later(state)
-        assert later.added_to(state) is state
-        for _ in range(8):
-            name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
-            if chance.random() < 0.3:
-                state = state.remove(name)
-                later.remove(name)
-            else:
-                state = state.set(name, value)
-                later.set(name, value)
-            assert [later.name_of(one) for one in "uvwx"] == [state.names.get(one) for one in "uvwx"]
-            made = later.added_to(before)
-            assert (dict(made.defs), dict(made.names), made.size) == (dict(state.defs), dict(state.names), state.size)
+        defs = {chance.choice("ABC"): chance.choice("uvw") for _ in range(chance.randrange(4))}
+        state = history.state_of(defs)
+        names: dict[str, str] = {}
+        for name, value in defs.items():
+            names.setdefault(value, name)
+        assert history.NextState(state).state() is state
+        for _ in range(4):
+            changes = history.NextState(state)
+            for _ in range(chance.randrange(4)):
+                name, value = chance.choice("ABCD"), chance.choice(("u", "v", "w", "x", ""))
+                old = defs.pop(name, None)
+                if names.get(old) == name:  # another name of that value does not become its first
+                    del names[old]
+                changes.remove(name)
+                if chance.random() < 0.7:
+                    defs[name] = value
+                    names.setdefault(value, name)
+                    changes.set(name, value)
+                assert [changes.name_of(one) for one in "uvwx"] == [names.get(one) for one in "uvwx"]
+            state = changes.state()
+            size = sum(len(name) + len(value) for name, value in defs.items())
+            assert (dict(state.defs), dict(state.names), state.size) == (defs, names, size)

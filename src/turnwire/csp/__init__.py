@@ -23,12 +23,13 @@ if TYPE_CHECKING:
         Template,
         message,
     )
-    from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
+    from turnwire.csp.laws import Law, judge_laws, routing_laws
+    from turnwire.csp.lints import lint
     from turnwire.csp.spec import WIRE, Intent, Priority, Status
     from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
-    from turnwire.csp.log_replay import Replay, read_log, replay
+    from turnwire.csp.logs import Board, Replay, board, read_log, replay
     from turnwire.csp.store import Store, verify_dump
-    from turnwire.csp.values import expand, refs
+    from turnwire.csp.notation import expand, refs
 
 __all__ = [
     "WIRE",
@@ -83,11 +84,12 @@ __getattr__, __dir__ = lazy(
         "fileop": "Plan",
         "messages": "Block CspMessage Document Error FileOp Generic Junk Op Patch Preamble Result Task Template "
         "message",
-        "rules": "Board Law board judge_laws lint routing_laws",
+        "laws": "Law judge_laws routing_laws",
+        "lints": "lint",
         "spec": "WIRE Intent Priority Status",
         "checkpoints": "Change Checkpoint LogEntry Verdict",
-        "log_replay": "Replay read_log replay",
+        "logs": "Board Replay board read_log replay",
         "store": "Store verify_dump",
-        "values": "expand refs",
+        "notation": "expand refs",
     },
 )

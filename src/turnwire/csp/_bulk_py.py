@@ -1,7 +1,7 @@
 """The bulk scan of CSP/1 in plain Python: the readable twin of ``_native/csp/bulk.pxi``.
 
-Records are the messages and templates that ``stream.py`` finds. Preambles, code fences and every other line are
-text here, also a line that says CSP/1 where nothing of a message follows closely (``marks.py``). A damaged message
+Records are the messages and templates that the scanner finds. Preambles, code fences and every other line are
+text here, also a line that says CSP/1 where nothing of a message follows closely (``_marks_py.py``). A damaged message
 is a reject from its first line to the last that can be its own, its faulty line included: lines with a key or an
 operation, heredocs, and a header or a block after blank lines. What follows up to the next message is text, so that a
 message cut off in a log costs none of the lines after it.
@@ -14,10 +14,19 @@ import struct
 from typing import Any
 
 from turnwire.contract import LIMITS
-from turnwire.csp._marks_py import EXACT, LOOK_ALIKE, NEAR, TEXT, are_flags, is_header_like, survey
-from turnwire.csp._message_py import OPENING, TEMPLATE_HEAD, Cursor, Fault, Line, Span, Table, is_blank
-from turnwire.csp._stream_py import Stream
-from turnwire.csp._tables_py import check_size
+from turnwire.csp._marks_py import EXACT, LOOK_ALIKE, NEAR, TEXT, are_flags, classify_magic_line, is_header_like
+from turnwire.csp._scanner_py import (
+    OPENING,
+    TEMPLATE_HEAD,
+    Cursor,
+    Line,
+    ScanFault,
+    Span,
+    Stream,
+    Table,
+    check_size,
+    is_blank,
+)
 from turnwire.csp.spec import (
     BLOCK_WORD,
     BULK_ENUMS,
@@ -56,26 +65,26 @@ class LogStream(Stream):
         """Text, one line at a time."""
         return first.next
 
-    def survey(self, first: Line, kind: int) -> int:
+    def classify(self, first: Line, kind: int) -> int:
         """What begins with a line."""
-        return survey(self.cursor.data, first.start, self.cursor.end, self.cursor.final, kind)
+        return classify_magic_line(self.cursor.data, first.start, self.cursor.end, self.cursor.final, kind)
 
     def text(self, first: Line) -> int:
         """A line that begins no message after all. It ends what was open, as any line of its looks does."""
         self.tail = False
         return first.next
 
-    def failed(self, first: Line, fault: Fault) -> int:
+    def failed(self, first: Line, fault: ScanFault) -> int:
         """A damaged message, or text."""
-        return self.text(first) if self.survey(first, EXACT) == TEXT else super().failed(first, fault)
+        return self.text(first) if self.classify(first, EXACT) == TEXT else super().failed(first, fault)
 
     def near(self, first: Line) -> int:
         """The same where the line only nearly says CSP/1."""
-        what = self.survey(first, NEAR)
+        what = self.classify(first, NEAR)
         if what == TEXT:
             return self.text(first)
         reason = Reason.LOOK_ALIKE if what == LOOK_ALIKE else Reason.BAD_MAGIC
-        return self.recover(first.start, Fault(reason, first.start, first.next))
+        return self.recover(first.start, ScanFault(reason, first.start, first.next))
 
     def template(self, first: Line) -> int:
         """A template, where its first line is not a sentence."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.csp._message_py import LOOKS_LIKE_MAGIC, MAGIC, OPENING
+from turnwire.csp._scanner_py import LOOKS_LIKE_MAGIC, MAGIC, OPENING
 from turnwire.csp.spec import CUTS_OPEN
 from turnwire.fences import is_fence
 

@@ -65,7 +65,7 @@ class NeedMore(Exception):
     """What was begun may go on after the bytes at hand."""
 
 
-def survey(data: bytes, first: int, end: int, final: bool, kind: int) -> int:
+def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: int) -> int:
     """What begins with the line at ``first`` of ``data[:end]``, which is ``kind``: TEXT, DAMAGED or LOOK_ALIKE. Raises
     NeedMore where that depends on bytes that have not come."""
     stop = data.find(b"\n", first, end)

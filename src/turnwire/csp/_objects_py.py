@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits
-from turnwire.csp._tables_py import tables
+from turnwire.csp._scanner_py import tables
 from turnwire.csp.messages import (
     AnyBlock,
     CspMessage,

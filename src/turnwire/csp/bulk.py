@@ -42,6 +42,9 @@ _core = _backend.load("csp.codec")
 def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     """One record of a scan as a message or a template. What a record may hold does not depend on ``unknown``."""
     text = bytes(raw)
+    usual: CspMessage | None = _core.usual_message(text)
+    if usual is not None:
+        return usual
     limits = LIMITS if len(text) <= LIMITS.message else LIMITS._replace(message=len(text))
     record: CspMessage | Template = _PARSE(text, limits=limits).records[0]
     return record

@@ -12,17 +12,15 @@ from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, checklist_of
-from turnwire.csp.codec import check, decode, doubts, parse
-from turnwire.csp.given_ids import GivenIds
+from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
-from turnwire.csp.log_replay import Replaying
+from turnwire.csp.logs import BOM, FilePreambles, Replaying
 from turnwire.csp.messages import (
     CspMessage,
     Document,
     Error,
     FileOp,
-    Generic,
     Junk,
     Patch,
     Preamble,
@@ -30,9 +28,7 @@ from turnwire.csp.messages import (
     Result,
     Task,
 )
-from turnwire.csp.settling import Settling
 from turnwire.csp.spec import WIRE
-from turnwire.csp.surroundings import BOM, Surroundings
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.fences import is_fence
 
@@ -102,7 +98,6 @@ are heuristics: what they find is doubtful, and fails nothing."""
 
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
 _TASK_ID = re.compile("T[0-9]+")
-_REMEMBERED = 4096
 _TEMPLATES = (b"CSP/1;", b"CSP/1 MODE;")
 
 
@@ -124,14 +119,10 @@ class Judge(checklists.Judge):
         self.stateful = False
         self.routing: Routing | None = None
         self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
-        self.patch_ids: set[str] | GivenIds = set()
-        self.targets: set[str] | GivenIds = {"C0"}
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
         self._replaying = Replaying()
-        self._settling = Settling(self)
         self._waiting: list[tuple[int, int, Record | str]] = []  # beside messages: (offset, line, record or text)
         self._next = 0
-        self._told: dict[str, tuple[str, bool]] = {}  # text beside messages -> its fault, whether it may be filler
 
     def look(self, found: Any) -> None:
         """Takes the preambles of a file, and where it is a document, all other text: that is a fault there.
@@ -139,61 +130,34 @@ class Judge(checklists.Judge):
         It is one where all of its CSP/1 is in lines of its own, with no message of another wire and no line that
         begins as those of logs do (with a time, an object or list of JSON).
         """
-        surroundings = Surroundings(found)
-        if not surroundings.any:
+        around = FilePreambles(found)
+        if not around.any:
             return
-        beside, damaged = surroundings.preambles()
+        beside, damaged = around.preambles()
         for error in damaged:
             self.refused(error, error.line or 1, error.offset)
         self._waiting = [(offset, record.line, record) for offset, _, record in beside]
-        if surroundings.is_document():
-            self._waiting += surroundings.junk([(offset, length) for offset, length, _ in beside])
+        if around.is_document():
+            self._waiting += around.junk([(offset, length) for offset, length, _ in beside])
             if found.data.startswith(BOM):
                 self.fault("magic", 1, f"{Reason.BOM}: a byte order mark comes first", 0)
         else:
-            for offset, line, text in surroundings.prose():
+            for offset, line, text in around.prose():
                 self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
         self._waiting.sort(key=lambda one: one[0])
 
-    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
-        """Judges a message by its text, where every rule surely says nothing of it."""
-        if self._next < len(self._waiting):
-            self._pass(offset)
-        if raw.startswith(_TEMPLATES):
-            return True  # no rule says anything of one that can be read
-        return self._classify is by_subject and self._settling.settled(raw, line, offset)
-
-    def learn(self, raw: bytes) -> None:
-        """Takes in a patch that was settled."""
-        message = decode(raw)
-        self.linter.context.learn(message)
-        self._replaying.feed(message, kept=False)
-
-    def agrees(self) -> bool:
-        """Whether the rules and the replay know the same state."""
-        context = self.linter.context
-        if not self.stateful:
-            return not context.state.defs
-        store = self._replaying.store
-        return context.head == store.head and context.state.defs.plain() == store.defs.plain()
-
-    def applies(self, intent: str, laws: bool) -> None:
-        """Notes which clauses have something to say of a message. laws: whether there are any for a task."""
-        self.applied |= _applied(CspMessage, _BLOCKS[intent], False)
-        if laws:
-            self.applied.add("laws")
-
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one record. Of a message that is read from a text its line there is its place."""
-        expect(message, Record, "a CSP/1 record, a Document or a text is judged")
-        self._pass(offset)
+        if type(message) is not CspMessage:
+            expect(message, Record, "a CSP/1 record, a Document or a text is judged")
+        if self._next < len(self._waiting):
+            self._pass(offset)
         if offset is not None:
             message.line = line
         self._record(message, line, offset, strictly=offset is not None)
 
     def admits(self, message: CspMessage, line: int) -> Fault | None:
         """Judges one message unless it breaks a clause. It is what strict writing writes."""
-        self._settling.flush()
         issues = [issue for issue in self.linter.found(message) if issue.severity == "warning"]
         found = [(REASONS[issue.reason], issue.text) for issue in issues]
         found += list(_of_record(message))
@@ -207,10 +171,7 @@ class Judge(checklists.Judge):
             found += [] if error is None else [("state", f"{error.reason}: {error.text}")]
         if found:
             return Fault(found[0][0], line, found[0][1])
-        if isinstance(message.block, Patch):
-            self.stateful = True
-            self.patch_ids.add(message.block.id)
-            self.targets.add(message.block.apply or "")
+        self.stateful = self.stateful or isinstance(message.block, Patch)
         self.linter.context.learn(message)
         self._tasks(message, line, None)
         return None
@@ -227,12 +188,7 @@ class Judge(checklists.Judge):
                 self._unanswered(name, *waiting)
             else:
                 self._given_up += 1
-        ids, targets = self.patch_ids, self.targets
-        if isinstance(ids, set) and isinstance(targets, set) and len(targets) > room:
-            self._settling.flush()
-            self.patch_ids, self.targets = GivenIds("P", room, ids), GivenIds("C", room, targets)
         if self.stateful and len(self._replaying.store) > 2 * (room + 1):
-            self._settling.flush()
             self._replaying.store.forget(context.named(), room)
 
     def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
@@ -252,44 +208,33 @@ class Judge(checklists.Judge):
 
     def _text(self, text: str, line: int, offset: int) -> None:
         """Judges a line that is not a record: of all rules, only one has more to say of it."""
-        told = self._told.get(text)
-        if told is None:
-            told = f"{Reason.JUNK}: {text[:60]!r}", self.linter.context.fillers.of(text) is not None
-            if len(self._told) < _REMEMBERED:
-                self._told[text] = told
-        self.faults.append(Fault("magic", line, told[0], offset))
-        if told[1]:
-            self._settling.flush()
-            filler = self.linter.context.filler("the text", text)
-            if filler is not None:
-                self.doubt("filler", line, f"{Reason.FILLER}: {filler}", offset)
+        self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
+        filler = self.linter.context.filler("the text", text)
+        if filler is not None:
+            self.doubt("filler", line, f"{Reason.FILLER}: {filler}", offset)
 
     def _record(self, record: Record, line: int, offset: int | None, strictly: bool = False) -> None:
         """strictly: it was read strictly, and has nothing that ``check`` warns of."""
-        self._settling.flush()
         for clause, text in () if strictly else _of_record(record):
             self.fault(clause, line, text, offset)
-        laws = isinstance(record, Preamble) and bool(record.laws)
-        kind: type = type(record)
-        block: type = type(record.block) if isinstance(record, CspMessage) else type(None)
-        self.applied |= _applied(kind, block, laws)
+        block = record.block if isinstance(record, CspMessage) else None
+        kinds: tuple[type, type] = type(record), type(block)
+        self.applied |= _applied(*kinds, isinstance(record, Preamble) and bool(record.laws))
         for issue in self.linter.feed(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:
                 self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
-        if isinstance(record, CspMessage) and isinstance(record.block, Patch):
-            self.stateful = True
-            self.patch_ids.add(record.block.id)
-            self.targets.add(record.block.apply or "")
-        elif isinstance(record, Preamble):
-            self.stateful = True
-        if isinstance(record, (CspMessage, Preamble)):
-            self._state(record, line, offset, strictly)
+        # Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds.
+        self.stateful = self.stateful or isinstance(record, Preamble) or isinstance(block, Patch)
+        if self.stateful and isinstance(record, (CspMessage, Preamble)):
+            error = self._replaying.feed(record, kept=not strictly)
+            if error is not None:
+                self.fault("state", line, f"{error.reason}: {error.text}", offset)
         if isinstance(record, CspMessage):
             self._tasks(record, line, offset)
             self._laws(record, line, offset)
-            if isinstance(record.block, FileOp):
+            if isinstance(block, FileOp):
                 self._operation(record, line, offset)
 
     def _operation(self, message: CspMessage, line: int, offset: int | None) -> None:
@@ -297,14 +242,6 @@ class Judge(checklists.Judge):
         for issue in doubts(message):
             found = self.fault if issue.reason is Reason.UNKNOWN_OP else self.doubt
             found("fileop", line, f"{issue.reason}: {issue.text}", offset)
-
-    def _state(self, record: CspMessage | Preamble, line: int, offset: int | None, strictly: bool) -> None:
-        """Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds."""
-        if not self.stateful:
-            return
-        error = self._replaying.feed(record, kept=not strictly)
-        if error is not None:
-            self.fault("state", line, f"{error.reason}: {error.text}", offset)
 
     def _tasks(self, message: CspMessage, line: int, offset: int | None) -> None:
         block = message.block
@@ -348,14 +285,6 @@ class Judge(checklists.Judge):
             self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
-_BLOCKS: dict[str, type] = {
-    "TASK": Task,
-    "RESULT": Result,
-    "ERROR": Error,
-    "FILE": FileOp,
-    "PATCH": Patch,
-    "MEM": Generic,
-}
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("classify",))
 """What CSP/1 is judged by."""
 

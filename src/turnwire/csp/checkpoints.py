@@ -1,20 +1,26 @@
-"""What a store holds and gives: checkpoints, entries of the log, changes, verdicts."""
+"""What a store holds, checkpoints, log entries and changes, and the two chains of SHA-256 that prove them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 from turnwire.csp.codec import decode
-from turnwire.csp.messages import CspMessage
-from turnwire.csp.persistent_map import PersistentMap
+from turnwire.csp.history import VersionedMap
+from turnwire.csp.messages import CspMessage, Op, Patch
+from turnwire.csp.spec import WIRE
+from turnwire.errors import DecodeError, Reason, RuleError
+
+_FORMAT = 1
 
 
 class Checkpoint(NamedTuple):
     """A frozen state. ``digest`` (hex) covers the parent's and the patch; ``seq`` is the log entry that made it."""
 
     id: str
-    defs: PersistentMap
+    defs: VersionedMap
     laws: Mapping[str, str]
     parent: str | None
     patch: str | None
@@ -50,13 +56,15 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an accepted message does to a store, computed before anything changes."""
+    """What an accepted message does to a store; of a patch also where it begins and leads to, and what it changes."""
 
     entry: LogEntry
-    made: Checkpoint | None
-    changes: tuple[tuple[str, str, str | None, str | None], ...]  # name, sign, old, new
-    since_whole: int
     seen: int
+    since_whole: int = 0
+    base: Checkpoint | None = None
+    patch: str = ""
+    target: str = ""
+    changes: tuple[tuple[str, str, str | None, str | None], ...] = ()  # name, sign, old, new
 
 
 class Verdict(NamedTuple):
@@ -68,3 +76,133 @@ class Verdict(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.ok
+
+
+# --- digests ----------------------------------------------------------------------------------------------------------
+
+
+def applied(defs: VersionedMap, ops: Iterable[Op]) -> VersionedMap:
+    """The map after the operations. Raises KeyError for the removal of a name that is not there."""
+    changes: dict[str, str | None] = {}
+    for sign, name, value in ops:
+        if sign == "-" and (changes[name] is None if name in changes else name not in defs):
+            raise KeyError(name)
+        changes[name] = None if sign == "-" else value or ""
+    return defs.changed_by(changes)
+
+
+def chained(digest: str, text: str) -> str:
+    """The digest (hex) over a digest before (hex) and a text."""
+    return sha256(bytes.fromhex(digest) + text.encode()).hexdigest()
+
+
+def whole_digest(defs: Mapping[str, str]) -> str:
+    """The digest (hex) of a whole state: its JSON with sorted names."""
+    plain = defs.plain() if isinstance(defs, VersionedMap) else dict(defs)
+    return sha256(json_line(plain)).hexdigest()
+
+
+def json_line(value: Any) -> bytes:
+    """JSON with sorted names and no white space."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def init_body(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
+    """C0 as a journal keeps it."""
+    return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items()), "forks": forks})
+
+
+def first_line(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
+    """C0 as a dump begins with it."""
+    body = init_body(defs, laws, forks)
+    return json_line({**json.loads(body), "digest": sha256(body).hexdigest()})
+
+
+def entry_line(entry: LogEntry) -> bytes:
+    """An entry of the log as a line of a dump."""
+    return json_line({"seq": entry.seq, "digest": entry.digest, "text": entry.text})
+
+
+def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None) -> RuleError:
+    """A RuleError about the checkpoint, patch or entry ``path``."""
+    return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
+
+
+def unknown_context(name: str | None) -> RuleError:
+    """A RuleError about a CTX that names no checkpoint."""
+    return refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {name}", name, rule="ctx")
+
+
+def damage(line: int, offset: int, text: str) -> RuleError:
+    """A RuleError about a line of a dump."""
+    return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)
+
+
+def number_of(letter: str, name: str) -> int:
+    """The number in an id such as P12; 0 where it is no such id."""
+    return int(name[1:]) if name[:1] == letter and name[1:].isdigit() and len(name) < 20 else 0
+
+
+# --- proof ------------------------------------------------------------------------------------------------------------
+
+
+States = dict[str, tuple[VersionedMap, str]]
+"""Checkpoint -> its names and values, and its digest, as computed."""
+
+
+def verified(
+    log: Sequence[LogEntry], checkpoints: dict[str, Checkpoint], order: Sequence[str], head: str, forks: bool
+) -> Verdict:
+    """What differs first from what the log gives, if anything."""
+    root = checkpoints["C0"]
+    if sha256(init_body(dict(root.defs), root.laws, forks)).hexdigest() != root.digest:
+        return Verdict(False, "C0", "the state of C0 does not have its digest")
+    states: States = {"C0": (root.defs, root.digest)}
+    digest = root.digest
+    for seq, entry in enumerate(log, 1):
+        place = f"entry {seq}"
+        digest = chained(digest, entry.text)
+        if entry.seq != seq or entry.digest != digest:
+            return Verdict(False, place, "the text does not have its digest")
+        try:
+            message = decode(entry.text)
+        except DecodeError as error:
+            return Verdict(False, place, f"the text is not a message: {error}")
+        if isinstance(message.block, Patch):
+            wrong = _wrong(message.block, entry, checkpoints, states)
+            if wrong:
+                return Verdict(False, message.block.apply, wrong)
+    if len(states) != len(checkpoints) or states.keys() != set(order):
+        strange = min(checkpoints.keys() ^ states.keys() or set(order) ^ states.keys())
+        return Verdict(False, strange, "the checkpoint does not follow from the log")
+    if states[head][0].changed(checkpoints[head].defs):
+        return Verdict(False, head, "the state of the head differs")
+    return Verdict(True)
+
+
+def _wrong(patch: Patch, entry: LogEntry, checkpoints: dict[str, Checkpoint], states: States) -> str | None:
+    kept = checkpoints.get(patch.apply or "")
+    before = states.get(patch.base or "")
+    if kept is None or before is None or kept.parent != patch.base or kept.patch != patch.id:
+        return "the checkpoint does not follow from its patch"
+    defs, digest = before
+    try:
+        defs = applied(defs, patch.ops)
+    except KeyError as missing:
+        return f"{missing} is not defined"
+    digest = chained(digest, entry.text)
+    states[kept.id] = defs, digest
+    if kept.digest != digest or kept.seq != entry.seq:
+        return "the checkpoint does not have its digest"
+    for _, name, _ in patch.ops:
+        if kept.defs.get(name) != defs.get(name):
+            return f"{name} differs"
+    if len(kept.defs) != len(defs):
+        return "the state differs"
+    if kept.whole is not None:
+        plain = defs.plain()
+        if any(kept.defs.get(name) != value for name, value in plain.items()):
+            return "the state differs"
+        if kept.whole != whole_digest(plain):
+            return "the state does not have its digest"
+    return None

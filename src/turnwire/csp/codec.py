@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp._marks_py import has_title
-from turnwire.csp._message_py import DEF_LINE, LAW_LINE
 from turnwire.csp._objects_py import Spans
+from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template

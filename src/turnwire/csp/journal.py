@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from turnwire.csp.checkpoints import init_body, refusal
 from turnwire.csp.codec import decode, encode
-from turnwire.csp.digests import init_body, refusal
 from turnwire.csp.messages import CspMessage
 from turnwire.csp.spec import WIRE
 from turnwire.errors import Reason, RuleError, WireError

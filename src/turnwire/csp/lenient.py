@@ -11,7 +11,7 @@ import re
 from turnwire.contract import Limits
 from turnwire.csp._marks_py import EXACT, NEAR, has_title
 from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
-from turnwire.csp._message_py import (
+from turnwire.csp._scanner_py import (
     CHECKPOINT,
     KEY,
     MAGIC,
@@ -25,8 +25,8 @@ from turnwire.csp._message_py import (
     is_blank,
     is_delimiter,
     is_look_alike,
+    is_preamble_line,
 )
-from turnwire.csp._stream_py import is_preamble_line
 from turnwire.csp.faults import issue
 from turnwire.csp.messages import (
     AnyBlock,

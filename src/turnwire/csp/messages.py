@@ -106,7 +106,7 @@ class Result(Block):
 
     def refs(self) -> list[tuple[str, int | None, int | None]]:
         """The references in DATA; see :func:`turnwire.csp.refs`."""
-        from turnwire.csp.values import refs
+        from turnwire.csp.notation import refs
 
         return refs(self.get("DATA") or "")
 
@@ -281,15 +281,15 @@ class Template(_Record):
 
     def compact(self) -> Template:
         """The same template with each order on one line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
-        from turnwire.csp.template import compact
+        from turnwire.csp.notation import compact_orders
 
-        return Template(self.flags, compact(self.lines), mode=self.mode, line=self.line)
+        return Template(self.flags, compact_orders(self.lines), mode=self.mode, line=self.line)
 
     def expand(self) -> Template:
         """The same template with one key a line, as in a block: ``TASK`` / ``REQ x`` / ``IN y``."""
-        from turnwire.csp.template import expand
+        from turnwire.csp.notation import expand_orders
 
-        return Template(self.flags, expand(self.lines), mode=self.mode, line=self.line)
+        return Template(self.flags, expand_orders(self.lines), mode=self.mode, line=self.line)
 
 
 class Preamble(_Record):
@@ -343,3 +343,21 @@ class Document(_Record):
     def messages(self) -> list[CspMessage]:
         """The messages alone."""
         return [record for record in self.records if isinstance(record, CspMessage)]
+
+
+def plain(message: Any) -> dict[str, Any]:
+    """A message as plain JSON values: its header, and its block with id and fields; of a template all of it."""
+    if not hasattr(message, "block"):  # a Template
+        return {"flags": list(message.flags), "mode": message.mode, "lines": list(message.lines)}
+    block = message.block
+    head = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "intent": str(message.intent)}
+    body: dict[str, Any] = {"block": block.kind, "id": block.id}
+    if block.kind == "PATCH":
+        ops = [{name: value for name, value in op._asdict().items() if value is not None} for op in block.ops]
+        return {**head, **body, "base": block.base, "ops": ops, "apply": block.apply}
+    if hasattr(block, "op"):
+        body["op"] = block.op
+    names = [name for name, _ in block.fields]
+    if len(set(names)) == len(names) and not {*head, "block", "id", "op"} & {name.lower() for name in names}:
+        return {**head, **body, **{name.lower(): value for name, value in block.fields}}
+    return {**head, **body, "fields": [list(pair) for pair in block.fields]}

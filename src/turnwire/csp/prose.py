@@ -44,25 +44,70 @@ _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 """From so many words on, a text of which this share are small words is prose."""
 
 
-class Fillers:
-    """What is filler in the texts of one conversation, in which statuses, agents and paths come again. Each has its own
-    memory: one that all share would make what a text costs depend on what was read before."""
+_STEMS = re.compile(
+    "please|thank|kindly|sorry|apolog|hello|^hi$|dear|greetings|course|certainly|happy|glad|know|hope|feel|think|believe"
+    "|like|^ai\\b|order|basically|wanted|worries|welcome|regards|cheers|sure|could|would|mind"
+    "|bitte|dank|entschuldigung|freundlich|gern|favor|gracias|nada|siento|disculp|saludo|podr|merci|rien|sol|cordial"
+    "|pourr|piacere|grazie|prego|spiace|potresti|obrigad|desculp|atencios|poder|tfen|ekk|prosz|dzi|alsjebl|alstubl|bedankt"
+    "|\u043f\u043e\u0436\u0430\u043b|\u0441\u043f\u0430\u0441\u0438|\u0438\u0437\u0432\u0438\u043d|\u0443\u0432\u0430\u0436\u0435\u043d"
+    "|k\u00f6nntest|plait|pla\u00eet"
+)
+_STRANGE = re.compile("['\u2019\u0130\u0131\u017f\u212a]")  # what folds to a letter, and what ends a small word
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LEAST_SMALL = 6
+"""So many small words has prose at the least."""
+_MOST_WORDS, _MOST_TEXTS, _LONGEST = 1 << 14, 4096, 64
+"""Words and texts that are remembered, and characters of the longest text that is."""
 
-    _LONGEST, _MOST = 64, 4096
+
+class Fillers:
+    """Finds filler in the texts of one conversation, in which words, statuses, agents and paths come again.
+
+    Each conversation has its own memory: one that all share would make a text's cost depend on what was read before.
+    """
 
     def __init__(self) -> None:
+        self._clean: set[str] = set()
         self._known: dict[str, str | None] = {}
 
     def of(self, text: str) -> str | None:
         """What in a text is politeness or prose, in words; None where nothing is."""
-        if len(text) > self._LONGEST:
+        if self.surely_none(text):
+            return None
+        if len(text) > _LONGEST:
             return filler(text)
         if text in self._known:
             return self._known[text]
         found = filler(text)
-        if len(self._known) < self._MOST:
+        if len(self._known) < _MOST_TEXTS:
             self._known[text] = found
         return found
+
+    def surely_none(self, text: str) -> bool:
+        """True if nothing in a text is filler, nor in a part of it, by the words that it has in common with others.
+
+        False says only that the text must be looked at.
+        """
+        words = text.split()
+        clean = self._clean
+        if clean.issuperset(words):
+            return True
+        if not text.isascii() and (_POLITE_SIGNS.search(text) or _STRANGE.search(text)):
+            return False
+        small = False
+        for word in set(words).difference(clean):
+            if word.isdigit():
+                continue
+            lower = word.lower()
+            if "'" in lower or any(_STEMS.search(part) for part in _LETTERS.findall(lower)):
+                return False
+            if not _SMALL.isdisjoint(_WORD.findall(lower)):
+                small = True
+                continue
+            if len(clean) > _MOST_WORDS:
+                clean.clear()
+            clean.add(word)
+        return not small or sum(part in _SMALL for part in _WORD.findall(text.lower())) < _LEAST_SMALL
 
 
 def filler(text: str) -> str | None:
@@ -82,59 +127,3 @@ def filler(text: str) -> str | None:
     if len(found) >= _PROSE_LEAST and small >= _PROSE_SHARE * len(found):
         return f"is prose of {len(found)} words"
     return None
-
-
-STEMS = re.compile(
-    "please|thank|kindly|sorry|apolog|hello|^hi$|dear|greetings|course|certainly|happy|glad|know|hope|feel|think|believe"
-    "|like|^ai\\b|order|basically|wanted|worries|welcome|regards|cheers|sure|could|would|mind"
-    "|bitte|dank|entschuldigung|freundlich|gern|favor|gracias|nada|siento|disculp|saludo|podr|merci|rien|sol|cordial"
-    "|pourr|piacere|grazie|prego|spiace|potresti|obrigad|desculp|atencios|poder|tfen|ekk|prosz|dzi|alsjebl|alstubl|bedankt"
-    "|\u043f\u043e\u0436\u0430\u043b|\u0441\u043f\u0430\u0441\u0438|\u0438\u0437\u0432\u0438\u043d|\u0443\u0432\u0430\u0436\u0435\u043d"
-    "|k\u00f6nntest|plait|pla\u00eet"
-)
-_STRANGE = re.compile("['\u2019\u0130\u0131\u017f\u212a]")  # what folds to a letter, and what ends a small word
-LEAST_SMALL = 6
-"""So many small words has prose at the least."""
-
-
-class Words:
-    """Tells texts in which :func:`filler` surely finds nothing, by the words that they have in common with others."""
-
-    def __init__(self) -> None:
-        self._clean: set[str] = set()
-
-    def quiet(self, text: str) -> bool:
-        """Whether there is surely nothing to say of a text, nor of any part of it; False says only that it must be
-        looked at."""
-        words = text.split()
-        clean = self._clean
-        if clean.issuperset(words):
-            return True
-        if not text.isascii() and (_POLITE_SIGNS.search(text) or _STRANGE.search(text)):
-            return False
-        small = False
-        for word in set(words).difference(clean):
-            if word.isdigit():
-                continue
-            lower = word.lower()
-            if "'" in lower or any(STEMS.search(part) for part in _LETTERS.findall(lower)):
-                return False
-            if not _SMALL.isdisjoint(_WORD.findall(lower)):
-                small = True
-                continue
-            if len(clean) > _REMEMBERED_WORDS:
-                clean.clear()
-            clean.add(word)
-        return not small or sum(part in _SMALL for part in _WORD.findall(text.lower())) < LEAST_SMALL
-
-
-CLEAN, SMALL, TELLING = 1, 2, 3
-
-
-def kind_of_word(word: str) -> int:
-    """What :class:`Words` knows of letters without case: TELLING where they may be filler, SMALL for a small word."""
-    return TELLING if STEMS.search(word) else SMALL if word in _SMALL else CLEAN
-
-
-_LETTERS = re.compile(r"[^\W\d_]+")
-_REMEMBERED_WORDS = 1 << 14

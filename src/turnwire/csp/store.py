@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Step, Verdict
-from turnwire.csp.codec import decode, encode
-from turnwire.csp.digests import (
-    applied,
+from turnwire.csp.checkpoints import (
+    Change,
+    Checkpoint,
+    LogEntry,
+    Step,
+    Verdict,
     chained,
     damage,
     entry_line,
@@ -27,13 +29,14 @@ from turnwire.csp.digests import (
     number_of,
     refusal,
     unknown_context,
+    verified,
     whole_digest,
 )
+from turnwire.csp.codec import decode, encode
+from turnwire.csp.history import SeenIds, VersionedMap, forgetful
 from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
-from turnwire.csp.persistent_map import PersistentMap
 from turnwire.csp.spec import WIRE
-from turnwire.csp.verification import verified
 from turnwire.errors import Reason, RuleError, WireError, expect
 
 _WHOLE_EVERY = 1024
@@ -71,7 +74,7 @@ class Store:
     def _create(self, defs: dict[str, str], laws: Mapping[str, str], forks: bool) -> None:
         """C0, in memory only."""
         digest = sha256(init_body(defs, laws, forks)).hexdigest()
-        root = PersistentMap(defs)
+        root = VersionedMap(defs)
         self.forks = forks
         self._journal: Any = None
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
@@ -106,7 +109,7 @@ class Store:
         return self._head
 
     @property
-    def defs(self) -> PersistentMap:
+    def defs(self) -> VersionedMap:
         """The names and values at the head."""
         self._settle()
         return self._checkpoints[self._head].defs
@@ -299,7 +302,7 @@ class Store:
         before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
         entry = LogEntry(len(self._log) + 1, text, chained(before, text))
         if not isinstance(message.block, Patch):
-            return Step(entry, None, (), self._since_whole, self._seen)
+            return Step(entry, self._seen)
         patch = message.block
         known = self._patches.get(patch.id)
         if known is not None:
@@ -307,21 +310,8 @@ class Store:
                 return None
             raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
         base, target, old = self._judge(patch)
-        defs = applied(base.defs, patch.ops)
-        since = self._since_whole + len(patch.ops)
-        due = since >= max(_WHOLE_EVERY, len(defs))
-        made = Checkpoint(
-            target,
-            defs,
-            base.laws,
-            base.id,
-            patch.id,
-            chained(base.digest, text),
-            entry.seq,
-            whole_digest(defs) if due else None,
-        )
         changes = tuple((name, sign, was, value) for (sign, name, value), was in zip(patch.ops, old, strict=True))
-        return Step(entry, made, changes, 0 if due else since, self._seen)
+        return Step(entry, self._seen, self._since_whole + len(changes), base, patch.id, target, changes)
 
     def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
         """(base, target, old values) of a patch that may be applied; raises RuleError otherwise."""
@@ -353,22 +343,30 @@ class Store:
             return
         if len(self._log) < step.entry.seq:
             self._log.append(step.entry)
-        made = step.made
-        if made is not None:
+        if step.base is not None:
+            made = self._made(step, step.base)
             if self._order[-1] != made.id:
                 self._order.append(made.id)
-            self._patches[made.patch or ""] = step.entry.text, made.id
+            self._patches[step.patch] = step.entry.text, made.id
             highest = self._highest
-            highest[:] = max(highest[0], number_of("P", made.patch or "")), max(highest[1], number_of("C", made.id))
+            highest[:] = max(highest[0], number_of("P", step.patch)), max(highest[1], number_of("C", made.id))
             for name, sign, old, new in step.changes:
                 history = self._changes.setdefault(name, [])
                 if not history or history[-1][0] != made.id:
                     history.append((made.id, sign, old, new))
-            self._since_whole = step.since_whole
+            self._since_whole = step.since_whole if made.whole is None else 0
             self._checkpoints[made.id] = made
             self._head = made.id
         self._seen = step.seen
         self._step = None
+
+    @staticmethod
+    def _made(step: Step, base: Checkpoint) -> Checkpoint:
+        """The checkpoint that a patch leads to."""
+        defs = base.defs.changed_by({name: None if sign == "-" else new or "" for name, sign, _, new in step.changes})
+        digest = chained(base.digest, step.entry.text)
+        whole = whole_digest(defs) if step.since_whole >= max(_WHOLE_EVERY, len(defs)) else None
+        return Checkpoint(step.target, defs, base.laws, base.id, step.patch, digest, step.entry.seq, whole)
 
     # --- what a journal kept ---
 
@@ -461,6 +459,48 @@ class Store:
             store._seen = write_all(journal, bodies)
             store._journal = journal
         return store
+
+
+class PrunedStore(Store):
+    """A store of which checkpoints can be forgotten, for those who only ask whether the next message may be taken.
+
+    It judges as one that knows all of them would, but for what names one that was forgotten: that is refused. It
+    proves, dumps and explains nothing after that.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._gone: tuple[SeenIds, SeenIds] | None = None  # patches and checkpoints
+
+    def forget(self, kept: Collection[str], room: int) -> None:
+        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there. Of the ids it
+        remembers as :class:`SeenIds` does, with ``room``."""
+        self._settle()
+        if self._gone is None:
+            self._gone = SeenIds("P", room), SeenIds("C", room)
+        patches, checkpoints = self._gone
+        for name in [one for one in self._checkpoints if one not in kept and one not in ("C0", self._head)]:
+            gone = self._checkpoints.pop(name)
+            checkpoints.add(name)
+            patches.add(gone.patch or "")
+            self._patches.pop(gone.patch or "", None)
+        self._order = list(self._checkpoints)
+        left = list(self._checkpoints.values())
+        for checkpoint, defs in zip(left, forgetful(one.defs for one in left), strict=True):
+            self._checkpoints[checkpoint.id] = checkpoint._replace(defs=defs)
+        self._changes.clear()
+        del self._log[:-1]
+
+    def _judged(self, message: CspMessage, text: str) -> Step | None:
+        patch = message.block
+        if self._gone is not None and isinstance(patch, Patch) and patch.id in self._gone[0]:
+            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
+        return super()._judged(message, text)
+
+    def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
+        if self._gone is not None and patch.apply in self._gone[1]:
+            raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
+        return super()._judge(patch)
 
 
 def verify_dump(data: bytes) -> Verdict:

@@ -23,9 +23,9 @@ DESCRIPTOR = Wire(
     listed=".search:listed",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
-    parts=".parts:PARTS",
-    plain=".plain:plain",
+    parts=".notation:PARTS",
+    plain=".messages:plain",
     shape="turnwire.conversion.csp:SHAPE",
     checklist=".checklist:CHECKLIST",
-    replay=".log_replay:replay",
+    replay=".logs:replay",
 )

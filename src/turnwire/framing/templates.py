@@ -17,8 +17,8 @@ from turnwire.csp._marks_py import (
     MOST_FLAGS,
     NEAR,
     are_flags,
+    classify_magic_line,
     has_title,
-    survey,
 )
 from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
 from turnwire.csp.spec import LOOK_ALIKE_KEYS
@@ -48,7 +48,7 @@ def is_one(text: bytes, prefix: bytes, exact: bool) -> bool:
     last = prefix.rstrip(b" \t")[-1:]
     prose = last.isalnum() or last >= b"\x80"
     kind = NEAR if prose else EXACT if exact else TEMPLATE_LINE  # in a sentence one line betrays nothing
-    if survey(text, 0, len(text), True, kind) == LOOK_ALIKE:
+    if classify_magic_line(text, 0, len(text), True, kind) == LOOK_ALIKE:
         return True
     flags = _FLAGS.match(text)
     return flags is not None and are_flags(flags[1]) and not prose

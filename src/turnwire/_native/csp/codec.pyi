@@ -12,17 +12,6 @@ NO_LIMIT: tuple[int, int, int]
 
 def tables(data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all") -> tuple[_Table, _Table, _Table]: ...
 def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
-def scan_into(
-    data: Any,
-    start: int,
-    stop: int,
-    final: bool,
-    limits: tuple[int, int, int],
-    state: Any,
-    rows: Any,
-    extras: Any,
-    rejects: Any,
-) -> tuple[int, int, int, int]: ...
 def scan_block(
     data: Any,
     start: int,

@@ -29,7 +29,7 @@ def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool)
     before anything is done. Exits with 1 then, and with 4 where LOG has no FILEOP.
     """
     from turnwire.csp.fileop import apply
-    from turnwire.csp.log_reading import read_log
+    from turnwire.csp.logs import read_log
     from turnwire.csp.messages import FileOp
 
     inputs.checked([log])

@@ -102,8 +102,7 @@ def _operation(sign: str, name: str, value: str | None) -> str:
 def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, bool]:
     """The store at the end of some logs, a line for each record that is not in it, whether the logs lack their
     beginning, and whether there is a message at all."""
-    from turnwire.csp.log_reading import read_log
-    from turnwire.csp.log_replay import Replaying
+    from turnwire.csp.logs import Replaying, read_log
     from turnwire.csp.messages import CspMessage, Preamble
 
     if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):

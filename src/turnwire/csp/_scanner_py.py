@@ -1,4 +1,12 @@
-"""The grammar of CSP/1 in plain Python: lines, heredocs and messages; ``csp.py`` cuts streams with it."""
+"""The scanner of CSP/1 in plain Python: the readable twin of ``_native/csp/scanner.pxi``.
+
+    stream  = { blank | message | template | preamble | fence | junk }
+    message = "CSP/1" FROM TO CTX INTENT 1*blank block            [MESSAGE FORMAT]
+
+It copies nothing: it fills tables of spans (``turnwire.csp.spec`` gives their columns). A line ends with LF or CRLF and
+nothing else. What is not a valid message becomes a reject, and the scan goes on at the next line that can start a
+record; a line inside a heredoc never does.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +15,29 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnwire.csp._marks_py import EXACT, LOOK_ALIKE, NeedMore, survey
+from turnwire.csp._marks_py import EXACT, LOOK_ALIKE, NEAR, NeedMore, classify_magic_line, has_title
+from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
 from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,
+    FENCE,
     FIELDS,
     HEADERS,
     ID_LETTER,
+    INSIDE_UNCLOSED,
     INTENT_ALIAS,
     INTENTS,
     MISSING_HEADER,
+    PREAMBLE,
     REASONS,
     REQUIRED,
+    TEMPLATE,
 )
 from turnwire.errors import Reason
 from turnwire.fences import is_fence
 
 Table = list[tuple[int, ...]]
+NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 Span = tuple[int, int]
 
 BLANK = re.compile(rb"[ \t]*")
@@ -64,7 +78,7 @@ class Line(NamedTuple):
     text: bytes
 
 
-class Fault(Exception):
+class ScanFault(Exception):
     """A fault, and the offset at which the rest of the message goes on (behind_opening: the heredoc never closes)."""
 
     def __init__(self, reason: Reason, offset: int, resume: int, run: int = 0) -> None:
@@ -162,14 +176,14 @@ def is_blank(text: bytes) -> bool:
 
 def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
     """Whether the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
-    return survey(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
+    return classify_magic_line(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
 
 
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-class Message:
-    """Reads one message strictly; raises Fault at the first thing that is wrong."""
+class MessageReader:
+    """Reads one message strictly; raises ScanFault at the first thing that is wrong."""
 
     def __init__(self, cursor: Cursor, first: Line, limits: tuple[int, int, int]) -> None:
         self.cursor = cursor
@@ -184,7 +198,7 @@ class Message:
     def within(self, line: Line) -> None:
         """Raises for a line of the message that ends after the limit."""
         if line.next > self.bound:
-            raise Fault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(line.start, self.first.next), run=-1)
+            raise ScanFault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(line.start, self.first.next), run=-1)
 
     def read(self) -> int:
         """Reads the message; returns the offset after its block."""
@@ -205,9 +219,9 @@ class Message:
             if header is None:
                 raise self.header_fault(Reason.BAD_HEADER_LINE, line.start, line.start)
             if header in order:
-                raise Fault(Reason.DUP_HEADER, line.start, line.start)
+                raise ScanFault(Reason.DUP_HEADER, line.start, line.start)
             if not TOKEN.fullmatch(value):
-                raise Fault(Reason.BAD_HEADER_VALUE, line.start, line.start)
+                raise ScanFault(Reason.BAD_HEADER_VALUE, line.start, line.start)
             order.append(header)
             if header < 3:
                 self.spans[header] = (line.start + len(word) + len(space), len(value))
@@ -219,31 +233,31 @@ class Message:
             if header not in order:
                 raise self.header_fault(reason, start, place)
         if order != [0, 1, 2, 3]:
-            raise Fault(Reason.HEADER_ORDER, start, place)
+            raise ScanFault(Reason.HEADER_ORDER, start, place)
         if intent == INTENT_ALIAS.encode():
-            raise Fault(Reason.INTENT_ALIAS, start, place)
+            raise ScanFault(Reason.INTENT_ALIAS, start, place)
         if intent not in _INTENT:
-            raise Fault(Reason.BAD_INTENT, start, place)
+            raise ScanFault(Reason.BAD_INTENT, start, place)
         self.intent = _INTENT[intent]
         return place
 
-    def header_fault(self, reason: Reason, offset: int, resume: int) -> Fault:
+    def header_fault(self, reason: Reason, offset: int, resume: int) -> ScanFault:
         if is_look_alike(self.cursor, self.first):
-            return Fault(Reason.LOOK_ALIKE, self.first.start, resume)
-        return Fault(reason, offset, resume)
+            return ScanFault(Reason.LOOK_ALIKE, self.first.start, resume)
+        return ScanFault(reason, offset, resume)
 
     def block(self, place: int) -> int:
         while True:
             line = self.cursor.line(place)
             if line is None or is_delimiter(line.text):
-                raise Fault(Reason.NO_BODY, self.first.start, place)
+                raise ScanFault(Reason.NO_BODY, self.first.start, place)
             self.within(line)
             if not is_blank(line.text):
                 break
             place = line.next
         word, space, rest = line.text.partition(b" ")
         if word != _WORD[self.intent]:
-            raise Fault(Reason.BLOCK_MISMATCH, line.start, line.start)
+            raise ScanFault(Reason.BLOCK_MISMATCH, line.start, line.start)
         self.block_id(word, line, line.start + len(word) + len(space), rest)
         if word == b"PATCH":
             return self.patch(line)
@@ -253,13 +267,13 @@ class Message:
     def block_id(self, word: bytes, line: Line, start: int, rest: bytes) -> None:
         name, space, op = (rest, b"", b"") if word != b"FILEOP" else rest.partition(b" ")
         if not _ID.get(word, TOKEN).fullmatch(name):
-            raise Fault(Reason.BAD_ID, line.start, line.start)
+            raise ScanFault(Reason.BAD_ID, line.start, line.start)
         self.spans[3] = (start, len(name))
         if word == b"FILEOP":
             if not op:
-                raise Fault(Reason.MISSING_OP, line.start, line.start)
+                raise ScanFault(Reason.MISSING_OP, line.start, line.start)
             if not OP_WORD.fullmatch(op):
-                raise Fault(Reason.BAD_OP, line.start, line.start)
+                raise ScanFault(Reason.BAD_OP, line.start, line.start)
             self.spans[7] = (start + len(name) + len(space), len(op))
 
     def lines(self, place: int) -> Iterator[Line]:
@@ -286,7 +300,7 @@ class Message:
         closing = heredoc_closing(self.cursor, following, run, self.bound, self.first.start)
         if isinstance(closing, Reason):
             at = following.start if closing is Reason.UNCLOSED_HEREDOC else self.first.start
-            raise Fault(closing, at, following.next, run)
+            raise ScanFault(closing, at, following.next, run)
         self.place = closing.next
         length = closing.start - following.next
         return (following.next, length - 1 if opening[2] and length else length), True
@@ -296,33 +310,33 @@ class Message:
         for line in self.lines(first.next):
             match = KEY.match(line.text)
             if match is None:
-                raise Fault(Reason.STRAY_LINE, line.start, line.start)
+                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
             key = match[0]
             slot = keys.get(key)
             if slot is None:
-                raise Fault(Reason.UNKNOWN_KEY, line.start, line.start)
+                raise ScanFault(Reason.UNKNOWN_KEY, line.start, line.start)
             if spans[4 + slot] != ABSENT:
-                raise Fault(Reason.DUP_FIELD, line.start, line.start)
+                raise ScanFault(Reason.DUP_FIELD, line.start, line.start)
             (start, length), heredoc = self.value(line, key)
             if key == b"CONTENT" and not heredoc:
-                raise Fault(Reason.HEREDOC_EXPECTED, line.start, line.next)
+                raise ScanFault(Reason.HEREDOC_EXPECTED, line.start, line.next)
             if key in _ENUM and self.cursor.data[start : start + length] not in _ENUM[key]:
-                raise Fault(Reason.BAD_ENUM, line.start, self.place)
+                raise ScanFault(Reason.BAD_ENUM, line.start, self.place)
             spans[4 + slot] = (start, length)
         for slot, reason in _REQUIRED[word]:
             if spans[4 + slot] == ABSENT:
-                raise Fault(reason, first.start, self.place)
+                raise ScanFault(reason, first.start, self.place)
         return self.place
 
     def generic(self, first: Line) -> int:
         for line in self.lines(first.next):
             match = KEY.match(line.text)
             if match is None:
-                raise Fault(Reason.STRAY_LINE, line.start, line.start)
+                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
             if len(match[0]) > self.max_key:
-                raise Fault(Reason.KEY_TOO_LONG, line.start, line.start)
+                raise ScanFault(Reason.KEY_TOO_LONG, line.start, line.start)
             if len(self.extras) >= self.max_fields:
-                raise Fault(Reason.TOO_MANY_FIELDS, line.start, line.start)
+                raise ScanFault(Reason.TOO_MANY_FIELDS, line.start, line.start)
             span, _ = self.value(line, match[0])
             self.extras.append((0, line.start, len(match[0]), *span))
         return self.place
@@ -334,33 +348,33 @@ class Message:
             word = key[0] if key else b""
             if word == b"BASE" or word == b"APPLY":
                 if (base if word == b"BASE" else apply) != ABSENT:
-                    raise Fault(Reason.DUP_FIELD, line.start, line.start)
+                    raise ScanFault(Reason.DUP_FIELD, line.start, line.start)
                 if word == b"BASE" and (self.extras or apply != ABSENT):
-                    raise Fault(Reason.STRAY_LINE, line.start, line.start)
+                    raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
                 prefix = b"BASE " if word == b"BASE" else b"APPLY -> "
                 if not line.text.startswith(prefix) or not CHECKPOINT.fullmatch(line.text, len(prefix)):
                     reason = Reason.BAD_BASE if word == b"BASE" else Reason.BAD_APPLY
-                    raise Fault(reason, line.start, line.start)
+                    raise ScanFault(reason, line.start, line.start)
                 span = (line.start + len(prefix), len(line.text) - len(prefix))
                 if word == b"BASE":
                     base = span
                 else:
                     apply = span
             elif apply != ABSENT or not CHANGE_LIKE.match(line.text):
-                raise Fault(Reason.STRAY_LINE, line.start, line.start)
+                raise ScanFault(Reason.STRAY_LINE, line.start, line.start)
             else:
                 self.extras.append(self.change(line))
         self.spans[4], self.spans[5] = base, apply
         if base == ABSENT or apply == ABSENT:
             reason = Reason.MISSING_BASE if base == ABSENT else Reason.MISSING_APPLY
-            raise Fault(reason, first.start, self.place)
+            raise ScanFault(reason, first.start, self.place)
         return self.place
 
     def change(self, line: Line) -> tuple[int, ...]:
         """One operation of a patch: ``+ DEF N = v``, ``~ DEF N := v`` or ``- DEF N``."""
         span = change_span(line.text)
         if isinstance(span, Reason):
-            raise Fault(span, line.start, line.start)
+            raise ScanFault(span, line.start, line.start)
         name_start, name_length, start, length = span
         return line.text[0], line.start + name_start, name_length, (line.start + start if length >= 0 else -1), length
 
@@ -395,3 +409,265 @@ def heredoc_closing(cursor: Cursor, opening: Line, run: int, bound: int, start: 
     if not cursor.final:
         raise NeedMore
     return Reason.UNCLOSED_HEREDOC
+
+
+# --- the stream of records --------------------------------------------------------------------------------------------
+
+
+class Stream:
+    """Cuts a buffer into rows and rejects. ``state`` is the state between two calls (``spec.STATE_WIDTH``)."""
+
+    def __init__(self, cursor: Cursor, place: int, limits: tuple[int, int, int], state: list[int]) -> None:
+        self.cursor = cursor
+        self.place = place
+        self.limits = limits
+        self.tail = bool(state[1])
+        self.run = state[2]
+        self.settled = bool(state[3])
+        self.rows: Table = []
+        self.extras: Table = []
+        self.rejects: Table = []
+        self.lines = 0  # newlines before self.place
+        self.counted = place
+
+    def line_of(self, offset: int) -> int:
+        """0-based line of an offset at or after the last one asked for."""
+        self.lines += self.cursor.data.count(b"\n", self.counted, offset)
+        self.counted = offset
+        return self.lines
+
+    def run_to(self, most_rows: int, most_extras: int, most_rejects: int) -> int:
+        """Scans until the bytes or the tables are used up; returns the offset of the first byte not consumed."""
+        while self.place < self.cursor.end:
+            marks = len(self.rows), len(self.extras), len(self.rejects)
+            if marks[0] >= most_rows or marks[2] >= most_rejects:
+                break
+            place, run, tail = self.place, self.run, self.tail
+            if not self.step():
+                break
+            if len(self.extras) > most_extras:
+                del self.rows[marks[0] :], self.extras[marks[1] :], self.rejects[marks[2] :]
+                self.place, self.run, self.tail = place, run, tail
+                break
+        return self.place
+
+    def step(self) -> bool:
+        """One item; False, with nothing changed, where it may go on after the bytes at hand."""
+        run, tail, settled = self.run, self.tail, self.settled
+        try:
+            behind = self.item(self.place)
+        except NeedMore:
+            self.run, self.tail, self.settled = run, tail, settled
+            return False
+        if run > 0 and self.run == run and self.swallowed_end(self.place, behind, run):
+            self.run = 0
+        self.place = behind
+        return True
+
+    def swallowed_end(self, start: int, stop: int, run: int) -> bool:
+        return (
+            Cursor(self.cursor.data, stop, self.cursor.final and stop == self.cursor.end).closing_before(
+                start, run, stop
+            )
+            is not None
+        )
+
+    def item(self, place: int) -> int:
+        """One item at the start of a line; returns the offset after it."""
+        line = self.cursor.line(place)
+        assert line is not None
+        text = line.text
+        if is_blank(text):
+            return line.next
+        if text == MAGIC:
+            self.settled = True
+            return self.message(line)
+        if is_delimiter(text):
+            self.settled = True
+            if is_fence(text):
+                self.tail = False
+                return self.row(line.start, line.next, FENCE)
+            if TEMPLATE_HEAD.match(text):
+                return self.template(line)
+            return self.near(line)
+        if self.tail:
+            return self.trailing(line)
+        if is_preamble_line(text, laws=False):
+            return self.preamble(line)
+        return self.reject(Reason.JUNK, line.start, line.next, line.start)
+
+    def row(
+        self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None
+    ) -> int:
+        """Adds a row and its extras; returns ``stop``."""
+        flat = [part for span in spans or [ABSENT] * 9 for part in span]
+        if self.run:
+            code |= INSIDE_UNCLOSED
+        line = self.line_of(start)
+        extras = extras or []
+        self.rows.append((start, stop - start, line, code, *flat, len(self.extras), len(extras)))
+        self.extras.extend(extras)
+        return stop
+
+    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
+        """Adds a reject; returns ``stop``. ``fault`` lies at or after ``start``."""
+        line = self.line_of(start)
+        fault_line = line + self.cursor.data.count(b"\n", start, fault)
+        self.rejects.append((start, stop - start, line, CODE[reason], fault, fault_line))
+        return stop
+
+    def message(self, first: Line) -> int:
+        message = MessageReader(self.cursor, first, self.limits)
+        try:
+            stop = message.read()
+        except ScanFault as fault:
+            return self.failed(first, fault)
+        self.tail = True
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        return self.row(first.start, stop, message.intent, message.spans, message.extras)
+
+    def failed(self, first: Line, fault: ScanFault) -> int:
+        """A message with a fault."""
+        return self.recover(first.start, fault)
+
+    def near(self, first: Line) -> int:
+        """What begins with a line that only nearly says CSP/1."""
+        alike = has_title(first.text) or is_look_alike(self.cursor, first, NEAR)
+        return self.recover(
+            first.start, ScanFault(Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC, first.start, first.next)
+        )
+
+    def recover(self, start: int, fault: ScanFault) -> int:
+        """Rejects a message from its first line to its end, which is found with respect for heredocs."""
+        self.tail = True
+        if fault.run:
+            if fault.run > 0:
+                self.unclosed(fault.run)
+            return self.reject(fault.reason, start, fault.resume, fault.offset)
+        stop = self.end_of(start, fault.resume)
+        self.reject(fault.reason, start, self.reach(start, stop, fault.offset), fault.offset)
+        return stop
+
+    def reach(self, start: int, stop: int, fault: int) -> int:
+        """Up to where a damaged message is rejected: all of it, as its last lines would be rejects of their own."""
+        return stop
+
+    def end_of(self, start: int, place: int) -> int:
+        bound = start + self.limits[0]
+        while True:
+            line = self.cursor.line(place)
+            if line is None or (line.next > bound and place > start):
+                return place
+            if is_delimiter(line.text) and place > start:
+                return place
+            opening = OPENING.fullmatch(line.text)
+            place = line.next
+            if opening:
+                closing = heredoc_closing(self.cursor, line, len(opening[1]), bound, start)
+                if isinstance(closing, Reason):
+                    self.unclosed(len(opening[1]))
+                    return place
+                place = closing.next
+
+    def unclosed(self, run: int) -> None:
+        self.run = run if self.run in (0, run) else -1
+
+    def trailing(self, line: Line) -> int:
+        opening = OPENING.fullmatch(line.text)
+        stop = line.next
+        if opening:
+            run = len(opening[1])
+            closing = heredoc_closing(self.cursor, line, run, line.start + self.limits[0], line.start)
+            if isinstance(closing, Reason):
+                self.unclosed(run)
+            else:
+                stop = closing.next
+        return self.reject(Reason.TRAILING_TEXT, line.start, stop, line.start)
+
+    def template(self, first: Line) -> int:
+        self.tail = False
+        head = TEMPLATE_HEAD.match(first.text)
+        assert head is not None
+        stop = first.next
+        while True:
+            line = self.cursor.line(stop)
+            if line is None or is_blank(line.text) or is_delimiter(line.text):
+                break
+            stop = line.next
+        if is_look_alike(self.cursor, first, TEMPLATE_LINE):
+            return self.reject(Reason.LOOK_ALIKE, first.start, stop, first.start)
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        spans = [ABSENT] * 9
+        spans[4] = (first.start + head.end(), len(first.text) - head.end())
+        return self.row(first.start, stop, TEMPLATE, spans)
+
+    def preamble(self, first: Line) -> int:
+        laws = first.text == b"LAWS"
+        place = stop = first.next
+        while True:
+            line = self.cursor.line(place)
+            if line is None:
+                break
+            place = line.next
+            if is_blank(line.text):
+                continue
+            if is_delimiter(line.text) or not is_preamble_line(line.text, laws):
+                break
+            laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
+            stop = place
+        bad = bad_utf8(self.cursor.data, first.start, stop)
+        if bad >= 0:
+            return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
+        return self.row(first.start, stop, PREAMBLE)
+
+
+def is_preamble_line(text: bytes, laws: bool) -> bool:
+    """Whether a line is ``DEF N = v``, ``LAWS`` or (below it, ``laws``) ``- Ln: text``."""
+    if text == b"LAWS":
+        return True
+    return (DEF_LINE if text.startswith(b"DEF ") else LAW_LINE).fullmatch(text) is not None and (
+        laws or text.startswith(b"DEF ")
+    )
+
+
+def bad_utf8(data: bytes, start: int, stop: int) -> int:
+    """Offset of the first byte of ``data[start:stop]`` that is not UTF-8, or -1."""
+    part = data[start:stop]
+    if part.isascii():
+        return -1
+    try:
+        part.decode()
+    except UnicodeDecodeError as error:
+        return start + error.start
+    return -1
+
+
+# --- tables of spans --------------------------------------------------------------------------------------------------
+
+
+def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT, wanted: str = "all") -> tuple[Table, Table, Table]:
+    """(rows, extras, rejects) of a whole buffer.
+
+    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
+    first one, what is behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
+    bits wide.
+    """
+    check_size(len(data))
+    stream = Stream(Cursor(data, len(data)), 0, limits, [0, 0, 0, 0])
+    stream.run_to(1 << 62, 1 << 62, 1 if wanted == "first" else 1 << 62)
+    if wanted == "none":
+        return stream.rows, stream.extras, []
+    if wanted == "first" and stream.rejects:
+        del stream.rejects[1:]
+        return [row for row in stream.rows if row[0] < stream.rejects[0][0]], stream.extras, stream.rejects
+    return stream.rows, stream.extras, stream.rejects
+
+
+def check_size(size: int) -> None:
+    """Raises ValueError for a buffer whose spans would not fit."""
+    if size >= 1 << 31:
+        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")

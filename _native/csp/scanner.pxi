@@ -1,0 +1,1107 @@
+# The scanner: lines and heredocs, messages, and the stream of records. Included by csp/codec.pyx; the grammar is told in
+# csp/_scanner_py.py.
+
+cdef enum:
+    OK = 0
+    END = 1
+    MORE = 2
+    BAD = 3  # a fault stands in the scanner
+    FULL = 4
+    NO_MEMORY = 5
+
+cdef struct Line:
+    int64_t start
+    int64_t stop
+    int64_t next
+    int64_t number
+
+cdef struct Closing:
+    int64_t run
+    int64_t start
+
+cdef struct Fault:
+    int reason
+    int64_t offset
+    int64_t line
+    Line resume  # where the rest of the message goes on (start and number)
+    int64_t run  # of a heredoc that never closes; -1: the message ends here
+
+cdef struct Scanner:
+    const uint8_t *data
+    csp_lister lister
+    int64_t end
+    bint final
+    int64_t most_bytes, most_fields, most_key
+    # the cursor: start and number of the next line, and which line feed of the window ends it
+    int64_t place, number
+    int next
+    csp_window window
+    csp_reading reading
+    # heredocs that were searched in vain: all lines that are only ">"
+    Closing *closings
+    int64_t closing_count
+    int indexed
+    bint log  # other lines are text, and extras are only counted
+    # state of the stream
+    bint tail
+    int64_t run
+    bint settled
+    Fault fault
+    # tables
+    int32_t *rows
+    int32_t *extras
+    int32_t *rejects
+    int64_t row_count, extra_count, reject_count, most_rows, most_extras, most_rejects
+
+
+cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
+    """The window from ``base`` on, where the next line begins or a line goes on."""
+    csp_fill(&s.window, s.lister, s.data, base, s.end)
+    s.next = 0
+
+
+cdef void seek(Scanner *s, int64_t place, int64_t number) noexcept nogil:
+    """Moves the cursor to the start of a line. It costs as much as the lines between here and there."""
+    s.place = place
+    s.number = number
+    if not s.window.base <= place <= s.window.stop:
+        fill(s, place)
+        return
+    place -= s.window.base
+    while s.next > 0 and s.window.feeds[s.next - 1] >= place:
+        s.next -= 1
+    while s.next < s.window.count and s.window.feeds[s.next] < place:
+        s.next += 1
+
+
+cdef inline int64_t newline(Scanner *s) noexcept nogil:
+    """The next newline, or -1."""
+    while s.next >= s.window.count:
+        if s.window.stop >= s.end:
+            return -1
+        fill(s, s.window.stop)
+    s.next += 1
+    return s.window.base + s.window.feeds[s.next - 1]
+
+
+cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:
+    """OK and a line, END, or MORE where the line may go on behind the bytes at hand."""
+    cdef int64_t found = newline(s)
+    if found < 0:
+        return last_line(s, line)
+    line.start = s.place
+    line.number = s.number
+    line.next = found + 1
+    line.stop = found
+    if found > line.start and s.data[found - 1] == 13:
+        line.stop = found - 1
+    s.place = found + 1
+    s.number += 1
+    return OK
+
+
+cdef int last_line(Scanner *s, Line *line) noexcept nogil:
+    if not s.final:
+        return MORE
+    if s.place >= s.end:
+        return END
+    line.start = s.place
+    line.number = s.number
+    line.stop = line.next = s.end
+    s.place = s.end
+    return OK
+
+
+cdef inline void back(Scanner *s, Line *line) noexcept nogil:
+    """Gives a line back: the next line is this one again."""
+    seek(s, line.start, line.number)
+
+
+cdef inline int64_t number_behind(Scanner *s, Line *line) noexcept nogil:
+    """Number of the line behind a line, which may be the last and have no newline."""
+    return line.number + (1 if line.next > line.start and s.data[line.next - 1] == 10 else 0)
+
+
+cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
+    cdef int64_t at = line.start
+    while at < line.stop:
+        if data[at] != 32 and data[at] != 9:
+            return False
+        at += 1
+    return True
+
+
+cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
+    if line.stop <= line.start:
+        return False
+    cdef uint8_t first = data[line.start]
+    if first == c"C" or first == c"c" or first == 9 or first == 0xEF:
+        return csp_looks_like_magic(data, line.start, line.stop)
+    if first == c"`" or first == c"~":
+        return tw_is_fence(data, line.start, line.stop)
+    if first == 32:
+        return csp_looks_like_magic(data, line.start, line.stop) or tw_is_fence(data, line.start, line.stop)
+    return False
+
+
+cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:
+    return line.stop - line.start == 5 and memcmp(data + line.start, b"CSP/1", 5) == 0
+
+
+cdef int64_t template_head(const uint8_t *data, Line *line) noexcept nogil:
+    """Length of ``CSP/1;`` or ``CSP/1 MODE;`` at the start of a line, or 0."""
+    cdef int64_t size = line.stop - line.start
+    if size >= 6 and memcmp(data + line.start, b"CSP/1;", 6) == 0:
+        return 6
+    if size >= 11 and memcmp(data + line.start, b"CSP/1 MODE;", 11) == 0:
+        return 11
+    return 0
+
+
+cdef inline int64_t opening(const uint8_t *data, Line *line, bint *chomped) noexcept nogil:
+    """The run of a heredoc's opening line, or 0."""
+    cdef int64_t at = line.start
+    if at >= line.stop or data[at] != c"<":
+        return 0
+    while at < line.stop and data[at] == c"<":
+        at += 1
+    cdef int64_t run = at - line.start
+    chomped[0] = at + 1 == line.stop and data[at] == c"-"
+    return run if run >= 3 and (at == line.stop or chomped[0]) else 0
+
+
+# --- heredocs -------------------------------------------------------------------------------------------------------
+
+
+cdef int64_t closing_end(Scanner *s, int64_t start, int64_t run, int64_t bound) noexcept nogil:
+    """Offset behind the closing line at ``start``, which begins with ``run`` times ``>``; 0 if it does not close."""
+    cdef int64_t stop = start + run
+    cdef int64_t behind
+    if stop < s.end and s.data[stop] == 10:
+        behind = stop + 1
+    elif stop + 1 < s.end and s.data[stop] == 13 and s.data[stop + 1] == 10:
+        behind = stop + 2
+    elif stop == s.end and s.final:
+        behind = stop
+    else:
+        return 0
+    return behind if behind <= bound else 0
+
+
+cdef inline bint starts_run(const uint8_t *data, int64_t start, int64_t run, int64_t end) noexcept nogil:
+    if start + run > end:
+        return False
+    cdef int64_t at
+    for at in range(start, start + run):
+        if data[at] != c">":
+            return False
+    return True
+
+
+cdef int compare_closings(const void *left, const void *right) noexcept nogil:
+    cdef const Closing *a = <const Closing *>left
+    cdef const Closing *b = <const Closing *>right
+    if a.run != b.run:
+        return -1 if a.run < b.run else 1
+    return -1 if a.start < b.start else (1 if a.start > b.start else 0)
+
+
+cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
+    """Lists every line from ``place`` on that is only ``>``: a failed search costs the whole rest, never pay it twice."""
+    cdef int64_t at = place
+    cdef int64_t stop, capacity = 0
+    cdef Closing *grown
+    cdef const uint8_t *found
+    s.indexed = 1
+    while at < s.end:
+        stop = at
+        while stop < s.end and s.data[stop] == c">":
+            stop += 1
+        if stop - at >= 3 and closing_end(s, at, stop - at, s.end):
+            if s.closing_count == capacity:
+                capacity = 2 * capacity + 256
+                grown = <Closing *>realloc(s.closings, capacity * sizeof(Closing))
+                if grown == NULL:
+                    return NO_MEMORY
+                s.closings = grown
+            s.closings[s.closing_count].run = stop - at
+            s.closings[s.closing_count].start = at
+            s.closing_count += 1
+        found = <const uint8_t *>memchr(s.data + stop, 10, s.end - stop)
+        if found == NULL:
+            break
+        at = found - s.data + 1
+    if s.closing_count > 1:  # with none there is no table either, and C wants a pointer
+        qsort(s.closings, s.closing_count, sizeof(Closing), compare_closings)
+    return OK
+
+
+cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
+    """Moves the cursor behind the closing line of the heredoc whose content begins at the cursor. END: there is none.
+
+    ``start`` becomes the offset of the closing line.
+    """
+    cdef int64_t place = s.place
+    cdef int64_t number = s.number
+    cdef int64_t behind, found, low, high, middle
+    if bound > s.end:
+        bound = s.end
+    if not s.indexed:
+        while s.place < bound:
+            if s.data[s.place] == c">" and starts_run(s.data, s.place, run, bound):
+                behind = closing_end(s, s.place, run, bound)
+                if behind:
+                    start[0] = s.place
+                    found = newline(s)
+                    s.place = behind
+                    s.number += 1 if found >= 0 else 0
+                    return OK
+            found = newline(s)
+            if found < 0 or found >= bound:
+                break
+            s.place = found + 1
+            s.number += 1
+        seek(s, place, number)
+        return NO_MEMORY if index_closings(s, place) == NO_MEMORY else END
+    low, high = 0, s.closing_count
+    while low < high:
+        middle = (low + high) >> 1
+        if s.closings[middle].run < run or (s.closings[middle].run == run and s.closings[middle].start < place):
+            low = middle + 1
+        else:
+            high = middle
+    if low == s.closing_count or s.closings[low].run != run:
+        return END
+    behind = closing_end(s, s.closings[low].start, run, bound)
+    if not behind:
+        return END
+    start[0] = s.closings[low].start
+    while s.place < behind:
+        found = newline(s)
+        if found < 0:
+            s.place = s.end
+            break
+        s.place = found + 1
+        s.number += 1
+    return OK
+
+
+cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
+    """OK and behind the heredoc; MORE; or BAD with the reason in the fault, the cursor where the content begins."""
+    cdef int found = find_closing(s, run, bound, start)
+    if found != END:
+        return found
+    if bound < s.end:
+        s.fault.reason = R_TOO_LARGE
+    elif not s.final:
+        return MORE
+    else:
+        s.fault.reason = R_UNCLOSED
+    return BAD
+
+
+# --- lines that say CSP/1, or nearly: the rules are in csp/_marks_py.py -----------------------------------------------
+
+
+cdef inline int classify_magic_line(Scanner *s, Line *first, int kind) noexcept nogil:
+    return csp_classify_magic_line(s.data, first.start, s.end, s.final, kind)
+
+
+cdef int no_message(Scanner *s, Line *first) noexcept nogil:
+    """A line of a log that begins no message after all. It ends what was open, as any line of its looks does."""
+    s.tail = False
+    seek(s, first.next, number_behind(s, first))
+    return OK
+
+
+cdef int nearly(Scanner *s, Line *first) noexcept nogil:
+    """What begins with a line that only nearly says CSP/1."""
+    cdef int what = classify_magic_line(s, first, CSP_NEAR)
+    if what == CSP_UNDECIDED:
+        return MORE
+    if s.log and what == CSP_IS_TEXT:
+        return no_message(s, first)
+    if not s.log and csp_has_title(s.data, first.start, first.stop):
+        what = CSP_IS_LOOK_ALIKE
+    blame(s, R_LOOK_ALIKE if what == CSP_IS_LOOK_ALIKE else R_BAD_MAGIC, first, first)
+    s.fault.resume.start = first.next
+    s.fault.resume.number = number_behind(s, first)
+    return recover(s, first)
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+cdef inline int blame(Scanner *s, int reason, Line *at, Line *resume) noexcept nogil:
+    s.fault.reason = reason
+    s.fault.offset = at.start
+    s.fault.line = at.number
+    s.fault.resume = resume[0]
+    s.fault.run = 0
+    return BAD
+
+
+cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
+    blame(s, R_TOO_LARGE, first, line)
+    if line.start < first.next:
+        s.fault.resume.start = first.next
+        s.fault.resume.number = number_behind(s, first)
+    s.fault.run = -1
+    return BAD
+
+
+cdef int header_fault(Scanner *s, int reason, Line *first, Line *at, Line *resume) noexcept nogil:
+    cdef int what = classify_magic_line(s, first, CSP_EXACT)
+    if what == CSP_UNDECIDED:
+        return MORE
+    if what == CSP_IS_LOOK_ALIKE:
+        return blame(s, R_LOOK_ALIKE, first, resume)
+    return blame(s, reason, at, resume)
+
+
+cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *intent, Line *line) noexcept nogil:
+    """Reads to the line behind the header, which is left in ``line`` (its start is the end where there is none).
+
+    END: the input ends there. Otherwise OK, MORE or BAD.
+    """
+    cdef int found, word, size, seen = 0, count = 0
+    cdef bint ordered = True
+    cdef uint64_t prefix
+    cdef int64_t value, length
+    cdef int named = NO_WORD
+    while True:
+        found = next_line(s, line)
+        if found == MORE:
+            return MORE
+        if found == END:
+            line.start = line.stop = line.next = s.place
+            line.number = s.number
+            break
+        length = line.stop - line.start
+        prefix = csp_word(s.data, line.start, s.end)
+        size = csp_key_length(prefix, length, s.data + line.start)
+        word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+        if word > W_INTENT and (is_blank(s.data, line) or is_delimiter(s.data, line)):
+            break
+        if line.next > bound:
+            return too_large(s, first, line)
+        if word > W_INTENT:
+            return header_fault(s, R_BAD_HEADER_LINE, first, line, line)
+        if seen & (1 << word):
+            return blame(s, R_DUP_HEADER, line, line)
+        value = line.start + size + 1
+        if not csp_is_token(s.data, value, line.stop, s.end):
+            return blame(s, R_BAD_HEADER_VALUE, line, line)
+        ordered = ordered and word == count
+        count += 1
+        seen |= 1 << word
+        if word < W_INTENT:
+            row[4 + 2 * word] = <int32_t>value
+            row[5 + 2 * word] = <int32_t>(line.stop - value)
+        elif line.stop - value <= 8:
+            named = word_at(csp_prefix(csp_word(s.data, value, s.end), <int>(line.stop - value)))
+    if seen != 15:
+        for word in range(4):
+            if not seen & (1 << word):
+                return header_fault(s, R_MISSING_FROM + word, first, first, line)
+    if not ordered:
+        return blame(s, R_HEADER_ORDER, first, line)
+    if named == W_FILEOP:
+        return blame(s, R_INTENT_ALIAS, first, line)
+    if named < W_PLAN or named > W_MEM:
+        return blame(s, R_BAD_INTENT, first, line)
+    intent[0] = named - W_PLAN
+    return found
+
+
+cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
+    """Reads one message strictly; OK leaves the cursor behind its block, ``stop`` is the end of the block."""
+    cdef int64_t bound = first.start + s.most_bytes
+    cdef Line line
+    cdef Line head
+    cdef int found = read_header(s, first, bound, row, intent, &line)
+    if found == MORE or found == BAD:
+        return found
+    while found == OK and is_blank(s.data, &line):
+        if line.next > bound:
+            return too_large(s, first, &line)
+        found = next_line(s, &line)
+        if found == MORE:
+            return MORE
+    if found == END:
+        line.start = line.next = line.stop = s.place
+        line.number = s.number
+    if found == END or is_delimiter(s.data, &line):
+        return blame(s, R_NO_BODY, first, &line)
+    if line.next > bound:
+        return too_large(s, first, &line)
+    head = line
+    found = block_head(s, &head, intent[0], row)
+    if found == BAD:
+        return BAD
+    if block_word[intent[0]] == W_PATCH:
+        found = read_patch(s, first, &head, bound, row, &line)
+    elif required_slot[intent[0]][0] < 0:
+        found = read_generic(s, first, bound, row, &line)
+    else:
+        found = read_known(s, first, &head, bound, row, intent[0], &line)
+    if found == OK:
+        stop[0] = line.start
+        if line.next == line.start or not is_blank(s.data, &line):
+            seek(s, line.start, line.number)
+    return found
+
+
+cdef inline bint is_id(const uint8_t *data, int64_t start, int64_t stop, uint8_t letter) noexcept nogil:
+    if stop - start < 2 or data[start] != letter:
+        return False
+    cdef int64_t at
+    for at in range(start + 1, stop):
+        if not c"0" <= data[at] <= c"9":
+            return False
+    return True
+
+
+cdef int block_head(Scanner *s, Line *line, int intent, int32_t *row) noexcept nogil:
+    cdef uint64_t prefix = csp_word(s.data, line.start, s.end)
+    cdef int size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
+    cdef int word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+    cdef int64_t start = line.start + size + 1
+    cdef int64_t stop = line.stop
+    cdef int64_t at
+    cdef bint good
+    if word != block_word[intent]:
+        return blame(s, R_BLOCK_MISMATCH, line, line)
+    if start > stop:
+        start = stop
+    if word == W_FILEOP:
+        at = start
+        while at < stop and s.data[at] != 32:
+            at += 1
+        stop = at
+    if word == W_TASK or word == W_RESULT:
+        good = is_id(s.data, start, stop, c"T")
+    elif word == W_ERROR or word == W_PATCH or word == W_FILEOP:
+        good = is_id(s.data, start, stop, s.data[line.start])
+    else:
+        good = csp_is_token(s.data, start, stop, s.end)
+    if not good:
+        return blame(s, R_BAD_ID, line, line)
+    row[10] = <int32_t>start
+    row[11] = <int32_t>(stop - start)
+    if word != W_FILEOP:
+        return OK
+    if stop + 1 >= line.stop:
+        return blame(s, R_MISSING_OP, line, line)
+    if key_length(s.data, stop + 1, line.stop) != line.stop - stop - 1:
+        return blame(s, R_BAD_OP, line, line)
+    row[18] = <int32_t>(stop + 1)
+    row[19] = <int32_t>(line.stop - stop - 1)
+    return OK
+
+
+cdef int64_t key_length(const uint8_t *data, int64_t start, int64_t stop) noexcept nogil:
+    """Length of the KEY at the start of a line, which a space or the end of the line must follow; else 0."""
+    cdef int64_t at = start
+    if at >= stop or not c"A" <= data[at] <= c"Z":
+        return 0
+    while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
+        at += 1
+    return at - start if at == stop or data[at] == 32 else 0
+
+
+cdef int read_value(
+    Scanner *s, Line *first, Line *line, int64_t size, int64_t bound, int64_t *start, int64_t *length, bint *is_heredoc
+) noexcept nogil:
+    """The value of the field at ``line``, whose key has ``size`` bytes."""
+    cdef Line following
+    cdef int found
+    cdef int64_t run, closing
+    cdef bint chomped
+    is_heredoc[0] = False
+    if line.stop - line.start > size:
+        start[0] = line.start + size + 1
+        length[0] = line.stop - start[0]
+        return OK
+    found = next_line(s, &following)
+    if found == MORE:
+        return MORE
+    run = 0 if found == END else opening(s.data, &following, &chomped)
+    if run and following.next > bound:
+        return too_large(s, first, &following)
+    if run == 0:
+        if found == OK:
+            back(s, &following)
+        start[0] = line.stop
+        length[0] = 0
+        return OK
+    found = heredoc(s, run, bound, &closing)
+    if found == BAD:
+        s.fault.offset = following.start if s.fault.reason == R_UNCLOSED else first.start
+        s.fault.line = following.number if s.fault.reason == R_UNCLOSED else first.number
+        s.fault.resume.start = following.next
+        s.fault.resume.number = number_behind(s, &following)
+        s.fault.run = run
+        return BAD
+    if found != OK:
+        return found
+    is_heredoc[0] = True
+    start[0] = following.next
+    length[0] = closing - following.next
+    if chomped and length[0]:
+        length[0] -= 1
+    return OK
+
+
+cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) noexcept nogil:
+    """The next line of a block; END where the block ends, with ``line`` at the place behind it."""
+    cdef int found = next_line(s, line)
+    if found == END:
+        line.start = line.next = line.stop = s.place
+        line.number = s.number
+        return END
+    if found == MORE:
+        return MORE
+    if is_blank(s.data, line) or is_delimiter(s.data, line):
+        return END
+    return OK if line.next <= bound else too_large(s, first, line)
+
+
+cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) noexcept nogil:
+    if word == W_PRIORITY:
+        return length == 2 and data[start] == c"P" and c"1" <= data[start + 1] <= c"3"
+    return (
+        (length == 2 and memcmp(data + start, b"OK", 2) == 0)
+        or (length == 4 and memcmp(data + start, b"FAIL", 4) == 0)
+        or (length == 7 and memcmp(data + start, b"PARTIAL", 7) == 0)
+    )
+
+
+cdef int read_known(
+    Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, int intent, Line *line
+) noexcept nogil:
+    cdef int found, size, word, slot, place
+    cdef uint64_t prefix
+    cdef int64_t start, length
+    cdef bint is_heredoc
+    while True:
+        found = block_line(s, first, bound, line)
+        if found != OK:
+            break
+        prefix = csp_word(s.data, line.start, s.end)
+        size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
+        word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+        slot = NO_WORD if word == NO_WORD else slot_of[intent][word]
+        if slot == NO_WORD:
+            found = R_UNKNOWN_KEY if key_length(s.data, line.start, line.stop) else R_STRAY_LINE
+            return blame(s, found, line, line)
+        if row[13 + 2 * slot] >= 0:
+            return blame(s, R_DUP_FIELD, line, line)
+        found = read_value(s, first, line, size, bound, &start, &length, &is_heredoc)
+        if found != OK:
+            return found
+        if word == W_CONTENT and not is_heredoc:
+            return blame(s, R_HEREDOC_EXPECTED, line, line)
+        if (word == W_STATUS or word == W_PRIORITY) and not in_enum(s.data, word, start, length):
+            return blame(s, R_BAD_ENUM, line, line)
+        row[12 + 2 * slot] = <int32_t>start
+        row[13 + 2 * slot] = <int32_t>length
+    if found != END:
+        return found
+    for place in range(2):
+        slot = required_slot[intent][place]
+        if slot >= 0 and row[13 + 2 * slot] < 0:
+            return blame(s, required_reason[intent][place], head, line)
+    return OK
+
+
+cdef int add_extra(
+    Scanner *s, int sign, int64_t key, int64_t size, int64_t start, int64_t length
+) noexcept nogil:
+    if s.log:
+        s.extra_count += 1
+        return OK
+    if s.extra_count >= s.most_extras:
+        return FULL
+    cdef int32_t *extra = s.extras + 5 * s.extra_count
+    extra[0] = sign
+    extra[1] = <int32_t>key
+    extra[2] = <int32_t>size
+    extra[3] = <int32_t>start
+    extra[4] = <int32_t>length
+    s.extra_count += 1
+    return OK
+
+
+cdef int read_generic(Scanner *s, Line *first, int64_t bound, int32_t *row, Line *line) noexcept nogil:
+    cdef int found
+    cdef int64_t size, start, length
+    cdef int64_t before = s.extra_count
+    cdef bint is_heredoc
+    while True:
+        found = block_line(s, first, bound, line)
+        if found != OK:
+            break
+        size = key_length(s.data, line.start, line.stop)
+        if size == 0:
+            return blame(s, R_STRAY_LINE, line, line)
+        if size > s.most_key:
+            return blame(s, R_KEY_TOO_LONG, line, line)
+        if s.extra_count - before >= s.most_fields:
+            return blame(s, R_TOO_MANY, line, line)
+        found = read_value(s, first, line, size, bound, &start, &length, &is_heredoc)
+        if found == OK:
+            found = add_extra(s, 0, line.start, size, start, length)
+        if found != OK:
+            return found
+    row[23] = <int32_t>(s.extra_count - before)
+    return OK if found == END else found
+
+
+cdef int read_patch(Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, Line *line) noexcept nogil:
+    cdef int found, reason
+    cdef int64_t before = s.extra_count
+    cdef int64_t size, skip, place
+    cdef bint is_base
+    while True:
+        found = block_line(s, first, bound, line)
+        if found != OK:
+            break
+        size = key_length(s.data, line.start, line.stop)
+        is_base = size == 4 and memcmp(s.data + line.start, b"BASE", 4) == 0
+        if is_base or (size == 5 and memcmp(s.data + line.start, b"APPLY", 5) == 0):
+            place = 12 if is_base else 14
+            if row[place + 1] >= 0:
+                return blame(s, R_DUP_FIELD, line, line)
+            if is_base and (s.extra_count > before or row[15] >= 0):
+                return blame(s, R_STRAY_LINE, line, line)
+            skip = 5 if is_base else 9
+            if (
+                line.stop - line.start <= skip
+                or memcmp(s.data + line.start, b"BASE " if is_base else b"APPLY -> ", skip) != 0
+                or not is_id(s.data, line.start + skip, line.stop, c"C")
+            ):
+                return blame(s, R_BAD_BASE if is_base else R_BAD_APPLY, line, line)
+            row[place] = <int32_t>(line.start + skip)
+            row[place + 1] = <int32_t>(line.stop - line.start - skip)
+        elif row[15] >= 0 or not is_change_like(s.data, line):
+            return blame(s, R_STRAY_LINE, line, line)
+        else:
+            reason = read_change(s, line)
+            if reason == -FULL:
+                return FULL
+            if reason >= 0:
+                return blame(s, reason, line, line)
+    if found != END:
+        return found
+    if row[13] < 0 or row[15] < 0:
+        return blame(s, R_MISSING_BASE if row[13] < 0 else R_MISSING_APPLY, head, line)
+    row[23] = <int32_t>(s.extra_count - before)
+    return OK
+
+
+cdef inline bint is_change_like(const uint8_t *data, Line *line) noexcept nogil:
+    cdef uint8_t sign = data[line.start]
+    if sign == c"+" or sign == c"~" or sign == c"-":
+        return True
+    return line.stop - line.start >= 6 and memcmp(data + line.start + 1, b" DEF ", 5) == 0
+
+
+cdef int read_change(Scanner *s, Line *line) noexcept nogil:
+    """One operation of a patch; returns the reason it is none, -FULL, or -1 when it was added."""
+    cdef const uint8_t *data = s.data
+    cdef int64_t at = line.start + 6
+    cdef int64_t stop = line.stop
+    cdef int64_t name, size, word, value
+    cdef uint8_t sign = data[line.start]
+    cdef bint assigns, changes, wanted
+    if sign != c"+" and sign != c"~" and sign != c"-":
+        return R_BAD_OP
+    if at > stop or memcmp(data + line.start + 1, b" DEF ", 5) != 0:
+        return R_BAD_OP
+    name = at
+    if at >= stop or not (c"A" <= data[at] <= c"Z" or data[at] == c"_"):
+        return R_BAD_OP
+    while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
+        at += 1
+    size = at - name
+    if at == stop:
+        if sign != c"-":
+            return R_OP_MISMATCH
+        return -FULL if add_extra(s, sign, name, size, -1, -1) == FULL else -1
+    if data[at] != 32:
+        return R_BAD_OP
+    at += 1
+    word = at
+    while word < stop and data[word] != 32:
+        word += 1
+    assigns = word - at == 1 and data[at] == c"="
+    changes = word - at == 2 and data[at] == c":" and data[at + 1] == c"="
+    wanted = assigns if sign == c"+" else (changes if sign == c"~" else False)
+    if not wanted:
+        return R_OP_MISMATCH if assigns or changes else R_BAD_OP
+    value = word + 1 if word < stop else stop
+    return -FULL if add_extra(s, sign, name, size, value, stop - value) == FULL else -1
+
+
+# --- messages written as messages usually are: csp/fast_path.h --------------------------------------------------------
+
+
+cdef inline int64_t fast_messages(Scanner *s, int32_t *rows, int64_t most) noexcept nogil:
+    """Reads messages that are written as messages usually are, as long as one follows another: how many, in ``rows``.
+
+    Everything else, every fault included, is left to :func:`step`."""
+    cdef csp_reading *reading = &s.reading
+    cdef int why
+    cdef int64_t count = 0
+    if s.run:
+        return 0
+    while count < most:
+        reading.place, reading.next, reading.number = s.place, s.next, s.number
+        count += csp_fast(&s.window, reading, rows + 24 * count, <int>min(most - count, <int64_t>1 << 20), &why)
+        s.place, s.next, s.number = reading.place, reading.next, reading.number
+        if why != CSP_CUT_OFF or s.window.stop >= s.end or s.window.base == s.place:
+            break
+        fill(s, s.place)
+    if count:
+        s.tail = s.settled = True
+    return count
+
+
+cdef inline void number_extras(Scanner *s, int64_t count) noexcept nogil:
+    """Rows that were read without extras say where their extras would be."""
+    cdef int64_t row
+    for row in range(s.row_count, s.row_count + count):
+        s.rows[24 * row + 22] = <int32_t>s.extra_count
+        s.rows[24 * row + 23] = 0
+    s.row_count += count
+
+
+# --- the stream of records --------------------------------------------------------------------------------------------
+
+
+cdef void unclosed(Scanner *s, int64_t run) noexcept nogil:
+    s.run = run if s.run == 0 or s.run == run else -1
+
+
+cdef int32_t *new_row(Scanner *s) noexcept nogil:
+    cdef int32_t *row = s.rows + 24 * s.row_count
+    memset(row, 0xFF, 24 * sizeof(int32_t))
+    row[22] = <int32_t>s.extra_count
+    row[23] = 0
+    return row
+
+
+cdef inline void finish_row(Scanner *s, int32_t *row, int64_t start, int64_t stop, int64_t number, int code) noexcept nogil:
+    row[0] = <int32_t>start
+    row[1] = <int32_t>(stop - start)
+    row[2] = <int32_t>number
+    row[3] = code | INSIDE if s.run else code
+    s.row_count += 1
+
+
+cdef void reject(
+    Scanner *s, int reason, int64_t start, int64_t stop, int64_t number, int64_t offset, int64_t line
+) noexcept nogil:
+    cdef int32_t *row = s.rejects + 6 * s.reject_count
+    row[0] = <int32_t>start
+    row[1] = <int32_t>(stop - start)
+    row[2] = <int32_t>number
+    row[3] = reason
+    row[4] = <int32_t>offset
+    row[5] = <int32_t>line
+    s.reject_count += 1
+
+
+cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
+    """Rejects ``first.start`` to ``stop`` if it is not UTF-8."""
+    if not csp_may_be_high(&s.window, first.start, stop):
+        return False
+    cdef int64_t bad = csp_bad_utf8(s.data, first.start, stop)
+    if bad < 0:
+        return False
+    cdef int64_t line = first.number
+    cdef int64_t at
+    for at in range(first.start, bad):
+        line += s.data[at] == 10
+    reject(s, R_BAD_UTF8, first.start, stop, first.number, bad, line)
+    return True
+
+
+cdef int message(Scanner *s, Line *first) noexcept nogil:
+    cdef int32_t *row = new_row(s)
+    cdef int64_t extras = s.extra_count
+    cdef int64_t stop = 0
+    cdef int intent = 0
+    cdef int found = read_message(s, first, row, &intent, &stop)
+    if found == OK:
+        s.tail = True
+        if reject_bad_utf8(s, first, stop):
+            s.extra_count = extras
+        else:
+            finish_row(s, row, first.start, stop, first.number, intent)
+        return OK
+    s.extra_count = extras
+    if found == BAD and s.log:
+        found = classify_magic_line(s, first, CSP_EXACT)
+        if found == CSP_UNDECIDED:
+            return MORE
+        if found == CSP_IS_TEXT:
+            return no_message(s, first)
+        found = BAD
+    return recover(s, first) if found == BAD else found
+
+
+cdef int recover(Scanner *s, Line *first) noexcept nogil:
+    """Rejects a message from its first line to its end, which is found with respect for heredocs."""
+    cdef Fault fault = s.fault
+    cdef int found
+    s.tail = True
+    seek(s, fault.resume.start, fault.resume.number)
+    if fault.run > 0:
+        unclosed(s, fault.run)
+    elif fault.run == 0:
+        found = to_end(s, first)
+        if found != OK:
+            return found
+        if s.log:
+            reject(s, fault.reason, first.start, reach(s, first, fault.offset), first.number, fault.offset, fault.line)
+            return OK
+    reject(s, fault.reason, first.start, s.place, first.number, fault.offset, fault.line)
+    return OK
+
+
+cdef int to_end(Scanner *s, Line *first) noexcept nogil:
+    """Moves the cursor to the end of a rejected message."""
+    cdef int64_t bound = first.start + s.most_bytes
+    cdef int64_t run, closing
+    cdef Line line
+    cdef int found
+    cdef bint chomped
+    while True:
+        found = next_line(s, &line)
+        if found == MORE:
+            return MORE
+        if found == END:
+            return OK
+        if line.start > first.start and (line.next > bound or is_delimiter(s.data, &line)):
+            back(s, &line)
+            return OK
+        run = opening(s.data, &line, &chomped)
+        if run:
+            found = heredoc(s, run, bound, &closing)
+            if found == BAD:
+                unclosed(s, run)
+                return OK
+            if found != OK:
+                return found
+
+
+cdef int trailing(Scanner *s, Line *line) noexcept nogil:
+    cdef int64_t closing
+    cdef bint chomped
+    cdef int64_t run = opening(s.data, line, &chomped)
+    cdef int found
+    if run:
+        found = heredoc(s, run, line.start + s.most_bytes, &closing)
+        if found == BAD:
+            unclosed(s, run)
+        elif found != OK:
+            return found
+    if not s.log:
+        reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
+    return OK
+
+
+cdef int template(Scanner *s, Line *first) noexcept nogil:
+    cdef int32_t *row = new_row(s)
+    cdef int64_t head = template_head(s.data, first)
+    cdef Line line
+    cdef int found
+    if s.log and not csp_are_flags(s.data, first.start + head, first.stop):
+        return nearly(s, first)
+    s.tail = False
+    while True:
+        found = next_line(s, &line)
+        if found == MORE:
+            return MORE
+        if found == END:
+            break
+        if is_blank(s.data, &line) or is_delimiter(s.data, &line):
+            back(s, &line)
+            break
+    found = classify_magic_line(s, first, CSP_TEMPLATE)
+    if found == CSP_UNDECIDED:
+        return MORE
+    if found == CSP_IS_LOOK_ALIKE:
+        reject(s, R_LOOK_ALIKE, first.start, s.place, first.number, first.start, first.number)
+        return OK
+    if reject_bad_utf8(s, first, s.place):
+        return OK
+    row[12] = <int32_t>(first.start + head)
+    row[13] = <int32_t>(first.stop - first.start - head)
+    finish_row(s, row, first.start, s.place, first.number, TEMPLATE)
+    return OK
+
+
+cdef inline bint is_laws(const uint8_t *data, Line *line) noexcept nogil:
+    return line.stop - line.start == 4 and memcmp(data + line.start, b"LAWS", 4) == 0
+
+
+cdef bint is_preamble_line(const uint8_t *data, Line *line, bint laws) noexcept nogil:
+    cdef int64_t at = line.start
+    cdef int64_t stop = line.stop
+    if is_laws(data, line):
+        return True
+    if stop - at >= 7 and memcmp(data + at, b"DEF ", 4) == 0:
+        at += 4
+        if not (c"A" <= data[at] <= c"Z" or data[at] == c"_"):
+            return False
+        while at < stop and (c"A" <= data[at] <= c"Z" or c"0" <= data[at] <= c"9" or data[at] == c"_"):
+            at += 1
+        return stop - at >= 2 and data[at] == 32 and data[at + 1] == c"=" and (stop - at == 2 or data[at + 2] == 32)
+    if not laws or stop - at < 5 or memcmp(data + at, b"- L", 3) != 0:
+        return False
+    at += 3
+    if not c"0" <= data[at] <= c"9":
+        return False
+    while at < stop and c"0" <= data[at] <= c"9":
+        at += 1
+    return at < stop and data[at] == c":" and (stop - at == 1 or data[at + 1] == 32)
+
+
+cdef int preamble(Scanner *s, Line *first) noexcept nogil:
+    cdef int32_t *row = new_row(s)
+    cdef bint laws = is_laws(s.data, first)
+    cdef int64_t stop = first.next
+    cdef int64_t number = number_behind(s, first)
+    cdef Line line
+    cdef int found
+    while True:
+        found = next_line(s, &line)
+        if found == MORE:
+            return MORE
+        if found == END:
+            break
+        if is_blank(s.data, &line):
+            continue
+        if is_delimiter(s.data, &line) or not is_preamble_line(s.data, &line, laws):
+            break
+        laws = is_laws(s.data, &line) or (laws and s.data[line.start] == c"-")
+        stop = line.next
+        number = number_behind(s, &line)
+    seek(s, stop, number)
+    if not reject_bad_utf8(s, first, stop):
+        finish_row(s, row, first.start, stop, first.number, PREAMBLE)
+    return OK
+
+
+cdef int item(Scanner *s) noexcept nogil:
+    """One item at the start of a line; moves the cursor behind it."""
+    cdef Line line
+    cdef int found = next_line(s, &line)
+    if found != OK:
+        return found
+    if is_magic(s.data, &line):
+        s.settled = True
+        return message(s, &line)
+    if is_blank(s.data, &line):
+        return OK
+    if is_delimiter(s.data, &line):
+        s.settled = True
+        if tw_is_fence(s.data, line.start, line.stop):
+            s.tail = False
+            if not s.log:
+                finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
+            return OK
+        if template_head(s.data, &line):
+            return template(s, &line)
+        return nearly(s, &line)
+    if s.tail:
+        return trailing(s, &line)
+    if s.log:
+        return OK
+    if is_preamble_line(s.data, &line, False):
+        return preamble(s, &line)
+    reject(s, R_JUNK, line.start, line.next, line.number, line.start, line.number)
+    return OK
+
+
+cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) noexcept nogil:
+    """Whether a line of ``data[start:stop]`` closes the heredoc that was found unclosed."""
+    cdef const uint8_t *found
+    cdef int64_t behind
+    while start < stop:
+        if s.data[start] == c">" and starts_run(s.data, start, run, stop):
+            behind = start + run
+            if (
+                (behind < stop and s.data[behind] == 10)
+                or (behind + 1 < stop and s.data[behind] == 13 and s.data[behind + 1] == 10)
+                or (behind == s.end and s.final)
+            ):
+                return True
+        found = <const uint8_t *>memchr(s.data + start, 10, stop - start)
+        if found == NULL:
+            return False
+        start = found - s.data + 1
+    return False
+
+
+cdef inline int step(Scanner *s) noexcept nogil:
+    """One item; what is not OK has changed nothing."""
+    cdef int64_t place = s.place
+    cdef int64_t number = s.number
+    cdef int64_t run = s.run
+    cdef bint tail = s.tail
+    cdef bint settled = s.settled
+    cdef int64_t extras = s.extra_count
+    cdef int64_t rows = s.row_count
+    cdef int64_t rejects = s.reject_count
+    cdef int found = item(s)
+    if found != OK:
+        s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
+        s.place, s.number, s.run, s.tail, s.settled = place, number, run, tail, settled
+    elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
+        s.run = 0
+    return found
+
+
+cdef int run_scanner(Scanner *s) noexcept nogil:
+    """Scans until the bytes or the tables are used up, ``s.place`` behind what was consumed. OK or NO_MEMORY."""
+    cdef int found = OK
+    cdef int64_t count
+    while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
+        count = fast_messages(s, s.rows + 24 * s.row_count, s.most_rows - s.row_count)
+        if count:
+            number_extras(s, count)
+            continue
+        found = step(s)
+        if found != OK:
+            break
+    free(s.closings)
+    s.closings = NULL
+    return NO_MEMORY if found == NO_MEMORY else OK
+
+
+cdef void start_scanner(
+    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
+    csp_lister lister
+) noexcept nogil:
+    s.data = data
+    s.lister = lister
+    s.end = stop
+    s.final = final
+    s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
+    s.log = s.reading.log = False
+    s.reading.keys, s.reading.data = &keys, data
+    s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
+    s.closings = NULL
+    s.closing_count = 0
+    s.indexed = 0
+    s.tail = state[1] != 0
+    s.run = state[2]
+    s.settled = state[3] != 0
+    s.row_count = s.extra_count = s.reject_count = 0
+    s.place = start
+    s.number = 0
+    fill(s, start)

@@ -1,0 +1,397 @@
+"""Logs of CSP/1: the messages wherever they are, the preambles around them, the state they replay to, and the tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from glob import glob
+from itertools import accumulate
+from os import PathLike
+from typing import Any, NamedTuple
+
+from turnwire.checklists import log_lines, spoken, statement
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.csp.checkpoints import unknown_context
+from turnwire.csp.codec import parse, preambles
+from turnwire.csp.faults import issue, type_fault
+from turnwire.csp.messages import CspMessage, Document, Error, Patch, Preamble, Record, Result, Task
+from turnwire.csp.spec import WIRE
+from turnwire.csp.store import PrunedStore, Store
+from turnwire.errors import DecodeError, Reason, RuleError, WireError, expect
+from turnwire.fences import is_fence
+from turnwire.registry import reading
+
+BOM = b"\xef\xbb\xbf"
+_FENCES = (b"```", b"~~~")
+_NEWLINE = 0x0A
+_REMEMBERED = 4096
+"""Lines of a text, of which many may be alike."""
+Beside = list[tuple[int, int, Preamble]]
+
+
+class Log(NamedTuple):
+    """What is in a log: its good records as a document, and what is wrong with each that is damaged."""
+
+    document: Document
+    damaged: list[DecodeError]
+
+
+def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
+    """What is in a log: the good records, and what is wrong with each that is damaged.
+
+    source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
+    one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
+    that a scan finds, wherever they are, preambles are lines of their own, or are in
+    front of a message in its string or behind its prefix; other text is passed over. A message that
+    an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode``
+    nor a store takes it.
+    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what cannot be read.
+    """
+    checked_limits(limits)
+    records: list[Record] = []
+    damaged: list[DecodeError] = []
+    for raw in _parts(source, limits):
+        good, bad = _read_part(raw, limits)
+        records += good
+        damaged += bad
+    return Log(Document(records), damaged)
+
+
+def names_files(source: Any) -> bool:
+    """Whether what is given says where a log is, and is none itself; a str where it is one line and such a file is
+    there."""
+    if isinstance(source, str):
+        return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
+    return isinstance(source, (PathLike, list, tuple)) or hasattr(source, "read")
+
+
+def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
+    """The bytes of each input."""
+    if names_files(source):
+        for _, raw in reading("contents").contents(source, limits=limits):
+            yield raw
+        return
+    raw = record_bytes(source)
+    if raw is None:
+        raise type_fault(source)
+    yield raw
+
+
+def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
+    located = reading("located")
+    several = list(located.pieces(raw, WIRE, limits=limits))
+    beside, damaged = preambles(raw, limits)
+    for there, wrong in FilePreambles(located.Found(raw, several)).preambles_elsewhere():
+        beside += there
+        damaged += wrong
+    records: list[Record] = [record for _, _, record in beside]
+    for one in (one for piece in several for one in (*(piece.rejects if piece.batch is None else ()), *piece)):
+        if one.error is not None:
+            damaged.append(one.error)
+            continue
+        record = one.message
+        record.line = one.line
+        if one.doubtful and isinstance(record, CspMessage):
+            record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
+        records.append(record)
+    records.sort(key=lambda record: record.line or 0)
+    return records, sorted(damaged, key=lambda error: error.offset or 0)
+
+
+# --- what is around the messages --------------------------------------------------------------------------------------
+
+
+class FilePreambles:
+    """Preambles, and text that has no place in a document, around what was found in a file.
+
+    found: everything in it (:class:`turnwire.read.located.Found`).
+
+    any: whether there is CSP/1 in it.
+    """
+
+    def __init__(self, found: Any) -> None:
+        self._data: bytes = found.data
+        self._found = found
+        own = found.of(WIRE)
+        self.any = bool(own.any())
+        self._alone = bool(own.all()) and self._on_lines()
+
+    def _on_lines(self) -> bool:
+        """Whether everything begins a line, and nothing is in a string."""
+        import numpy as np
+
+        offsets, _, _, inside = self._found.places
+        first = offsets <= (len(BOM) if self._data.startswith(BOM) else 0)
+        before = np.frombuffer(self._data, np.uint8)[np.maximum(offsets - 1, 0)]
+        return bool((first | (before == _NEWLINE)).all() and not inside.any())
+
+    def is_document(self) -> bool:
+        """Whether nothing says that this is a log."""
+        return self._alone and not any(log_lines(self._data[start:stop]) for start, stop in self._found.gaps)
+
+    def preambles(self) -> tuple[Beside, list[DecodeError]]:
+        """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
+        if not self._alone or any(piece.damaged for piece in self._found.pieces):
+            beside, damaged = preambles(self._data)  # a damaged message may reach into the text behind it
+            for there, wrong in self.preambles_elsewhere():
+                beside += there
+                damaged += wrong
+            return beside, damaged
+        beside, damaged = [], []
+        for start, stop, line in self._gaps():
+            there, wrong = preambles(self._data[start:stop])
+            for offset, length, record in there:
+                record.line += line
+                beside.append((offset + start, length, record))
+            damaged += [_moved(error, start, line) for error in wrong]
+        return beside, damaged
+
+    def preambles_elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """The same of preambles that are not lines of their own."""
+        if not self._on_lines() and _speaks_of_state(self._data):
+            yield from self._in_strings()
+            yield from self._behind_prefixes()
+
+    def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """Those in JSON strings, in front of the first message of each string."""
+        wrapping = reading("wrapping")
+        last = -1
+        for one in self._found.ones(WIRE):
+            if one.inner is None or one.offset == last:
+                continue
+            last = one.offset
+            start = last + 1
+            said = wrapping.Text(self._data).said(start, wrapping.inside_end(self._data, start))
+            if said is None:
+                continue
+            text, place = said.innermost(one.inner)
+            front = text.raw[:place]
+            if _speaks_of_state(front):
+                there, wrong = preambles(front)
+                for _, _, record in there:
+                    record.line = one.line
+                found = [(last - 1, 0, record) for _, _, record in there]
+                yield found, [_placed(error, last, one.line) for error in wrong]
+
+    def _behind_prefixes(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """Those in lines that begin as the first line of the message behind them does."""
+        data = self._data
+        for start, stop, line in self._gaps():
+            prefix = data[data.rfind(b"\n", 0, stop) + 1 : stop]
+            if not prefix or not _speaks_of_state(data[start:stop]):
+                continue
+            rows = data[start:stop].split(b"\n")[:-1]
+            short = prefix.rstrip()
+            bare = (row.removeprefix(prefix) if row.startswith(prefix) else row.removeprefix(short) for row in rows)
+            kept = [text if len(text) < len(row) else b"" for text, row in zip(bare, rows, strict=True)]
+            there, wrong = preambles(b"\n".join(kept) + b"\n")
+            found = []
+            places = list(accumulate((len(row) + 1 for row in rows), initial=start))
+            for _, _, record in there:
+                place = places[record.line - 1]
+                record.line += line
+                found.append((place, 0, record))
+            yield found, [_placed(error, start, line + (error.line or 1)) for error in wrong]
+
+    def _gaps(self) -> Iterator[tuple[int, int, int]]:
+        """The gaps that hold any text, each with how many lines are in front of it."""
+        place = line = 0
+        for start, stop in self._found.gaps:
+            line += self._data.count(b"\n", place, start)
+            place = start
+            yield start, stop, line
+
+    def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
+        """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""
+        found: list[tuple[int, int, str]] = []
+        number = 0
+        for start, stop, line in self._gaps():
+            place = start
+            while place < stop:
+                while number < len(taken) and sum(taken[number]) <= place:
+                    number += 1
+                here = taken[number] if number < len(taken) else (stop, 0)
+                if here[0] <= place:
+                    end = min(sum(here), stop)
+                    line += self._data.count(b"\n", place, end)
+                else:
+                    end = min(here[0], stop)
+                    line = _lines(self._data, place, end, line, found)
+                place = end
+        return found
+
+    def prose(self) -> Iterator[tuple[int, int, str]]:
+        """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
+        what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
+        for one in reading("around").lines_around(self._found, WIRE):
+            if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
+                yield one.offset, one.line, one.text.decode(errors="replace")
+
+
+def _lines(data: bytes, start: int, stop: int, line: int, found: list[tuple[int, int, str]]) -> int:
+    """Adds the lines of a part of a file that are not blank and no fence; the number of lines in front of its end."""
+    last = line
+    known: dict[bytes, str] = {b"": ""}
+    for last, row in enumerate(data[start:stop].split(b"\n"), line):
+        text = known.get(row)
+        if text is None:
+            bare = row.removeprefix(BOM if start == 0 else b"").strip()
+            text = "" if is_fence(bare) else bare.decode(errors="replace")
+            if start and len(known) < _REMEMBERED:
+                known[row] = text
+        if text:
+            found.append((start, last + 1, text))
+        start += len(row) + 1
+    return last
+
+
+def _speaks_of_state(text: bytes) -> bool:
+    return b"DEF " in text or b"LAWS" in text
+
+
+def _placed(error: DecodeError, offset: int, line: int) -> DecodeError:
+    return DecodeError(error.reason, error.text, offset=offset, line=line, wire=WIRE)
+
+
+def _moved(error: DecodeError, start: int, line: int) -> DecodeError:
+    return DecodeError(
+        error.reason, error.text, offset=(error.offset or 0) + start, line=(error.line or 1) + line, wire=WIRE
+    )
+
+
+# --- the state of a log [STATE MANAGEMENT] ----------------------------------------------------------------------------
+
+
+class Replay(NamedTuple):
+    """What a document did to a store: the store, and what it refused (record and error)."""
+
+    store: Store
+    refused: list[tuple[CspMessage | Preamble, WireError]]
+
+
+class Replaying:
+    """Replays records one after the other. Preambles before the first message are C0; a later one is refused."""
+
+    def __init__(self, *, forks: bool = False) -> None:
+        self._defs: dict[str, str] = {}
+        self._laws: dict[str, str] = {}
+        self._forks = forks
+        self._store: PrunedStore | None = None
+
+    @property
+    def store(self) -> PrunedStore:
+        """The store as it is; from now on a preamble is refused."""
+        if self._store is None:
+            self._store = PrunedStore(self._defs, self._laws, forks=self._forks)
+        return self._store
+
+    def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:
+        """Takes the next record; why it is refused, where it is. Then it changes nothing.
+
+        kept: whether a message goes into the store's log. Of one that was read strictly, and is not a PATCH, the store
+        asks for nothing but its CTX, and it changes no state.
+        """
+        if isinstance(record, Preamble):
+            twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
+            if self._store is not None or twice:
+                text = f"{twice[0]} is defined already" if twice else "C0 is frozen"
+                return RuleError(Reason.CHECKPOINT_EXISTS, text, wire=WIRE, path="C0")
+            self._defs.update(record.defs)
+            self._laws.update(record.laws)
+            return None
+        if not kept and not isinstance(record.block, Patch):
+            return None if record.ctx in self.store else unknown_context(record.ctx)
+        try:
+            self.store.apply(record)
+        except WireError as error:
+            return error
+        return None
+
+
+def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
+    """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
+
+    source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path,
+    a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
+    first message are C0; a later one is refused. Messages are applied in order; one that is refused changes nothing and
+    is listed.
+    """
+    replaying = Replaying(forks=forks)
+    refused = []
+    for record in _records(source, mode):
+        error = replaying.feed(record)
+        if error is not None:
+            refused.append((record, error))
+    return Replay(replaying.store, refused)
+
+
+def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
+    if isinstance(source, (Document, Log)):
+        document = source.document if isinstance(source, Log) else source
+    else:
+        document = read_log(source).document if names_files(source) else parse(source, mode=mode)
+    return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))
+
+
+# --- the tasks of a log [INTENT TYPES] --------------------------------------------------------------------------------
+
+
+class Board(NamedTuple):
+    """Tasks by what became of them: owner -> ids, in the order of the log.
+
+    open: no final answer yet (PARTIAL is not one); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
+    answers to tasks nobody gave, under the one who answered.
+    """
+
+    open: dict[str, list[str]]
+    answered: dict[str, list[str]]
+    failed: dict[str, list[str]]
+    orphaned: dict[str, list[str]]
+
+
+def board(messages: Any) -> Board:
+    """The task board of a log: of messages, a Document, what ``read_log`` gave, the text or the bytes of a log, or what
+    else :func:`turnwire.scan` takes. A task given again is open again; a later answer replaces an earlier one."""
+    owners: dict[str, str] = {}
+    states: dict[str, str] = {}
+    orphans: dict[str, dict[str, None]] = {}
+    for message in _messages(messages):
+        expect(message, CspMessage, "a board is made of CSP/1 messages")
+        block = message.block
+        if isinstance(block, Task):
+            owners[block.id] = block.get("OWNER") or message.receiver or ""
+            states[block.id] = "open"
+            continue
+        if isinstance(block, Result):
+            task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "", "open")
+        elif isinstance(block, Error):
+            task, state = block.get("AT") or "", "failed"
+            if not re.fullmatch("T[0-9]+", task):
+                continue
+        else:
+            continue
+        if task in states:
+            states[task] = state
+        else:
+            orphans.setdefault(message.sender or "", {})[task] = None
+    result = Board({}, {}, {}, {name: list(tasks) for name, tasks in orphans.items()})
+    for task, state in states.items():
+        group: dict[str, list[str]] = getattr(result, state)
+        group.setdefault(owners[task], []).append(task)
+    return result
+
+
+def _messages(source: Any) -> Iterable[CspMessage]:
+    if isinstance(source, Document):
+        return source.messages
+    if isinstance(source, Log):
+        return source.document.messages
+    named = names_files(source) and not (isinstance(source, (list, tuple)) and _has_messages(source))
+    if named or record_bytes(source) is not None:
+        return read_log(source).document.messages
+    found: Iterable[CspMessage] = source
+    return found
+
+
+def _has_messages(source: list[Any] | tuple[Any, ...]) -> bool:
+    return not source or not all(isinstance(one, (str, PathLike, bytes)) or hasattr(one, "read") for one in source)

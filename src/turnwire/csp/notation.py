@@ -1,0 +1,140 @@
+"""Notations inside texts: references, names of DEFs, the orders of a template, and parts whose tokens are counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from turnwire.csp.spec import WIRE
+from turnwire.errors import DecodeError, Reason, expect
+from turnwire.json.parts import TIME, UUID
+
+_REF = re.compile(r"(.+):([0-9]{1,18})(?:-([0-9]{1,18}))?", re.DOTALL)
+
+
+def refs(text: str) -> list[tuple[str, int | None, int | None]]:
+    """The parts of a DATA value, separated by ``;``: (path, first line, last line).
+
+    ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is not a reference is kept whole as (part, None, None); no text
+    has no parts. Raises DecodeError(bad_range) for a range that ends before it starts.
+    """
+    expect(text, str, "the text of a value is read")
+    found: list[tuple[str, int | None, int | None]] = []
+    offset = 0
+    for part in text.split(";") if text else ():
+        match = _REF.fullmatch(part)
+        if match is None:
+            found.append((part, None, None))
+        else:
+            first = int(match[2])
+            last = first if match[3] is None else int(match[3])
+            if last < first:
+                raise DecodeError(
+                    Reason.BAD_RANGE,
+                    f"{part!r} ends before it starts",
+                    offset=len(text[:offset].encode("utf-8", "surrogatepass")),
+                    line=1,
+                    wire=WIRE,
+                )
+            found.append((match[1], first, last))
+        offset += len(part) + 1
+    return found
+
+
+def expand(text: str, defs: Mapping[str, str]) -> str:
+    """``text`` with every whole comma-separated token that is a DEF replaced by its value, once (reading 7).
+
+    A view for readers: white space around a token stays, values are not expanded again, the wire text is untouched.
+    """
+    expect(text, str, "the text of a value is expanded")
+    expect(defs, Mapping, "DEFs are a mapping of names to values")
+    return ",".join(_expanded(token, defs) for token in text.split(","))
+
+
+def _expanded(token: str, defs: Mapping[str, str]) -> str:
+    name = token.strip(" \t")
+    if name not in defs:
+        return token
+    before = token[: len(token) - len(token.lstrip(" \t"))]
+    return before + defs[name] + token[len(before) + len(name) :]
+
+
+# --- templates [TASK_TPL] ---------------------------------------------------------------------------------------------
+#
+#     compact                                 expanded
+#     TASK REQ:<req> IN:<scope> OUT:<type>    TASK / REQ <req> / IN <scope> / OUT <type>
+#     RESULT{STATUS,DATA[file:line]}          RESULT / STATUS / DATA [file:line]
+#
+# A line that is neither is kept as it is, and an order is only rewritten where reading it back gives the same.
+
+_WORDS = ("TASK", "RESULT", "ERROR", "PATCH", "FILEOP", "PLAN", "QUERY", "MEM")
+_WORD = "|".join(_WORDS)
+_KEY = "[A-Z][A-Z0-9_]*"
+_ORDER = re.compile(rf"({_WORD})((?: {_KEY}:.*?)+)")
+_PART = re.compile(rf" ({_KEY}):(.*?)(?= {_KEY}:|\Z)")
+_SHAPE = re.compile(rf"({_WORD})\{{({_KEY}(?:\[[^\]]*\])?(?:,{_KEY}(?:\[[^\]]*\])?)*)\}}")
+_SHAPE_PART = re.compile(rf"({_KEY})(\[[^\]]*\])?,?")
+_EXPANDED_KEY = re.compile(rf"({_KEY})(?: (.*))?")
+
+
+def expand_orders(lines: list[str]) -> list[str]:
+    """Each compact line as its expanded lines."""
+    return [expanded for line in lines for expanded in _expand_line(line)]
+
+
+def _expand_line(line: str) -> list[str]:
+    order = _ORDER.fullmatch(line)
+    if order is not None:
+        return [order[1], *(f"{key} {value}" for key, value in _PART.findall(order[2]))]
+    shape = _SHAPE.fullmatch(line)
+    if shape is not None:
+        parts = _SHAPE_PART.findall(shape[2])
+        return [shape[1], *(f"{key} {inside}" if inside else key for key, inside in parts)]
+    return [line]
+
+
+def compact_orders(lines: list[str]) -> list[str]:
+    """Each run of expanded lines as its compact line."""
+    result: list[str] = []
+    place = 0
+    while place < len(lines):
+        stop = place + 1
+        if lines[place] in _WORDS:
+            while stop < len(lines) and _is_key_line(lines[stop]):
+                stop += 1
+        result += _compact_run(lines[place:stop])
+        place = stop
+    return result
+
+
+def _is_key_line(line: str) -> bool:
+    return line not in _WORDS and _EXPANDED_KEY.fullmatch(line) is not None and _expand_line(line) == [line]
+
+
+def _compact_run(run: list[str]) -> list[str]:
+    if len(run) == 1:
+        return run
+    pairs = [line.partition(" ") for line in run[1:]]
+    if all(not space or (value.startswith("[") and value.endswith("]")) for _, space, value in pairs):
+        line = f"{run[0]}{{{','.join(key + value for key, _, value in pairs)}}}"
+    else:
+        line = run[0] + "".join(f" {key}:{value}" for key, _, value in pairs)
+    return [line] if _expand_line(line) == run else run
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+PARTS = re.compile(
+    rf"""
+    (?P<magic>^CSP/1$)
+  | (?P<words>^(?:FROM|TO|CTX|INTENT|TASK|RESULT|ERROR|PATCH|FILEOP|PLAN|QUERY|MEM|BASE|APPLY|[A-Z][A-Z0-9_]*)(?=[ \n]))
+  | (?P<heredocs>^(?:<{{3,}}|>{{3,}})$)
+  | (?P<newlines>\n)
+  | (?P<uuids>{UUID})
+  | (?P<timestamps>{TIME})
+  | (?P<ids>\ [TEPFC]\d+\b)
+  | (?P<text>[^\n]+?)(?=\ [TEPFC]\d+\b|{UUID}|{TIME}|$)
+""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""The parts of a message's text, for counting tokens: a named group for each."""
