@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from typing import Any
+
+from turnwire import csp
 
 GOOD_BLOCKS = {
     "TASK": ["TASK T001", "REQ find auth", "IN SRC,LIB", "OUT FILE_REFS", "OWNER CODE_EXP", "PRIORITY P1"],
@@ -14,6 +17,8 @@ GOOD_BLOCKS = {
     "QUERY": ["QUERY q", "ASK where", "IN SRC"],
     "MEM": ["MEM M1", "KEY a", "VALUE_2", "<<<<", ">>>", "CSP/1", "FROM EVIL", "", ">>>>"],
 }
+
+
 ODD_LINES = [
     "",
     " ",
@@ -136,6 +141,8 @@ ODD_LINES = [
     "\x00",
     "DATA \x00",
 ]
+
+
 EOLS = ["\n", "\n", "\n", "\r\n"]
 
 
@@ -173,3 +180,24 @@ def document(seed: int, damage: float = 0.15) -> bytes:
         at = rng.randrange(len(result))
         result = result[:at] + bytes([rng.randrange(256)]) + result[at + 1 :]
     return result
+
+
+def shape(record: Any) -> dict[str, Any]:
+    if isinstance(record, csp.Junk):
+        return {"kind": "junk", "line": record.line, "text": record.text}
+    if isinstance(record, csp.Template):
+        return {"kind": "template", "flags": record.flags, "lines": record.lines}
+    if isinstance(record, csp.Preamble):
+        return {"kind": "preamble", "defs": record.defs, "laws": record.laws}
+    block = record.block
+    body: dict[str, Any] | None = None
+    if block is not None:
+        body = {"kind": block.kind, "id": block.id}
+        if isinstance(block, csp.FileOp):
+            body["op"] = block.op
+        if isinstance(block, csp.Patch):
+            body |= {"base": block.base, "ops": [list(op) for op in block.ops], "apply": block.apply}
+        else:
+            body["fields"] = [list(field) for field in block.fields]
+    head = {"from": record.sender, "to": record.receiver, "ctx": record.ctx, "intent": record.intent}
+    return {"kind": "message", **head, "block": body}

@@ -23,15 +23,25 @@ from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
 from turnwire.errors import Reason
 
 LIMIT = 16 << 20
+
+
 DTYPES = {
     **dict.fromkeys(("offset", "length", "line"), "i8"),
     "present": "u4",
     **dict.fromkeys(("intent", "status", "priority", "inside_unclosed_heredoc"), "u1"),
     "spans": SCANNER.packed.dtype,
 }
+
+
 TEXT_PARTS = tuple(f"{text}.{part}" for text in spec.BULK_TEXTS for part in ("offset", "length"))
+
+
 REJECTS = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+
+
 SURE = (spec.REASONS.index(Reason.BAD_UTF8), spec.REASONS.index(Reason.LOOK_ALIKE))
+
+
 TEXT = (spec.REASONS.index(Reason.JUNK), spec.REASONS.index(Reason.TRAILING_TEXT))
 
 
@@ -294,7 +304,11 @@ def test_spans_of_texts_are_looked_for_in_rows_that_are_there(csp_core):
 
 
 GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
+
+
 TASK = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n"
+
+
 DAMAGE = {
     "cut off in the header, a log behind": (b"CSP/1\nFROM A\n", b"2026 INFO x\n", b"2026 INFO y\n2026 INFO z\n"),
     "cut off in the block, a log behind": (TASK, b"2026 INFO x\n", b"2026 INFO y\n"),
@@ -365,6 +379,8 @@ def test_wrong_places_and_tables_are_refused(csp_core):
 
 
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
+
+
 NEARLY_USUAL = [
     HEAD % b"MEM" + b"MEM M\n" + line + b"\n\n"
     for line in (
@@ -380,6 +396,8 @@ NEARLY_USUAL = [
         b" ",
     )
 ]
+
+
 NEARLY_USUAL += [
     HEAD % b"PATCH" + b"PATCH P1\n" + b"\n".join(lines) + b"\n\n"
     for lines in (
@@ -408,6 +426,8 @@ NEARLY_USUAL += [
         [b"BASE C0x", b"+ DEF A = v", b"APPLY -> C1y"],
     )
 ]
+
+
 NEARLY_USUAL += [
     HEAD % b"RESULT" + b"RESULT T1\n" + lines + b"\n\n"
     for lines in (
@@ -445,6 +465,8 @@ def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
 
 
 ID = re.compile(rb"\b([A-Z])(\d+)\b")
+
+
 ODD_IDS = (
     b"\\1x",
     b"\\1",
@@ -457,6 +479,8 @@ ODD_IDS = (
     b"\\g<1>1234567/",
     b"\\g<1>12345678x",
 )
+
+
 ODD_IDS += (b"\\g<1>123456789012345678x", b"\\g<1>123456789012345678", b"x\\2", b"\\1\\1\\2")
 
 
@@ -482,3 +506,20 @@ def test_every_truncation_and_every_bit(csp_core):
             changed[place] ^= 1 << bit
             found = agreed(csp_core, bytes(changed))
             assert found.columns["offset"][-1:] == [data.index(TASK)], "the next message is found"
+
+
+def test_what_is_carried_on_is_of_what_was_taken(csp_core):
+    """A line that ends what was open, in a message that is not whole yet, is told with that message."""
+    front = b"DEF A = 1\nCSP/1;!x\nTASK REQ:x\n\n"
+    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nA\n<<<\nx\n>>>\n"
+    for data in (
+        message * 2,
+        b"text\n" + message,
+        front + message,
+        b"```\n" + message + b"```\n",
+        message[:-4] + message,
+    ):
+        for size in range(len(data) + 1):
+            assert carried(csp_core, data, size) == carried(pure, data, size), data[:size]
+    _, position, _, state = carried(csp_core, b"text\n" + message, 40)
+    assert (position, state[3]) == (5, 0)

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from tests import vectors
 from tests.csp.generate import document as generated
 from turnwire import csp
-from turnwire.contract import LIMITS, Limits
+from turnwire.csp.messages import plain
+from turnwire.csp.notation import expand
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+
+
 TASK = HEAD.format("TASK") + "TASK T1\nREQ x\n"
 
 
@@ -31,9 +34,6 @@ def fault(text, **options):
     with pytest.raises(DecodeError) as caught:
         csp.parse(text, **options)
     return str(caught.value.reason), caught.value.line
-
-
-# --- writing what was read ---
 
 
 @vectors.cases("csp", kind="parse", mode="strict")
@@ -99,9 +99,6 @@ def test_fields_are_written_in_table_order():
     assert message.block.fields == [("PRIORITY", "P2"), ("REQ", "x")]
     assert csp.encode(message).endswith("TASK T1\nREQ x\nPRIORITY P2\n")
     assert csp.decode(csp.encode(message)) == message
-
-
-# --- the grammar ---
 
 
 @pytest.mark.parametrize(
@@ -243,46 +240,6 @@ def test_a_message_that_lost_its_header_is_no_look_alike():
     assert fault("CSP/1\nFROM A\nSTATUS OK\n") == ("bad_header_line", 3)
 
 
-# --- leniency ---
-
-
-@pytest.mark.parametrize(
-    ("text", "issues"),
-    [
-        ("\ufeff" + TASK, [("bom", 1)]),
-        (TASK.replace("CSP/1", "csp/1 "), [("bad_magic", 1)]),
-        (TASK.replace("\n\n", "\n"), [("bad_header_line", 6)]),
-        (TASK.replace("FROM A\nTO B", "TO B\nFROM A"), [("header_order", 1)]),
-        (TASK.replace("TO B", "TO B\nTO C"), [("dup_header", 4)]),
-        (TASK.replace("TO B\n", ""), [("missing_to", 1)]),
-        (TASK.replace("TASK\n\n", "RESULT\n\n"), [("block_mismatch", 7)]),
-        (TASK.replace("T1", "X1"), [("bad_id", 7)]),
-        (TASK.replace("REQ x", "IN y"), [("missing_req", 7)]),
-        (TASK + "REQ y\n", [("dup_field", 9)]),
-        (TASK + "more\nand more\n", [("continued", 9), ("continued", 10)]),
-        (HEAD.format("FILE") + "FILEOP F1\nPATH a\nCONTENT b\n", [("missing_op", 7), ("heredoc_expected", 9)]),
-        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A := 1\nAPPLY C1\n", [("op_mismatch", 9), ("bad_apply", 10)]),
-        (
-            HEAD.format("PATCH") + "PATCH P1\n- DEF A\nwhat\n",
-            [("missing_base", 7), ("missing_apply", 7), ("stray_line", 9)],
-        ),
-    ],
-)
-def test_lenient_issues(text, issues):
-    document = csp.parse(text, mode="lenient")
-    assert [(str(found.reason), found.where) for found in document.issues] == issues
-    assert len(document.messages) == 1
-    assert {found.severity for found in document.issues} == {"warning"}
-
-
-def test_mode_is_checked():
-    with pytest.raises(ValueError):
-        csp.parse("", mode="loose")
-
-
-# --- one message ---
-
-
 def test_decode_takes_one_message():
     assert csp.decode("```\n" + TASK + "```\n") == csp.decode(TASK)
     for text, reason, line in [
@@ -322,23 +279,6 @@ def test_what_is_no_text_is_a_decode_error(data):
 )
 def test_detect(data, expected):
     assert csp.detect(data.encode()) is expected
-
-
-def test_limits():
-    limits = LIMITS._replace(message=len(TASK))
-    assert csp.decode(TASK, limits=limits)
-    assert csp.parse(TASK + TASK, limits=limits)
-    assert fault(TASK + "IN y\n", limits=limits) == ("message_too_large", 1)
-    plan = HEAD.format("PLAN") + "PLAN P\n" + "STEP x\n" * 3
-    assert fault(plan, limits=Limits(fields=2)) == ("too_many_fields", 10)
-    assert fault(plan, limits=Limits(key=3)) == ("key_too_long", 8)
-    issues = csp.parse(plan, mode="lenient", limits=Limits(fields=2)).issues
-    assert [(str(found.reason), found.where) for found in issues] == [("too_many_fields", 10)]
-    issues = csp.parse(TASK + "IN y\n", mode="lenient", limits=limits).issues
-    assert [str(found.reason) for found in issues] == ["message_too_large"]
-
-
-# --- writing what was made ---
 
 
 @pytest.mark.parametrize(
@@ -423,9 +363,6 @@ def test_records_compare_copy_pickle_and_match():
             pytest.fail("the pattern does not match")
 
 
-# --- values ---
-
-
 def test_refs_and_expand():
     assert csp.refs("a:1-2;b c:3;;C:\\x:9") == [("a", 1, 2), ("b c", 3, 3), ("", None, None), ("C:\\x", 9, 9)]
     assert csp.refs("") == []
@@ -434,3 +371,113 @@ def test_refs_and_expand():
     assert (caught.value.reason, caught.value.offset) == ("bad_range", 4)
     assert csp.expand("SRC,LIB, SRC ,SRCX,x SRC", {"SRC": "src/", "LIB": "SRC"}) == "src/,SRC, src/ ,SRCX,x SRC"
     assert csp.Result("T1", {"DATA": "a:1"}).refs() == [("a", 1, 1)]
+
+
+@pytest.mark.parametrize("key", ["FROM", "TO", "CTX", "INTENT", "BLOCK", "ID", "OP"])
+def test_a_free_key_takes_the_place_of_nothing_else_in_plain_values(key):
+    """A block of free keys may have one that is a word of the header, or of the values around its fields."""
+    said = {"from": "A", "to": "B", "ctx": "C0", "intent": "MEM", "block": "MEM", "id": "M1"}
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
+    assert plain(csp.decode(text)) == said | {"text": "x"}
+    assert plain(csp.decode(f"{text}{key} y\n")) == said | {"fields": [["TEXT", "x"], [key, "y"]]}
+
+
+@pytest.mark.parametrize(
+    ("make", "free"),
+    [
+        (lambda fields: csp.Task("T1", fields), True),
+        (lambda fields: csp.Result("T1", fields), True),
+        (lambda fields: csp.Error("E1", fields), True),
+        (lambda fields: csp.FileOp("F1", "CREATE", fields), True),
+        (lambda fields: csp.Generic("MEM", "T1", fields), False),
+        (lambda fields: csp.Generic("PLAN", "T1", fields), False),
+        (lambda fields: csp.Generic("QUERY", "T1", fields), False),
+    ],
+)
+def test_the_order_of_fields_counts_where_keys_are_free(make, free):
+    """Known keys may be in any order on the wire; in a block of free keys the order is a part of what is said."""
+    fields = [("A", "1"), ("B", "2"), ("B", "3")]
+    assert make(fields) == make(list(fields))
+    assert (make(fields) == make(fields[::-1])) is free
+    assert make(fields) != make(fields[:2]) and make(fields) != make([*fields[:2], ("B", "4")])
+    assert make(fields) != csp.Task("T2", fields) and make(fields) != csp.Generic("MEM", "T2", fields)
+
+
+@pytest.mark.parametrize("before", ["", "a:1;", "é:1;", "é;\U0001f642;", ";;é:1-2;"])
+def test_the_place_of_a_reference_counts_bytes(before):
+    with pytest.raises(DecodeError) as caught:
+        csp.refs(f"{before}b:9-3;c:1")
+    assert (caught.value.offset, caught.value.reason) == (len(before.encode()), "bad_range")
+
+
+@pytest.mark.parametrize(
+    ("defs", "laws", "text"),
+    [
+        ({}, {"L1": "x"}, "LAWS\n- L1: x\n"),
+        ({"A": "b"}, {}, "DEF A = b\n"),
+        ({"A": "b"}, {"L1": "x"}, "DEF A = b\n\nLAWS\n- L1: x\n"),
+        ({"A": "b", "B": "c"}, {"L1": "x", "L2": "y"}, "DEF A = b\nDEF B = c\n\nLAWS\n- L1: x\n- L2: y\n"),
+    ],
+)
+def test_preambles_are_written_without_a_blank_line_in_front(defs, laws, text):
+    assert csp.encode(csp.Preamble(defs, laws)) == text
+
+
+@pytest.mark.parametrize(("space", "known"), [(" ", True), ("\t", True), ("\xa0", False), ("\n", False), ("\r", False)])
+def test_a_token_stands_between_spaces_and_tabs(space, known):
+    text = f"{space}SRC{space},x"
+    assert expand(text, {"SRC": "src/"}) == (f"{space}src/{space},x" if known else text)
+
+
+@pytest.mark.parametrize("front", ["", "a", "é", "レ\n🙂"])
+def test_a_lone_surrogate_is_placed_by_its_byte(front):
+    with pytest.raises(DecodeError) as caught:
+        csp.parse(f"{front}\ud800")
+    assert (caught.value.offset, caught.value.line) == (len(front.encode()), 1 + front.count("\n"))
+
+
+DOCUMENTS = [
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n",
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\na\r\nb\n>>>\n",
+    "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = b\n- DEF C\nAPPLY -> C1\n",
+    "DEF A = b\n\nLAWS\n- L1: x\n",
+    "CSP/1;a;b\nx\ny\n",
+]
+
+
+@pytest.mark.parametrize("text", DOCUMENTS)
+@pytest.mark.parametrize("returns", ["\r", "\r\r", "x\r"])
+def test_what_ends_with_a_return_is_written_as_it_was_read(text, returns):
+    """The line ends with CRLF then: a return of its own stands before that."""
+    lines = text.split("\n")
+    for place in range(len(lines) - 1):
+        read = "\n".join([*lines[:place], f"{lines[place]}{returns}\r", *lines[place + 1 :]])
+        found = csp.parse(read, mode="lenient").records
+        for record in found if len(found) == 1 and not isinstance(found[0], csp.Junk) else ():
+            assert csp.parse(csp.encode(record, strict=False), mode="lenient").records == found
+        try:
+            (record,) = csp.parse(read).records
+        except (DecodeError, ValueError):
+            continue
+        assert csp.parse(csp.encode(record)).records == [record]
+
+
+def test_a_patch_has_a_field_for_each_of_its_lines():
+    made = csp.Patch("P1", "C0", [("+", "A", "1"), ("-", "B", None), ("~", "C", "")], "C1")
+    assert made.fields == [("BASE", "C0"), ("+ DEF A", "1"), ("- DEF B", ""), ("~ DEF C", ""), ("APPLY", "C1")]
+
+
+@pytest.mark.parametrize("law", [False, True])
+def test_a_preamble_is_checked_in_both_its_parts(law: bool) -> None:
+    texts = {
+        "x": [],
+        "": [],
+        "é \r": [],
+        "x\ny": ["newline_in_string"],
+        "\ud800": ["lone_surrogate"],
+        5: ["wrong_type"],
+    }
+    for text, reasons in texts.items():
+        defs, laws = {"A": "x"}, {"L1": "x"}
+        (laws if law else defs).update({"L2" if law else "B": text})
+        assert [str(found.reason) for found in csp.check(csp.Preamble(defs, laws))] == reasons

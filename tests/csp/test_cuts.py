@@ -16,6 +16,8 @@ from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
 HEREDOCS = ["<<<", "<<<<", ">>>", ">>>>", "<<<-", "CSP/1", "```", "CONTENT", "REQ", "CSP/1;x"]
+
+
 HEREDOCS += ["\tCSP/1", " csp / 1", "\ufeffCSP/1", "\t```", "  ~~~", "c", "cs", "CSP", "C SP/1", "\t", "~", "`"]
 
 
@@ -186,3 +188,17 @@ def test_a_small_table_of_cuts_is_filled_again_and_again(rows, monkeypatch):
         search.table = np.zeros(shape, np.int64)
         with pytest.raises(ValueError, match=r"^the state or the table has another shape$"):
             search.take(memoryview(data))
+
+
+@pytest.mark.parametrize("text", [b"x", b"CSP/1", b"csp / 1", b"```"])
+def test_a_line_is_known_by_what_is_behind_as_many_blanks_as_the_limit(text):
+    """However the bytes come: of a longer line no more is kept than that."""
+    limit = 40
+    data = b"text\n" + b" " * limit + text + b"\n" + b"y\n" * 3 + b"CSP/1\n" * 2
+    whole = list(safe_cuts([data], 1, limit=limit))
+    assert whole
+    for size in range(1, len(data)):
+        pieces = [data[start : start + size] for start in range(0, len(data), size)]
+        assert list(safe_cuts(pieces, 1, limit=limit)) == whole, size
+    for first in range(len(data)):
+        assert list(safe_cuts([data[:first], data[first:]], 1, limit=limit)) == whole, first

@@ -1,7 +1,8 @@
-"""FILEOP for real: in a directory, against git and GNU diff."""
+"""FILEOP on real files: what is done, what is refused, and that a refusal changes nothing; and the diffs it applies."""
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import random
@@ -13,8 +14,10 @@ import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
+from turnwire.csp import diff
+from turnwire.csp.diff import apply_diff
 from turnwire.csp.fileop import apply
-from turnwire.errors import NotFlushed, RuleError
+from turnwire.errors import NotFlushed, RuleError, WireError
 
 pytestmark = pytest.mark.once
 
@@ -388,3 +391,76 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
         assert (tmp_path / "f").read_text() == "b\n"
     else:
         assert refused(block, tmp_path) == "bad_diff"
+
+
+LINES = (b"a\n", b"b\n", b"\n", b"c\r\n", b"\r\n", b"+d\n", b"@@\n")
+
+
+def unified_diff(before: list[bytes], after: list[bytes], context: int) -> bytes:
+    """The diff that Python's difflib writes, with what it leaves out of lines that have no end."""
+    found = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/f.txt", b"b/f.txt", n=context, lineterm=b"\n")
+    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in found)
+
+
+def content(chance: random.Random) -> list[bytes]:
+    lines = [chance.choice(LINES) for _ in range(chance.randrange(9))]
+    return [*lines, b"e"] if chance.random() < 0.3 else lines
+
+
+@pytest.mark.parametrize("context", [0, 1, 3])
+def test_diffs_that_python_writes_are_applied(context: int) -> None:
+    chance = random.Random(context)
+    for _ in range(500):
+        before, after = content(chance), content(chance)
+        if before == after:
+            continue
+        made = unified_diff(before, after, context)
+        assert diff.apply_diff(b"".join(before), made, "f.txt") == b"".join(after), made
+        hunks = diff.parse_diff(made, "f.txt")
+        assert all(hunk.new == sum(sign != b"-" for sign, _ in hunk.lines) for hunk in hunks)
+        if b"@@\n" not in (*before, *after):
+            assert [hunk.lines for hunk in diff.parse_diff(made, "f.txt", recount=True)] == [one.lines for one in hunks]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "copy from x",
+            "copy to y",
+            "rename from x",
+            "rename to y",
+            "new file mode 100644",
+            "deleted file mode 100644",
+        ),
+        *("old mode 100644", "new mode 100755", "Binary files a/x and b/x differ", "GIT binary patch"),
+    ],
+)
+def test_diffs_that_do_more_than_change_a_text(line):
+    diff = f"diff --git a/x b/x\n{line}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n".encode()
+    with pytest.raises(WireError, match="changes the text of one file"):
+        apply_diff(b"a\n", diff, "x")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        *((rf'"a/x\{sign}"', f"x{letter}") for sign, letter in zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)),
+        *((rf'"a/x\{sign}"', f"x{sign}") for sign in '"\\'),
+        (r'"a/x\101"', "xA"),
+        ("a/x", "x"),
+        ("x", "x"),
+        ('"', '"'),
+    ],
+)
+def test_names_in_diffs_with_every_escape(written, name):
+    diff = f"--- {written}\n+++ {written}\n@@ -1 +1 @@\n-a\n+b\n".encode()
+    assert apply_diff(b"a\n", diff, name) == b"b\n"
+    with pytest.raises(WireError, match="the diff is of"):
+        apply_diff(b"a\n", diff, name + "y")
+
+
+@pytest.mark.parametrize("text", [b"a\n", b""])
+@pytest.mark.parametrize("head", [b"@@ -0 +1 @@", b"@@ -0,0 +1 @@", b"@@ -0,1 +1 @@"])
+def test_a_hunk_in_front_of_everything(text, head):
+    assert apply_diff(text, head + b"\n+b\n", "x", recount=True) == b"b\n" + text

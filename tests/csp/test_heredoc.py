@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnwire import csp
+from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
+from turnwire import csp, scan
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+
+
 EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
-CONTENT = st.one_of(
-    st.text(st.sampled_from(">\n<\rC-a"), max_size=40),
-    st.text(st.characters(codec="utf-8"), max_size=60),
-    st.lists(st.sampled_from([">>>", ">>>>", "<<<", "CSP/1", "", ">>>\r", "```", "x"]), max_size=6).map("\n".join),
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(content=CONTENT)
-def test_any_content_is_written_and_read_back(content):
-    for block in (
-        csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]),
-        csp.Result("T1", [("STATUS", "OK"), ("DATA", content)]),
-        csp.Generic("MEM", "M1", [("A", content), ("A", "b"), ("C", content)]),
-    ):
-        message = csp.message("A", "B", "C0", block)
-        text = csp.encode(message)
-        document = csp.parse(text + EVIL)
-        assert document.records[0] == message
-        assert len(document.records) == 2
-        assert csp.parse(text, mode="lenient") == csp.Document([message])
-        assert [issue for issue in csp.check(message) if issue.severity == "warning"] == []
-        assert csp.parse(csp.encode(message, strict=False)).records == [message]
 
 
 @pytest.mark.parametrize(
@@ -64,16 +48,6 @@ def test_crlf_inside_is_content():
     assert csp.decode(text).sender == "A"
 
 
-UNCLOSED = HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n<<<\nx\n" + EVIL
-
-
-def test_unclosed_rejects_its_message_in_strict():
-    with pytest.raises(DecodeError) as caught:
-        csp.parse(UNCLOSED)
-    assert (caught.value.reason, caught.value.line) == ("unclosed_heredoc", 10)
-    assert UNCLOSED[: caught.value.offset].endswith("DATA\n")
-
-
 def test_a_content_is_written_back_as_it_was_read():
     """Without a heredoc where it had none, and only there."""
     head = HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\n"
@@ -85,31 +59,6 @@ def test_a_content_is_written_back_as_it_was_read():
     for within in ("<<<-\nx\n>>>", "<<<\n>>>", "<<<\nx\n>>>"):
         message = csp.decode(f"{head}CONTENT\n{within}\n")
         assert csp.check(message) == [] and csp.encode(message, strict=False) == f"{head}CONTENT\n{within}\n"
-
-
-def test_messages_behind_an_unclosed_heredoc_are_marked():
-    good = csp.encode(csp.message("A", "B", "C0", csp.Task("T1", [("REQ", "x")])))
-    document = csp.parse(good + UNCLOSED + good, mode="lenient")
-    kinds = [type(record).__name__ for record in document.records]
-    assert kinds == ["CspMessage", "Junk", "Junk", "CspMessage", "CspMessage"]
-    assert document.records[1].reason == "unclosed_heredoc"
-    assert document.records[1].text.endswith("DATA\n<<<\n")
-    before, inside, after = document.messages
-    assert before.issues == ()
-    assert [found.reason for found in inside.issues] == [Reason.INSIDE_UNCLOSED_HEREDOC]
-    assert [found.reason for found in after.issues] == [Reason.INSIDE_UNCLOSED_HEREDOC]
-    with pytest.raises(EncodeError) as caught:
-        csp.encode(inside)
-    assert caught.value.reason == Reason.INSIDE_UNCLOSED_HEREDOC
-    assert csp.encode(inside.replace()) == csp.encode(inside, strict=False) == EVIL
-    with pytest.raises(EncodeError):
-        csp.Store().apply(inside)
-
-
-def test_the_scanner_marks_them_too(csp_core):
-    rows, _, rejects = csp_core.tables(UNCLOSED.encode())
-    assert [row[3] for row in rows] == [csp.spec.INSIDE_UNCLOSED | 1]
-    assert csp.spec.REASONS[rejects[0][3]] == Reason.UNCLOSED_HEREDOC
 
 
 def test_a_csp_line_in_the_heredoc_of_a_broken_message_is_no_message():
@@ -126,3 +75,152 @@ def test_a_csp_line_in_the_heredoc_of_a_broken_message_is_no_message():
 def test_a_heredoc_behind_a_blank_line_hides_no_message():
     text = HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\n\nCONTENT\n<<<\n" + EVIL + ">>>\n"
     assert len(csp.parse(text, mode="lenient").messages) == 1
+
+
+CONTENT = st.one_of(
+    st.text(st.sampled_from(">\n<\rC-a "), max_size=30),
+    st.text(st.characters(codec="utf-8"), max_size=40),
+    st.lists(st.sampled_from([">>>", ">>>>", "<<<", "<<<-", EVIL, "", "REQ x", "```"]), max_size=5).map("\n".join),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=CONTENT)
+def test_any_content_is_written_and_read_back(content):
+    for block in (
+        csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]),
+        csp.Result("T1", [("STATUS", "OK"), ("DATA", content)]),
+        csp.Generic("MEM", "M1", [("A", content), ("A", "b"), ("C", content)]),
+    ):
+        message = csp.message("A", "B", "C0", block)
+        text = csp.encode(message)
+        document = csp.parse(text + EVIL)
+        assert document.records[0] == message
+        assert len(document.records) == 2
+        assert csp.parse(text, mode="lenient") == csp.Document([message])
+        assert [issue for issue in csp.check(message) if issue.severity == "warning"] == []
+        assert csp.parse(csp.encode(message, strict=False)).records == [message]
+
+
+LINES = st.sampled_from(
+    [*ODD_LINES, *HEAD.format("RESULT").splitlines(), *(line for b in GOOD_BLOCKS.values() for line in b)]
+)
+
+
+def _hidden(chance: random.Random) -> tuple[str, str]:
+    """A message whose heredoc never closes, up to its opening line, and what follows: closing lines that are none."""
+    run = chance.randrange(3, 6)
+    inner = [">" * (run - 1), ">" * (run + 1), " " + ">" * run, ">" * run + " ", ">" * run + "x", "<" * run, "x", ""]
+    head = HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n" + "<" * run + chance.choice(["", "-"]) + "\n"
+    return head, "".join(f"{line}\n" for line in chance.choices(inner, k=chance.randrange(6)))
+
+
+def test_a_heredoc_that_is_never_closed_rejects_its_message_and_marks_what_it_would_swallow():
+    for seed in range(60):
+        chance = random.Random(seed)
+        head, tail = _hidden(chance)
+        good = csp.encode(csp.message("A", "B", "C0", csp.Task("T1", [("REQ", "x")])))
+        data = good + head + tail + EVIL + EVIL.replace("T999", "T998")
+        with pytest.raises(DecodeError) as caught:
+            csp.parse(data)
+        opening = 1 + (good + head).count("\n", 0, len(good + head) - 1)
+        assert (caught.value.reason, caught.value.line) == (Reason.UNCLOSED_HEREDOC, opening), data
+        found = csp.parse(data, mode="lenient").messages
+        assert [message.block.id for message in found] == ["T1", "T999", "T998"]
+        assert [[issue.reason for issue in message.issues] for message in found] == [
+            [], [Reason.INSIDE_UNCLOSED_HEREDOC], [Reason.INSIDE_UNCLOSED_HEREDOC],
+        ]  # fmt: skip
+        for size in (1 << 20, 50):
+            rows = [
+                (batch["id"][row], bool(batch["inside_unclosed_heredoc"][row]))
+                for batch in scan(data.encode(), wire="csp", batch_bytes=size)
+                for row in range(len(batch))
+            ]
+            assert rows == [("T1", False), ("T999", True), ("T998", True)], (seed, size)
+
+
+@given(content=CONTENT)
+def test_only_content_without_a_last_newline_is_written_with_the_extension(content):
+    """Also where reading took the extension for what needs none."""
+    message = csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]))
+    texts = [csp.encode(message), csp.encode(message, strict=False)]
+    run = max([len(line) for line in content.split("\n") if line and not line.strip(">")] + [2]) + 1
+    odd = HEAD.format("FILE") + f"FILEOP F1 CREATE\nPATH a\nCONTENT\n{'<' * run}-\n{content}\n{'>' * run}\n"
+    again = csp.decode(odd)
+    assert again == message
+    texts += [csp.encode(again), csp.encode(again, strict=False)]
+    for text in texts:
+        opening = text.split("\n")[text.split("\n").index("CONTENT") + 1]
+        assert opening.endswith("-") == (not content.endswith("\n") and content != "")
+        assert opening.strip("<") in ("", "-")
+
+
+def _as_the_specification_has_it(text: str) -> str | None:
+    """CONTENT of a FILEOP, by the grammar of the specification alone: a heredoc is `<<<`, lines, `>>>`, each alone on
+    its line; None where the line after CONTENT opens none, or it is never closed, or lines of no field follow."""
+    lines = text.split("\n")
+    start = lines.index("CONTENT") + 1
+    if not re.fullmatch("<{3,}", lines[start]):
+        return None
+    closing = ">" * len(lines[start])
+    if closing not in lines[start + 1 :]:
+        return None
+    end = lines.index(closing, start + 1)
+    return "".join(f"{line}\n" for line in lines[start + 1 : end]) if lines[end + 1 :] == [""] else None
+
+
+@given(content=CONTENT)
+def test_a_reader_without_the_extension_refuses_it_and_reads_the_rest_right(content):
+    text = csp.encode(csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)])))
+    plain = content == "" or content.endswith("\n")
+    assert _as_the_specification_has_it(text) == (content if plain else None)
+
+
+@given(lines=st.lists(LINES, max_size=12), chance=st.randoms(use_true_random=False))
+def test_nothing_inside_a_heredoc_becomes_a_message(lines, chance):
+    """Whole, broken before it, broken after it; what it holds is good, damaged, or both."""
+    inside = "\n".join([*lines, *EVIL.splitlines()]) + "\n"
+    closed = csp.encode(csp.message("A", "B", "C0", csp.Generic("MEM", "M1", [("A", inside)])))
+    for text in (closed, closed.replace("MEM M1\n", "MEM M1\nNONSENSE!\n"), closed + "NONSENSE!\n"):
+        found = csp.parse(text + "\n" + EVIL.replace("T999", "T1"), mode="lenient").messages
+        assert "T999" not in [message.block.id for message in found], text
+        assert found[-1].block.id == "T1" and found[-1].issues == ()
+        batches = scan((text + "\n" + EVIL.replace("T999", "T1")).encode(), batch_bytes=chance.choice([30, 1 << 20]))
+        assert "T999" not in [found.message.block.id for found in batches.messages() if found.wire == "csp"]
+
+
+@pytest.mark.parametrize("limit", [150, 400])
+@pytest.mark.parametrize(
+    "body", ["DATA " + "y" * 900, "DATA\n<<<\n" + "y\n" * 450 + ">>>", "DATA\n<<<\n" + EVIL * 20 + "\n>>>"]
+)
+def test_a_message_over_the_limit_costs_its_own_lines(body, limit):
+    """All in front of it and behind it is found; what its heredoc holds counts as in one that never closes."""
+    good = [csp.encode(csp.message("A", "B", "C0", csp.Task(f"T{number}", [("REQ", "x")]))) for number in range(3)]
+    data = good[0] + HEAD.format("RESULT") + f"RESULT T5\nSTATUS OK\n{body}\n\n" + good[1] + good[2]
+    limits = LIMITS._replace(message=limit)
+    for size in (1 << 20, 40):
+        found = scan(data.encode(), wire="csp", limits=limits, batch_bytes=size)
+        rows = [
+            (batch["id"][row], bool(batch["inside_unclosed_heredoc"][row]))
+            for batch in found
+            for row in range(len(batch))
+        ]
+        assert rows == [("T0", False), *[("T999", True)] * body.count("T999"), ("T1", False), ("T2", False)]
+        assert [row["reason"] for row in found.rejects.rows()] == [Reason.MESSAGE_TOO_LARGE]
+
+
+def test_a_log_of_an_unclosed_heredoc_changes_no_state_and_no_file(tmp_path):
+    """What it would have swallowed may be quoted text: whoever acts on messages refuses those."""
+    patch = csp.encode(csp.message("A", "B", "C0", csp.Patch("P1", "C0", [("+", "A", "b")], "C1")))
+    data = HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n<<<\n" + patch
+    read = csp.read_log(data)
+    assert [error.reason for error in read.damaged] == [Reason.UNCLOSED_HEREDOC]
+    (inside,) = read.document.messages
+    with pytest.raises(EncodeError) as caught:
+        csp.Store().apply(inside)
+    assert caught.value.reason == Reason.INSIDE_UNCLOSED_HEREDOC
+    (tmp_path / "a.log").write_text(data)
+    for source, more in ((data, {"mode": "lenient"}), (tmp_path / "a.log", {})):
+        replayed = csp.replay(source, **more)
+        assert replayed.store.head == "C0" and not replayed.store.defs
+        assert [error.reason for _, error in replayed.refused] == [Reason.INSIDE_UNCLOSED_HEREDOC]

@@ -9,10 +9,8 @@ from itertools import islice
 
 import pytest
 
-from tests.conftest import needs_both
 from tests.csp.generate import document as generated
 from turnwire import csp
-from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.csp import codec
 from turnwire.csp.lenient import parse_leniently
@@ -20,11 +18,15 @@ from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+
+
 LONG = [
     HEAD.format("RESULT") + f"RESULT T0123\nSTATUS OK\nPRODUCED {'a' * size}\nDATA b:1-2;c:3\n"
     for size in range(1, 65, 21)
 ]
 """Of more or fewer of the parts of a window that are read at once."""
+
+
 TEXTS = [
     HEAD.format("TASK") + "TASK T1\nREQ x\n",
     HEAD.format("TASK") + "TASK T1\nOWNER ö\nREQ レ\n",
@@ -56,6 +58,8 @@ TEXTS = [
     *("\r\n".join(text.rsplit("\n", lines)) for text in LONG for lines in (1, 2, 3)),
     *("\r\n".join(text.split("\n", lines)) for text in LONG for lines in (1, 2)),
 ]
+
+
 VALUES = [
     "",
     "x",
@@ -119,18 +123,6 @@ def test_what_reads_in_one_go_is_what_parse_reads(csp_core, text):
         found = csp_core.usual_message(data)
         assert (None if found is None else shown(found)) == (None if expected is None else shown(expected))
     assert csp_core.usual_message(text.encode() + b"\xff") is None
-
-
-@needs_both
-@pytest.mark.parametrize("text", TEXTS)
-def test_both_cores_read_the_same(text):
-    found = []
-    for backend in ("native", "pure"):
-        try:
-            found.append(shown(core_module(backend, "csp.codec").decode(text)))
-        except DecodeError as error:
-            found.append((error.reason, error.offset, error.line))
-    assert found[0] == found[1]
 
 
 def test_what_is_no_text_is_left_alone(csp_core):
@@ -292,32 +284,6 @@ def test_whatever_is_changed_in_a_message_that_was_read_is_written_and_judged(cs
             next(islice(changes_of(message), place, None))()
         for call in (csp.encode, lambda one: csp.encode(one, strict=False), csp.check):
             assert says(call, read) == says(call, built), (place, read)
-
-
-@pytest.mark.parametrize("name", ["id", "base", "apply"])
-def test_a_patch_of_which_one_part_is_another_is_written_anew(csp_core, name):
-    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = x\nAPPLY -> C1\n"
-    for value in {"id": ("P2", "P9"), "base": ("C7", "C5"), "apply": ("C7", "C0")}[name]:
-        message = csp_core.decode(text)
-        setattr(message.block, name, value)
-        old = {"id": "PATCH P1", "base": "BASE C0", "apply": "-> C1"}[name]
-        assert csp.encode(message) == text.replace(old, old[:-2] + value)
-
-
-@pytest.mark.parametrize("end", [" ", "  ", " x", "\t"])
-@pytest.mark.parametrize("number", range(len(TEXTS)))
-def test_lines_that_end_with_space_are_written_as_those_that_were_made(csp_core, number, end):
-    keeps_text(csp_core)
-    lines = TEXTS[number].split("\n")
-    for place, line in enumerate(lines):
-        for kept in (line, line.split(" ")[0]):
-            text = "\n".join([*lines[:place], kept + end, *lines[place + 1 :]])
-            read = csp_core.usual_message(text.encode())
-            if read is not None:
-                for strict in (True, False):
-                    assert says(lambda one, strict=strict: csp.encode(one, strict), read) == says(
-                        lambda one, strict=strict: csp.encode(one, strict), read.replace()
-                    ), text
 
 
 def test_a_message_that_nobody_changed_is_written_as_it_was_read(csp_core):

@@ -1,13 +1,19 @@
-"""The token rules, the laws, the board: for each a text that triggers it and one that does not."""
+"""The token rules and the laws: for each a text that triggers it and one that does not, at each of its numbers."""
 
 from __future__ import annotations
+
+import random
 
 import pytest
 
 import turnwire
 from tests import vectors
+from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp import lints
+from turnwire.csp.laws import LawTexts, by_subject
+from turnwire.csp.lints import LAW_TEXT_LEAST
+from turnwire.csp.prose import Fillers, filler
 
 DEFS = "DEF SRC = src/\nDEF LIB = lib/\nDEF CODER = coder\n\n"
 
@@ -144,40 +150,6 @@ def test_laws_route():
     assert csp.judge_laws(csp.parse(text), LAWS, lambda message, laws: ["L9"]) == []
 
 
-def test_the_board():
-    text = (
-        task(1, "\nOWNER A") + task(2, "\nOWNER A") + task(3) + task(4) + task(5)
-        + result(1) + result(2, "FAIL") + said("ERROR", "ERROR E1\nAT T3\nCAUSE x") + result(4, "PARTIAL")
-        + result(8, sender="B") + task(2, "\nOWNER A")
-    )  # fmt: skip
-    board = csp.board(csp.parse(text))
-    assert board.open == {"A": ["T2"], "CODER": ["T4", "T5"]}
-    assert board.answered == {"A": ["T1"]}
-    assert board.failed == {"CODER": ["T3"]}
-    assert board.orphaned == {"B": ["T8"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("tests -> QA only", ("tests", "QA", "only")),
-        ("  a -> b -> C_1.x-y \t first ", ("a -> b", "C_1.x-y", "first")),
-        ("tests->QA only", ("tests", "QA", "only")),
-        ("-> QA only", None),
-        ("two\nlines -> QA only", None),
-        ("line\n -> QA only", ("line", "QA", "only")),
-        ("x -> QA", None),
-        ("x -> 1QA only", None),
-        ("x" + " " * 200_000 + "y", None),
-        ("x" + " " * 200_000 + "-> QA only", ("x", "QA", "only")),
-        ("x -> " * 50_000, None),
-    ],
-)
-def test_forms_of_routing_laws(text: str, found: tuple[str, ...] | None) -> None:
-    laws = csp.routing_laws({"L1": text})
-    assert [law[1:] for law in laws] == ([] if found is None else [found])
-
-
 def test_only_some_kinds_of_records_can_be_doubtful():
     """What ``validate`` passes over by its kind, check finds nothing in."""
     from tests.csp.generate import document
@@ -192,19 +164,6 @@ def test_only_some_kinds_of_records_can_be_doubtful():
                 assert csp.check(record) == []
     assert set(DESCRIPTOR.doubtful_kinds) == {"FILE", "TEMPLATE"}
     assert met > 100
-
-
-def test_logs_are_taken_as_a_scan_takes_them(tmp_path):
-    text = DEFS + task(1) + patch("+ DEF A = 1\n") + result(1, ctx="C1")
-    path = tmp_path / "a.log"
-    path.write_text(text)
-    log = csp.read_log(path)
-    assert log == csp.read_log(str(path)) == csp.read_log(text) == csp.read_log([path])
-    for source in (text, path, str(path), [path], f"{tmp_path}/*.log", log, log.document, log.document.messages):
-        board = csp.board(source)
-        assert (board.answered, board.open) == ({"CODER": ["T1"]}, {})
-    for source in (text, path, str(path), log, log.document):
-        assert csp.replay(source).store.head == "C1"
 
 
 @pytest.mark.parametrize(
@@ -253,3 +212,158 @@ def test_what_preambles_define_is_the_first_checkpoint() -> None:
     context.learn(csp.messages.Preamble({"C": "z"}))
     assert dict(context.at("C0").defs) == {"A": "x", "B": "y"}
     assert dict(context.state.defs) == dict(context.at("C7").defs) == {"A": "x", "B": "y", "C": "z"}
+
+
+LEAST = 3
+
+
+def test_laws_in_a_text_are_found_however_many_there_are() -> None:
+    chance = random.Random(7)
+    met = 0
+    for _ in range(60):
+        texts, laws = LawTexts(LEAST), {}
+        for _ in range(chance.choice((3, 120))):  # few are looked for one by one, many by their lengths
+            new = {f"L{chance.randrange(90)}": "".join(chance.choices("ab", k=chance.randrange(9)))}
+            texts.update(new)
+            laws.update(new)
+        for _ in range(20):
+            value = "".join(chance.choices("abc", k=chance.randrange(25)))
+            expected = [name for name, text in laws.items() if len(text) >= LEAST and text in value]
+            assert texts.within(value) == expected
+            met += len(expected)
+    assert met > 1000
+
+
+def _task(req: str) -> csp.CspMessage:
+    return csp.decode(f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ {req}\n")
+
+
+def test_a_task_falls_under_each_law_whose_subject_it_names() -> None:
+    subjects = ("code review", "review the code", "write tests/docs", "writing", "deploy")
+    laws = csp.routing_laws({f"L{number}": f"{subject} -> A only" for number, subject in enumerate(subjects)})
+    assert by_subject(_task("reviewing code of the parser"), laws) == ["L0", "L1"]
+    assert by_subject(_task("write docs"), laws) == ["L2", "L3"]
+    assert by_subject(_task("write"), laws) == ["L3"]
+    assert by_subject(_task("explain"), laws) == []
+    words = [f"{one}{two}" for one in "bcdfg" for two in "klmnpqrst"]
+    many = csp.routing_laws({f"L{number}": f"{word} x -> A only" for number, word in enumerate(words)})
+    assert [by_subject(_task(f"x {word} now"), many) for word in words] == [[law.id] for law in many]
+
+
+FORMS = {
+    "en": "please look|thanks for it|thanks in advance|thanks again|thanks a lot|thanks|thank you all|kindly look"
+    "|i am sorry|i'm sorry|we are sorry|so sorry|sorry for it|sorry to ask|sorry about it|sorry but no|sorry"
+    "|apologise|i apologize|apologies|hello, b|hello there|hello team|hello everyone|hi there"
+    "|dear agent, look|dear agents|dear team|dear all|dear colleague|dear colleagues"
+    "|greetings, all|of course|certainly|happy to look|glad to look|let me know"
+    "|hope this helps|feel free|i think so|i believe so|i would like one|as an ai|in order to look|basically it"
+    "|just wanted it|no worries|you're welcome|best regards|cheers, b|cheers|sure, done|could you look|would you look"
+    "|if you don't mind",
+    "de": "bitte|danke|dankeschön|vielen dank|gern geschehen|entschuldigung|mit freundlichen grüßen|könntest du",
+    "es": "por favor|gracias|de nada|lo siento|disculpa|disculpas|un saludo|podrías|podría usted",
+    "fr": "s'il vous plaît|s'il te plait|merci|de rien|désolé|désolée|cordialement|pourriez-vous|pourrais-tu",
+    "it": "per favore|per piacere|grazie|prego|mi dispiace|cordiali saluti|potresti",
+    "pt": "por favor|obrigado|obrigada|desculpe|atenciosamente|poderia",
+    "ru": "пожалуйста|спасибо|извините|с уважением",
+    "tr": "lütfen|teşekkür|teşekkürler",
+    "pl": "proszę|dziękuję",
+    "nl": "alsjeblieft|alstublieft|dank je|dank u|bedankt",
+    "others": "请|謝謝|谢谢|麻烦|お願いします|ください|ありがとう|부탁|감사",
+}
+
+
+@pytest.mark.parametrize("language", FORMS)
+def test_every_polite_form_is_told(language):
+    for form in FORMS[language].split("|"):
+        for text in (form, form.capitalize(), f"a.ts:7; {form}", f"found: {form}"):
+            assert filler(text) is not None, text
+            assert not Fillers().surely_none(text), text
+
+
+@pytest.mark.parametrize("end", ",.!")
+def test_one_word_of_politeness_with_dots_is_one(end):
+    for text in (f"thanks..{end}", f"sorry,x.y{end}"):
+        assert filler(text) is not None and not Fillers().surely_none(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["pleased", "thanks to b", "src/please.ts", "please.ts", "`please`", '"thank you"', "PLEASE_WAIT", "hello", "sure",
+     "dear", "a please/b", "thanksgiving", "prégo"],
+)  # fmt: skip
+def test_what_is_a_part_of_a_word_or_code_is_no_politeness(text):
+    assert filler(text) is None
+
+
+SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
+
+
+LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "found"),
+    [
+        *((small, 14 - small, small > 5) for small in (4, 5, 6, 7)),
+        *((small, 13 - small, False) for small in (6, 10)),
+        *((small, 15 - small, small > 5) for small in (5, 6, 7)),
+        *((small, 20 - small, small > 7) for small in (7, 8, 9, 10)),
+    ],
+)
+def test_prose_has_fourteen_words_and_two_fifths_of_them_are_small(small, large, found):
+    words = (SMALL * 2)[:small] + (LARGE * 2)[:large]
+    for text in (" ".join(words), " ".join(reversed(words)), " ".join(words).title()):
+        assert filler(text) == (f"is prose of {len(words)} words" if found else None)
+        assert ("filler" in codes(DEFS + task(rest=f" {text}"))) is (filler(f"find it {text}") is not None)
+    assert Fillers().surely_none(" ".join(words)) is (small < 6)
+
+
+def test_prose_of_the_shortest_words_is_prose_too():
+    assert filler("a " * 12 + "a") is filler("a " * 13) is filler("a " * 12 + "is") is None
+    assert filler("a " * 13 + "a") == filler("a\n" * 14) == filler("a " * 12 + "is a") == "is prose of 14 words"
+    assert filler("it" * 40) is None
+
+
+@pytest.mark.parametrize(
+    ("touched", "left", "found"), [(89, 11, False), (90, 10, True), (91, 9, True), (899, 101, False), (900, 100, True)]
+)
+def test_a_rewrite_writes_over_nine_tenths(touched, left, found):
+    """Of the bytes of names and values: here of two names of one letter, and of one that is left."""
+    first = touched // 2
+    values = f"DEF A = {'x' * (first - 1)}\nDEF B = {'y' * (touched - first - 1)}\nDEF C = {'z' * (left - 1)}\n\n"
+    text = values + patch("~ DEF A := 1\n~ DEF B := 2\n")
+    assert ("full_rewrite" in codes(text)) is found
+    assert ("full_rewrite" in codes(values + patch("- DEF A\n- DEF B\n"))) is found
+
+
+@pytest.mark.parametrize("names", [1, 2, 3, 4])
+def test_a_rewrite_is_one_of_three_names_at_least(names):
+    letters = "ABCDE"[:names]
+    text = "".join(f"DEF {name} = {name}1\n" for name in letters) + "\n"
+    text += patch("".join(f"~ DEF {name} := {name}2\n" for name in letters))
+    assert ("full_rewrite" in codes(text)) is (names >= 3)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_law_that_is_said_again_has_so_many_letters(more):
+    law = ("never delete any file of others" * 2)[: LAW_TEXT_LEAST + more].strip().ljust(LAW_TEXT_LEAST + more, "x")
+    text = f"LAWS\n- L1: {law}\n\n" + task(rest=f" ({law})")
+    assert ("restate" in codes(text)) is (more >= 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("DEF SRC = src/", True),
+        ("DEF SRC = srcs/", False),
+        ("DEF NEW = src/", False),
+        ("LAWS\n- L1: refs only, always", True),
+        ("LAWS\n- L1: refs only, never", False),
+        ("LAWS\n- L2: refs only, always", False),
+    ],
+)
+def test_what_is_defined_again_after_messages_is_said_again_where_it_is_the_same(said, found):
+    laws = "LAWS\n- L1: refs only, always\n\n"
+    for behind in ("", "\n"):
+        assert ("restate" in codes(laws + DEFS + task() + f"```\n{said}\n{behind}")) is found
+    assert "restate" not in codes(laws + DEFS + f"{said}\n\n" + task())

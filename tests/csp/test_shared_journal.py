@@ -16,7 +16,15 @@ from turnwire.ledger import Ledger
 
 pytestmark = pytest.mark.once
 
-INTERRUPTED = ("csp/store.py", "csp/journal.py", "ledger/store.py", "ledger/writing.py", "ledger/nodes.py")
+INTERRUPTED = (
+    "csp/store.py",
+    "csp/history.py",
+    "csp/checkpoints.py",
+    "csp/journal.py",
+    "ledger/store.py",
+    "ledger/writing.py",
+    "ledger/nodes.py",
+)
 """Files of whose lines each is a place of an interruption."""
 
 

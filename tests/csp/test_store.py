@@ -17,7 +17,8 @@ from turnwire import csp
 from turnwire.csp import history
 from turnwire.csp.checkpoints import applied
 from turnwire.csp.history import VersionedMap, forgetful
-from turnwire.errors import EncodeError, Reason, RuleError
+from turnwire.csp.store import PrunedStore
+from turnwire.errors import EncodeError, Reason, RuleError, WireError
 from turnwire.ledger import Ledger, verify_file
 
 pytestmark = pytest.mark.once
@@ -421,3 +422,47 @@ def test_a_state_knows_each_name_and_the_first_name_of_each_value() -> None:
             state = changes.state()
             size = sum(len(name) + len(value) for name, value in defs.items())
             assert (dict(state.defs), dict(state.names), state.size) == (defs, names, size)
+
+
+CHANGED = {
+    "id": "C9",
+    "parent": "C9",
+    "patch": "P9",
+    "digest": "0" * 64,
+    "seq": 9,
+    "whole": "0" * 64,
+    "defs": VersionedMap({"A": "other"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_proof_tells_every_attribute_of_a_checkpoint_that_was_changed(name):
+    store = csp.Store({"A": "1"})
+    for number in (1, 2):
+        block = csp.Patch(f"P{number}", f"C{number - 1}", [("~", "A", f"v{number}")], f"C{number}")
+        store.apply(csp.message("A", "B", f"C{number - 1}", block))
+    assert store.verify()
+    for place in ("C1", "C2"):
+        kept = store._checkpoints[place]
+        store._checkpoints["C9" if name == "id" else place] = kept._replace(**{name: CHANGED[name]})
+        assert not store.verify()
+        store._checkpoints.pop("C9", None)
+        store._checkpoints[place] = kept
+    assert store.verify()
+
+
+def _patched(name, base, value, target):
+    return csp.message("X", "Y", base, csp.Patch(name, base, [("~", "A", value)], target))
+
+
+def test_what_was_forgotten_is_not_given_out_again():
+    store = PrunedStore({"A": "0"})
+    for number in range(1, 5):
+        store.apply(_patched(f"P{number}", f"C{number - 1}", f"{number}", f"C{number}"))
+    store.forget((), 5)
+    assert store.checkpoints == ["C0", "C4"]
+    for name, target, reason in (("P2", "C9", "patch_id_reused"), ("P9", "C2", "checkpoint_exists")):
+        with pytest.raises(WireError) as caught:
+            store.apply(_patched(name, "C4", "x", target))
+        assert str(caught.value.reason) == reason
+    assert store.apply(_patched("P9", "C4", "x", "C9")).id == "C9"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import vectors
-from tests.csp.shapes import shape
+from tests.csp.generate import shape
 from turnwire import csp
 from turnwire.errors import DecodeError, RuleError
 

@@ -1,0 +1,250 @@
+"""Lenient reading tells what strict reading refuses, wherever the fault is, and keeps what it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
+from turnwire import LIMITS, csp
+from turnwire.csp.spec import BLOCK_WORD, FIELDS
+from turnwire.errors import DecodeError, Reason
+
+BLOCKS = {
+    "TASK": "TASK T1\nREQ x\nPRIORITY P1\n",
+    "RESULT": "RESULT T1\nSTATUS OK\n",
+    "ERROR": "ERROR E1\nAT T1\nCAUSE x\n",
+    "FILE": "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\n>>>\n",
+    "PATCH": "PATCH P1\nBASE C0\n+ DEF A = 1\nAPPLY -> C1\n",
+    "MEM": "MEM m1\nA b\n",
+}
+
+
+STRANGE = (
+    *("* DEF B = 1", "* DEF B", "=", "+ B", "+DEF B = 1", "~ DEF B = 1", "+ DEF B := 1", "- DEF B = 1", "+ DEF B ="),
+    *("KEY value", "key value", "FROM A", "FROM A B", "STATUS MAYBE", "PRIORITY P9", "AT", "CONTENT x", "<<<"),
+    *("BASE C2", "BASE x", "APPLY C1", "APPLY -> x", "APPLY -> C2"),
+)
+
+
+FORGIVEN = {
+    Reason.UNKNOWN_KEY: {Reason.STRAY_LINE, Reason.CONTINUED},
+    Reason.STRAY_LINE: {Reason.CONTINUED},
+}
+"""What strict reading says -> what a line may be for lenient reading, which lets a value go on in it."""
+
+
+def message(intent: str) -> str:
+    return f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {intent}\n\n{BLOCKS[intent]}"
+
+
+def told(text: str, **options: object) -> tuple[Reason | None, list[Reason]]:
+    """Why strict reading refuses a text, and what lenient reading forgives."""
+    try:
+        csp.decode(text, **options)
+        reason = None
+    except DecodeError as error:
+        reason = error.reason
+    return reason, [issue.reason for issue in csp.parse(text, mode="lenient", **options).issues]
+
+
+def refused(raw: bytes) -> DecodeError | None:
+    """What strict reading raises."""
+    try:
+        csp.parse(raw)
+    except DecodeError as error:
+        return error
+    return None
+
+
+def spoilt(intent: str) -> Iterator[str]:
+    """A message without one of its lines, with one of them twice, with a strange line between two."""
+    lines = message(intent).splitlines(keepends=True)
+    for place in range(1, len(lines)):
+        yield "".join(lines[:place] + lines[place + 1 :])
+        yield "".join(lines[: place + 1] + lines[place:])
+        for strange in STRANGE:
+            yield "".join([*lines[:place], f"{strange}\n", *lines[place:]])
+
+
+@pytest.mark.parametrize("intent", BLOCKS)
+def test_lenient_reading_tells_what_strict_reading_refuses(intent):
+    for text in spoilt(intent):
+        reason, issues = told(text)
+        wanted = set() if reason is None else {reason, *FORGIVEN.get(reason, ())}
+        assert bool(wanted & set(issues)) is (reason is not None), (text, reason, issues)
+
+
+@pytest.mark.parametrize("more", [-2, -1, 0, 1])
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        *((message(intent), None) for intent in BLOCKS),
+        (message("FILE").replace(">>>\n", ""), Reason.UNCLOSED_HEREDOC),
+        (message("MEM") + "C\n<<<<\nx\n>>>\n", Reason.UNCLOSED_HEREDOC),
+    ],
+)
+def test_a_message_has_as_many_bytes_as_the_limit(text, fault, more):
+    reason, issues = told(text, limits=LIMITS._replace(message=len(text) + more))
+    assert reason == (fault if more >= 0 else Reason.MESSAGE_TOO_LARGE)
+    assert issues[:1] == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize("fields", [0, 1, 2, 3])
+def test_a_generic_block_has_as_many_fields_as_the_limit(fields):
+    limits = LIMITS._replace(fields=2)
+    reason, issues = told("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n" + "A b\n" * fields, limits=limits)
+    assert (reason, issues) == ((None, []) if fields <= 2 else (Reason.TOO_MANY_FIELDS, [Reason.TOO_MANY_FIELDS]))
+
+
+@pytest.mark.parametrize("letters", [1, 2, 3, 4])
+def test_a_key_has_as_many_letters_as_the_limit(letters):
+    limits = LIMITS._replace(key=3)
+    reason, issues = told(f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM m1\n{'K' * letters} b\n", limits=limits)
+    assert (reason, issues) == ((None, []) if letters <= 3 else (Reason.KEY_TOO_LONG, [Reason.KEY_TOO_LONG]))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_byte_of_a_fault_is_in_its_line(end):
+    """Of a message, and of what stands in front of one; with letters of several bytes in front of it."""
+    front = "DEF A = é\n\nLAWS\n- L1: é\n"
+    texts = [text for intent in BLOCKS for text in spoilt(intent)]
+    texts += [front + more for more in ("DEF A = 1\n", "DEF B = é\nDEF B = 1\n", "- L1: x\n", "- L2: é\n- L2: x\n")]
+    faults = 0
+    for text in texts:
+        raw = text.replace("\n", end).encode()
+        error = refused(raw)
+        if error is not None:
+            assert raw.count(b"\n", 0, error.offset) + 1 == error.line, (text, error)
+            assert error.offset == 0 or raw[error.offset - 1 : error.offset] == b"\n"
+            faults += 1
+    assert faults > 300
+
+
+def test_checking_tells_once_what_a_message_was_read_with():
+    for intent in BLOCKS:
+        for text in spoilt(intent):
+            for read in csp.parse(text, mode="lenient").messages:
+                again = [issue.reason for issue in csp.parse(csp.encode(read, strict=False), mode="lenient").issues]
+                found = [issue.reason for issue in csp.check(read) if issue.severity == "warning"]
+                assert found == again + [issue.reason for issue in read.issues if issue.reason not in again], text
+
+
+HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+
+
+EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
+
+
+LINES = st.sampled_from(
+    [*ODD_LINES, *HEAD.format("RESULT").splitlines(), *(line for b in GOOD_BLOCKS.values() for line in b)]
+)
+
+
+TEXTS = st.lists(
+    st.one_of(LINES, LINES, LINES, st.text(st.characters(codec="utf-8"), max_size=8)), max_size=25
+).flatmap(lambda lines: st.sampled_from(["\n", "\r\n", "\n\n", "\r"]).map(lambda end: end.join(lines)))
+
+
+TIGHT = st.sampled_from(
+    [LIMITS, LIMITS._replace(message=40), LIMITS._replace(fields=1, key=3), LIMITS._replace(message=1)]
+)
+
+
+def refusal(text, limits):
+    """(reason, line) of what strict reading raises, or None."""
+    try:
+        csp.parse(text, limits=limits)
+    except DecodeError as error:
+        return error.reason, error.line
+    return None
+
+
+@given(text=TEXTS, limits=TIGHT, start=st.sampled_from(["", EVIL, HEAD.format("MEM"), "\ufeff", "DEF A = 1\n"]))
+def test_lenient_reads_any_text_and_tells_what_strict_raises(text, limits, start):
+    """Not only random documents: bare lines of every kind, all ends of lines, limits that everything breaks."""
+    text = start + text
+    lenient = csp.parse(text, mode="lenient", limits=limits)
+    assert lenient == csp.parse(text.encode(), mode="lenient", limits=limits)
+    told = [(issue.reason, issue.where) for issue in lenient.issues]
+    told += [(Reason.JUNK, record.line) for record in lenient if isinstance(record, csp.Junk)]
+    refused = refusal(text, limits)
+    if refused is not None:  # three faults have a name of their own, by what lenient reading makes of the line
+        line = refused[1]
+        names = {refused, *((reason, line) for reason in (Reason.CONTINUED, Reason.BOM, Reason.LOOK_ALIKE))}
+        whole = [one for one in lenient if isinstance(one, csp.Junk) and one.text.startswith("CSP/1")]
+        within = [one for one in whole if one.line <= line <= one.line + one.text.count("\n")]
+        assert names & set(told) or within, "a message that is refused as a whole has one reason"
+    else:
+        assert lenient == csp.parse(text, limits=limits)
+
+
+@pytest.mark.parametrize("intent", [intent for intent, word in BLOCK_WORD.items() if word in FIELDS])
+def test_known_blocks_take_their_keys_once_and_no_others(intent):
+    """Every key of every other block, and every key of its own a second time, wherever it stands."""
+    good = GOOD_BLOCKS[intent]
+    assert csp.decode(HEAD.format(intent) + "\n".join(good) + "\n")
+    own = FIELDS[BLOCK_WORD[intent]]
+    foreign = {key for keys in FIELDS.values() for key in keys} | {"X", "DEADLINE"}
+    behind = [place for place in range(1, len(good) + 1) if "<<<" not in good[:place] or ">>>" in good[:place]]
+    behind = [place for place in behind if good[place - 1] != "CONTENT"]  # its heredoc belongs to it
+    for key in sorted(foreign | set(own)):
+        twice = key in own
+        for place in behind:
+            extra = [key, "<<<", ">>>"] if key == "CONTENT" else [f"{key} x"]
+            lines = [*good[:place], *extra, *good[place:]]
+            with pytest.raises(DecodeError) as caught:
+                csp.decode(HEAD.format(intent) + "\n".join(lines) + "\n")
+            if not twice:
+                assert (caught.value.reason, caught.value.line) == (Reason.UNKNOWN_KEY, 7 + place), (key, place)
+            elif key not in ("STATUS", "PRIORITY", "AT") or caught.value.line > 7 + place:
+                first = [number for number, line in enumerate(lines) if line.split(" ")[0] == key]
+                assert (caught.value.reason, caught.value.line) == (Reason.DUP_FIELD, 7 + first[1]), (key, place)
+
+
+TASK = HEAD.format("TASK") + "TASK T1\nREQ x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "issues"),
+    [
+        ("\ufeff" + TASK, [("bom", 1)]),
+        (TASK.replace("CSP/1", "csp/1 "), [("bad_magic", 1)]),
+        (TASK.replace("\n\n", "\n"), [("bad_header_line", 6)]),
+        (TASK.replace("FROM A\nTO B", "TO B\nFROM A"), [("header_order", 1)]),
+        (TASK.replace("TO B", "TO B\nTO C"), [("dup_header", 4)]),
+        (TASK.replace("TO B\n", ""), [("missing_to", 1)]),
+        (TASK.replace("TASK\n\n", "RESULT\n\n"), [("block_mismatch", 7)]),
+        (TASK.replace("T1", "X1"), [("bad_id", 7)]),
+        (TASK.replace("REQ x", "IN y"), [("missing_req", 7)]),
+        (TASK + "REQ y\n", [("dup_field", 9)]),
+        (TASK + "more\nand more\n", [("continued", 9), ("continued", 10)]),
+        (HEAD.format("FILE") + "FILEOP F1\nPATH a\nCONTENT b\n", [("missing_op", 7), ("heredoc_expected", 9)]),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A := 1\nAPPLY C1\n", [("op_mismatch", 9), ("bad_apply", 10)]),
+        (
+            HEAD.format("PATCH") + "PATCH P1\n- DEF A\nwhat\n",
+            [("missing_base", 7), ("missing_apply", 7), ("stray_line", 9)],
+        ),
+    ],
+)
+def test_lenient_issues(text, issues):
+    document = csp.parse(text, mode="lenient")
+    assert [(str(found.reason), found.where) for found in document.issues] == issues
+    assert len(document.messages) == 1
+    assert {found.severity for found in document.issues} == {"warning"}
+
+
+@pytest.mark.parametrize("opening", ["CSP/1;!prose\n", "CSP/1;!prose;DATA ONLY\n", "csp/1;!prose\n"])
+@pytest.mark.parametrize("behind", ["DEF A = 1\n", "LAWS\n- L1: refs only\n", "plain words\n"])
+def test_a_template_ends_the_message_before_it(opening, behind):
+    """What stands behind a template is read as if no message stood before."""
+    alone = csp.parse(f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
+    whole = csp.parse(TASK + f"{opening}TASK REQ:x\n\n{behind}", mode="lenient")
+    kinds = [type(record) for record in alone.records]
+    assert [type(record) for record in whole.records] == [csp.CspMessage, *kinds]
+    assert [(one.reason, one.where - TASK.count("\n")) for one in whole.issues] == [
+        (one.reason, one.where) for one in alone.issues
+    ]

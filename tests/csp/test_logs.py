@@ -1,0 +1,139 @@
+"""Logs: preambles wherever a scan finds the messages behind them, the state they replay to, the tasks, the records."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.csp.test_rules import DEFS, patch, result, said, task
+from turnwire import LIMITS, csp
+from turnwire.checklists import PASS
+from turnwire.csp.logs import Replaying
+from turnwire.csp.pairs import work
+from turnwire.csp.search import listed
+from turnwire.pairs import Work
+from turnwire.read.judging import conform
+
+LOG = (
+    "DEF SRC = src/\nDEF API = api/\n\nLAWS\n- L1: Web search -> WEB_RES only\n\n"
+    "CSP/1\nFROM MAIN\nTO CODER\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF LIB = lib/\n- DEF API\nAPPLY -> C1\n"
+)
+
+
+PLACES = {
+    "lines": LOG,
+    "a string": json.dumps({"msg": LOG}) + "\n",
+    "a string in a string": json.dumps({"a": json.dumps({"msg": LOG})}) + "\n",
+    "one prefix": "".join(f"10:00 bus: {line}\n" for line in LOG.splitlines()),
+    "an indent": "".join(f"    {line}\n" if line else "\n" for line in LOG.splitlines()),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_state_is_the_same_wherever_a_log_stands(place: str) -> None:
+    document, damaged = csp.read_log(PLACES[place].encode())
+    assert damaged == []
+    store = csp.replay(document).store
+    assert dict(store.at("C1").defs) == {"SRC": "src/", "LIB": "lib/"}
+    assert dict(store.at("C1").laws) == {"L1": "Web search -> WEB_RES only"}
+    judged = conform("csp", PLACES[place].encode())
+    assert judged.line("state").status == PASS
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_wrong_in_a_preamble_is_told(place: str) -> None:
+    broken = {name: text.replace("DEF SRC = src/", "DEF src = src/") for name, text in PLACES.items()}
+    _, damaged = csp.read_log(broken[place].encode())
+    assert [str(error.reason) for error in damaged] == [
+        str(error.reason) for error in csp.read_log(broken["lines"].encode())[1]
+    ]
+    twice = {name: text.replace("DEF API = api/", "DEF SRC = api/") for name, text in PLACES.items()}
+    _, damaged = csp.read_log(b"first\n" + twice[place].encode())
+    assert [(str(error.reason), error.line) for error in damaged] == [("def_exists", 2 if "string" in place else 3)]
+
+
+def test_what_a_limit_cuts_off_a_message_is_text_and_may_be_a_preamble() -> None:
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\n<<<\n" + "x\n" * 9 + "```\nDEF A = b\n\n>>>\n\n"
+    for message, found in ((20, [csp.Preamble({"A": "b"})]), (1000, [])):
+        assert csp.read_log(text, limits=LIMITS._replace(message=message)).document.records == found
+
+
+def test_a_template_inside_an_unclosed_heredoc_is_one() -> None:
+    document, damaged = csp.read_log("CSP/1\nINTENT RESULT\n<<<\nCSP/1;x\nCSP/1")
+    assert document.records == [csp.Template(["x"])] and len(damaged) == 1
+
+
+def test_text_with_a_zero_byte_names_no_file() -> None:
+    assert csp.read_log("a\0/*") == (csp.Document([]), [])
+
+
+def test_the_board():
+    text = (
+        task(1, "\nOWNER A") + task(2, "\nOWNER A") + task(3) + task(4) + task(5)
+        + result(1) + result(2, "FAIL") + said("ERROR", "ERROR E1\nAT T3\nCAUSE x") + result(4, "PARTIAL")
+        + result(8, sender="B") + task(2, "\nOWNER A")
+    )  # fmt: skip
+    board = csp.board(csp.parse(text))
+    assert board.open == {"A": ["T2"], "CODER": ["T4", "T5"]}
+    assert board.answered == {"A": ["T1"]}
+    assert board.failed == {"CODER": ["T3"]}
+    assert board.orphaned == {"B": ["T8"]}
+
+
+def test_logs_are_taken_as_a_scan_takes_them(tmp_path):
+    text = DEFS + task(1) + patch("+ DEF A = 1\n") + result(1, ctx="C1")
+    path = tmp_path / "a.log"
+    path.write_text(text)
+    log = csp.read_log(path)
+    assert log == csp.read_log(str(path)) == csp.read_log(text) == csp.read_log([path])
+    for source in (text, path, str(path), [path], f"{tmp_path}/*.log", log, log.document, log.document.messages):
+        board = csp.board(source)
+        assert (board.answered, board.open) == ({"CODER": ["T1"]}, {})
+    for source in (text, path, str(path), log, log.document):
+        assert csp.replay(source).store.head == "C1"
+
+
+def test_laws_that_are_given_twice_before_the_first_message_are_refused():
+    replaying = Replaying()
+    assert replaying.feed(csp.Preamble({}, {"L1": "one"})) is None
+    assert replaying.feed(csp.Preamble({}, {"L2": "two"})) is None
+    error = replaying.feed(csp.Preamble({}, {"L1": "three"}))
+    assert str(error.reason) == "checkpoint_exists" and "L1 is defined already" in str(error)
+
+
+def test_what_is_behind_the_first_message_is_not_of_c0():
+    """Whether or not it names something anew."""
+    text = "DEF A = a\n\nCSP/1\nFROM X\nTO Y\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
+    for later in ("DEF B = b\n", "LAWS\n- L1: x\n"):
+        found = csp.replay(f"{text}```\n{later}")
+        assert [(str(error.reason), error.text) for _, error in found.refused] == [
+            ("checkpoint_exists", "C0 is frozen")
+        ]
+        assert (dict(found.store.defs), dict(found.store.laws)) == ({"A": "a"}, {})
+
+
+@pytest.mark.parametrize(("at", "task"), [("T7", "T7"), ("T7x", None), ("src/a.ts", None), ("T", None)])
+def test_an_error_is_about_a_task_where_it_names_one(at, task):
+    for cause in ("none", "\n<<<\nAT T1\n>>>"):
+        text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT ERROR\n\nERROR E1\nAT {at}\nCAUSE {cause}\n"
+        assert work(text.replace(" \n", "\n").encode()) == Work(task)
+
+
+FOUND = [
+    ("```\n{}```\n", None),
+    ("~~~\n{}~~~\n", None),
+    ("DEF A = 1\n\n{}", "preamble"),
+    ("some text\n\n{}", "junk"),
+    ("CSP/1;!prose\nTASK REQ:x\n\n{}", "template"),
+]
+
+
+@pytest.mark.parametrize(("front", "kind"), FOUND)
+def test_a_list_of_records_leaves_out_fences_alone(front, kind):
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nA b\n"
+    found = list(listed(front.format(text).encode()))
+    others = [one for _, one in found if not isinstance(one, csp.CspMessage)]
+    assert len(found) - len(others) == 1
+    assert [error.text for error in others] == ([f"this is a {kind}, no message"] if kind else [])
+    assert [line for line, _ in found] == sorted({1 if kind else 2, front[: front.index("{")].count("\n") + 1})
