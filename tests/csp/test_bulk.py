@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import turnwire.csp  # noqa: F401  (the core modules expect the package to be there)
-from tests.conftest import needs_both
 from tests.csp.generate import ODD_LINES, document
 from tests.nslip.twins import rounds
 from turnwire.csp import _codec_py as pure
@@ -23,25 +21,15 @@ from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
 from turnwire.errors import Reason
 
 LIMIT = 16 << 20
-
-
 DTYPES = {
     **dict.fromkeys(("offset", "length", "line"), "i8"),
     "present": "u4",
     **dict.fromkeys(("intent", "status", "priority", "inside_unclosed_heredoc"), "u1"),
     "spans": SCANNER.packed.dtype,
 }
-
-
 TEXT_PARTS = tuple(f"{text}.{part}" for text in spec.BULK_TEXTS for part in ("offset", "length"))
-
-
 REJECTS = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
-
-
 SURE = (spec.REASONS.index(Reason.BAD_UTF8), spec.REASONS.index(Reason.LOOK_ALIKE))
-
-
 TEXT = (spec.REASONS.index(Reason.JUNK), spec.REASONS.index(Reason.TRAILING_TEXT))
 
 
@@ -287,28 +275,8 @@ def test_columns_that_nobody_wants_are_not_written(csp_core):
         assert found == {name: once[name] for name in found}
 
 
-def test_spans_of_texts_are_looked_for_in_rows_that_are_there(csp_core):
-    columns, rejects = {"spans": np.zeros(2, "V96")}, {name: np.zeros(1, kind) for name, kind in REJECTS.items()}
-    rows, *_ = csp_core.scan_block(GOOD, 0, len(GOOD), True, columns, 0, 2, rejects, 0, 1)
-    assert rows == 1
-    starts, lengths = np.zeros((2, 3), np.int64)
-    csp_core.text_spans(columns["spans"], 1, spec.BULK_TEXTS.index("data"), starts, lengths)
-    assert (starts.tolist(), lengths.tolist()) == ([GOOD.index(b"x\n"), 0, 0], [1, 0, 0])
-    csp_core.text_spans(columns["spans"][:0], 0, 0, starts[:0], lengths[:0])
-    for wrong in (-1, len(spec.BULK_TEXTS)):
-        with pytest.raises(ValueError, match="there are 21 texts"):
-            csp_core.text_spans(columns["spans"], 1, wrong, starts, lengths)
-    for spans, count, into in ((columns["spans"], 3, starts), (columns["spans"], 2, starts[:1]), (b"", 1, starts)):
-        with pytest.raises(ValueError, match=r"^there are fewer rows than that$"):
-            csp_core.text_spans(spans, count, 0, into, lengths)
-
-
 GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
-
-
 TASK = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n"
-
-
 DAMAGE = {
     "cut off in the header, a log behind": (b"CSP/1\nFROM A\n", b"2026 INFO x\n", b"2026 INFO y\n2026 INFO z\n"),
     "cut off in the block, a log behind": (TASK, b"2026 INFO x\n", b"2026 INFO y\n"),
@@ -379,8 +347,6 @@ def test_wrong_places_and_tables_are_refused(csp_core):
 
 
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
-
-
 NEARLY_USUAL = [
     HEAD % b"MEM" + b"MEM M\n" + line + b"\n\n"
     for line in (
@@ -396,8 +362,6 @@ NEARLY_USUAL = [
         b" ",
     )
 ]
-
-
 NEARLY_USUAL += [
     HEAD % b"PATCH" + b"PATCH P1\n" + b"\n".join(lines) + b"\n\n"
     for lines in (
@@ -426,8 +390,6 @@ NEARLY_USUAL += [
         [b"BASE C0x", b"+ DEF A = v", b"APPLY -> C1y"],
     )
 ]
-
-
 NEARLY_USUAL += [
     HEAD % b"RESULT" + b"RESULT T1\n" + lines + b"\n\n"
     for lines in (
@@ -445,16 +407,6 @@ NEARLY_USUAL += [
 ]
 
 
-USUAL = [
-    HEAD % b"PATCH" + b"PATCH P1\nBASE C0\n+ DEF A = v\nAPPLY -> C1\n\n",
-    HEAD % b"RESULT" + b"RESULT T1\nSTATUS OK\nDATA x\n\n",
-    HEAD % b"TASK" + b"TASK T1\nREQ x\nPRIORITY P1\n\n",
-    HEAD % b"FILE" + b"FILEOP F1 PATCH\nPATH x\nBASE C1\n\n",
-    HEAD % b"MEM" + b"MEM M1\nK v\n\n",
-]
-"""One of each intent that has an id."""
-
-
 @pytest.mark.parametrize("place", range(0, 200, 40))
 def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
     """The native core reads usual messages on a path of its own."""
@@ -462,38 +414,6 @@ def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
         for limits in ((LIMIT, 256, 65536), (len(wire) - 1, 256, 65536)):
             data = b"-" * place + b"\n" + wire + GOOD + b"\n" + b"-" * 60
             check(data, agreed(csp_core, data, limit=limits[0]), limits)
-
-
-ID = re.compile(rb"\b([A-Z])(\d+)\b")
-
-
-ODD_IDS = (
-    b"\\1x",
-    b"\\1",
-    b"\\g<2>",
-    b"\\1\\g<2>x",
-    b"\\1x\\2",
-    b"\\1-\\2",
-    b"\\1 \\2",
-    b"\\1\\g<2>:",
-    b"\\g<1>1234567/",
-    b"\\g<1>12345678x",
-)
-
-
-ODD_IDS += (b"\\g<1>123456789012345678x", b"\\g<1>123456789012345678", b"x\\2", b"\\1\\1\\2")
-
-
-@needs_both
-@pytest.mark.parametrize("odd", ODD_IDS)
-def test_ids_that_are_none_are_refused_all_together_and_one_by_one(csp_core, odd):
-    """A path for usual messages must not take one in which each id is wrong, nor one in which one is."""
-    for wire in (*USUAL, *NEARLY_USUAL):
-        texts = {ID.sub(odd, wire)}
-        texts |= {wire[: one.start()] + one.expand(odd) + wire[one.end() :] for one in ID.finditer(wire)}
-        for text in sorted(texts):
-            data = text + GOOD + b"\n"
-            assert fill(csp_core, data) == fill(pure, data), text
 
 
 def test_every_truncation_and_every_bit(csp_core):

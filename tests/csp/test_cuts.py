@@ -16,8 +16,6 @@ from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
 HEREDOCS = ["<<<", "<<<<", ">>>", ">>>>", "<<<-", "CSP/1", "```", "CONTENT", "REQ", "CSP/1;x"]
-
-
 HEREDOCS += ["\tCSP/1", " csp / 1", "\ufeffCSP/1", "\t```", "  ~~~", "c", "cs", "CSP", "C SP/1", "\t", "~", "`"]
 
 

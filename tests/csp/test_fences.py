@@ -71,14 +71,6 @@ def test_a_fence_ends_a_message(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
-def test_the_twins_agree(core: Any, text: str) -> None:
-    for one in (text, tilded(text)):
-        rows, _, rejects = core("csp.codec").tables(one.encode())
-        other = core("csp.codec").tables(tilded(one).encode())
-        assert (rows, rejects) == (other[0], other[2])
-
-
-@pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
 def test_reading_says_the_same(text: str) -> None:
     lenient = [csp.parse(one, mode="lenient") for one in (text, tilded(text))]
     first, second = ([(type(row).__name__, row.line) for row in one.records] for one in lenient)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import random
@@ -14,7 +13,6 @@ import pytest
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
-from turnwire.csp import diff
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.fileop import apply
 from turnwire.errors import NotFlushed, RuleError, WireError
@@ -200,16 +198,6 @@ def test_base_may_be_a_prefix_or_resolved_by_the_caller(tmp_path):
     assert asked == [("f", "rev9")]
 
 
-def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("turnwire.csp.fileop.os.fsync", full)
-    with pytest.raises(OSError):
-        op("CREATE", "a/b/c", "x\n").apply(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def _directories_fail(monkeypatch, number):
     """From here on directories are not flushed, with an error of this number; files are."""
     fsync = os.fsync
@@ -391,35 +379,6 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
         assert (tmp_path / "f").read_text() == "b\n"
     else:
         assert refused(block, tmp_path) == "bad_diff"
-
-
-LINES = (b"a\n", b"b\n", b"\n", b"c\r\n", b"\r\n", b"+d\n", b"@@\n")
-
-
-def unified_diff(before: list[bytes], after: list[bytes], context: int) -> bytes:
-    """The diff that Python's difflib writes, with what it leaves out of lines that have no end."""
-    found = difflib.diff_bytes(difflib.unified_diff, before, after, b"a/f.txt", b"b/f.txt", n=context, lineterm=b"\n")
-    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in found)
-
-
-def content(chance: random.Random) -> list[bytes]:
-    lines = [chance.choice(LINES) for _ in range(chance.randrange(9))]
-    return [*lines, b"e"] if chance.random() < 0.3 else lines
-
-
-@pytest.mark.parametrize("context", [0, 1, 3])
-def test_diffs_that_python_writes_are_applied(context: int) -> None:
-    chance = random.Random(context)
-    for _ in range(500):
-        before, after = content(chance), content(chance)
-        if before == after:
-            continue
-        made = unified_diff(before, after, context)
-        assert diff.apply_diff(b"".join(before), made, "f.txt") == b"".join(after), made
-        hunks = diff.parse_diff(made, "f.txt")
-        assert all(hunk.new == sum(sign != b"-" for sign, _ in hunk.lines) for hunk in hunks)
-        if b"@@\n" not in (*before, *after):
-            assert [hunk.lines for hunk in diff.parse_diff(made, "f.txt", recount=True)] == [one.lines for one in hunks]
 
 
 @pytest.mark.parametrize(

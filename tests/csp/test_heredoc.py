@@ -15,8 +15,6 @@ from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-
-
 EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
 
 

@@ -21,15 +21,11 @@ BLOCKS = {
     "PATCH": "PATCH P1\nBASE C0\n+ DEF A = 1\nAPPLY -> C1\n",
     "MEM": "MEM m1\nA b\n",
 }
-
-
 STRANGE = (
     *("* DEF B = 1", "* DEF B", "=", "+ B", "+DEF B = 1", "~ DEF B = 1", "+ DEF B := 1", "- DEF B = 1", "+ DEF B ="),
     *("KEY value", "key value", "FROM A", "FROM A B", "STATUS MAYBE", "PRIORITY P9", "AT", "CONTENT x", "<<<"),
     *("BASE C2", "BASE x", "APPLY C1", "APPLY -> x", "APPLY -> C2"),
 )
-
-
 FORGIVEN = {
     Reason.UNKNOWN_KEY: {Reason.STRAY_LINE, Reason.CONTINUED},
     Reason.STRAY_LINE: {Reason.CONTINUED},
@@ -134,21 +130,13 @@ def test_checking_tells_once_what_a_message_was_read_with():
 
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-
-
 EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
-
-
 LINES = st.sampled_from(
     [*ODD_LINES, *HEAD.format("RESULT").splitlines(), *(line for b in GOOD_BLOCKS.values() for line in b)]
 )
-
-
 TEXTS = st.lists(
     st.one_of(LINES, LINES, LINES, st.text(st.characters(codec="utf-8"), max_size=8)), max_size=25
 ).flatmap(lambda lines: st.sampled_from(["\n", "\r\n", "\n\n", "\r"]).map(lambda end: end.join(lines)))
-
-
 TIGHT = st.sampled_from(
     [LIMITS, LIMITS._replace(message=40), LIMITS._replace(fields=1, key=3), LIMITS._replace(message=1)]
 )

@@ -19,8 +19,6 @@ LOG = (
     "DEF SRC = src/\nDEF API = api/\n\nLAWS\n- L1: Web search -> WEB_RES only\n\n"
     "CSP/1\nFROM MAIN\nTO CODER\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF LIB = lib/\n- DEF API\nAPPLY -> C1\n"
 )
-
-
 PLACES = {
     "lines": LOG,
     "a string": json.dumps({"msg": LOG}) + "\n",

@@ -18,15 +18,11 @@ from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
-
-
 LONG = [
     HEAD.format("RESULT") + f"RESULT T0123\nSTATUS OK\nPRODUCED {'a' * size}\nDATA b:1-2;c:3\n"
     for size in range(1, 65, 21)
 ]
 """Of more or fewer of the parts of a window that are read at once."""
-
-
 TEXTS = [
     HEAD.format("TASK") + "TASK T1\nREQ x\n",
     HEAD.format("TASK") + "TASK T1\nOWNER ö\nREQ レ\n",
@@ -58,8 +54,6 @@ TEXTS = [
     *("\r\n".join(text.rsplit("\n", lines)) for text in LONG for lines in (1, 2, 3)),
     *("\r\n".join(text.split("\n", lines)) for text in LONG for lines in (1, 2)),
 ]
-
-
 VALUES = [
     "",
     "x",

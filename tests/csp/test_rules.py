@@ -296,8 +296,6 @@ def test_what_is_a_part_of_a_word_or_code_is_no_politeness(text):
 
 
 SMALL = ["the", "of", "and", "to", "in", "is", "it", "that", "be", "as"]
-
-
 LARGE = ["alpha", "bravo", "carrots", "dinner", "engine", "folder", "garden", "hammer", "island"]
 
 

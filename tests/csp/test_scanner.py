@@ -16,7 +16,7 @@ from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
 from turnwire.csp import _codec_py as pure
 from turnwire.csp import spec
-from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, classify_magic_line
+from turnwire.csp._marks_py import are_flags
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 
@@ -231,8 +231,6 @@ TEXT = [
     "CSP/2\nSTATUS codes are as usual\n",
     "CSP/1 MODE; a word that is explained below, in prose\n",
 ]
-
-
 DAMAGED = [
     "CSP/1\nFROM",
     "CSP/1\nFROM\n",
@@ -252,8 +250,6 @@ DAMAGED = [
     "CSP/1\nMEM M1\n",
     "CSP/1\rFROM A\rTO B\r",
 ]
-
-
 LOOK_ALIKE = [
     "CSP/1\nSTATUS OK\nSCOPE [auth]\nDATA a.ts:1-x\nREAD_RECS a.ts:1-9\n",
     "CSP/1\nSTATUS: ok\n",
@@ -267,8 +263,6 @@ LOOK_ALIKE = [
     "CSP/1\nCompact Symbol Protocol v1\n",
     "CSP/2\nSTATUS OK\nREAD_RECS none\n",
 ]
-
-
 TEMPLATES = [
     "CSP/1;\n",
     "CSP/1 MODE;\n",
@@ -391,11 +385,7 @@ LINES = [
     "",
     "text",
 ]
-
-
 FIRST = ["CSP/1", "csp/1", "CSP/1;", "CSP/1; see", "CSP/1; A b", "CSP/1;A B", "CSP/1 MODE;x ", "CSP/1\rTO"]
-
-
 FIRST += ["CSP/1;Compact Symbol Protocol"]
 
 
@@ -418,43 +408,6 @@ def test_twins_agree_on_any_lines() -> None:
             met[code] = met.get(code, 0) + 1
     assert met[REASONS.index("look_alike")] > 20  # type: ignore[arg-type]
     assert sum(met.values()) > 200
-
-
-WORDS = ["FROM", "TO", "CTX", "INTENT", "STATUS", "SCOPE", "DEBATE", "POSITION", "RESOLUTION", "QUERY", "PLAN", "MEM"]
-
-
-WORDS += ["MODE", "TASK T1", "RESULT T09", "PATCH P1", "FILEOP F1", "FILEOP F1 A", "FILEOP F1 AZ", "FROM A", "to b"]
-
-
-WORDS += ["from", "to", "ctx", "abcdefghijklmno", "abcdefghijklmnop", "abcdefghijklmnopqr", "Compact Symbol Protocol"]
-
-
-@needs_both
-@pytest.mark.parametrize("first", ["CSP/1", "csp/1", "CSP/1;"])
-def test_twins_agree_on_what_stands_behind_a_word(first: str) -> None:
-    """Also on the characters beside letters and digits in the table of them."""
-    native = pytest.importorskip("turnwire._native.csp.codec")
-    for word in WORDS:
-        for behind in "Z@[z`{_/09: \t":
-            for more in ("", "x"):
-                data = f"{first}\n{word}{behind}{more}\nSTATUS x\n".encode()
-                assert native.tables(data) == pure.tables(data), data
-                assert fill(native, data) == fill(pure, data), data
-
-
-@pytest.mark.parametrize("backend", ["pure"])
-def test_the_verdict_does_not_depend_on_how_much_has_come(backend: str) -> None:
-    """Of the pure look at lines, which no choice of a core changes."""
-    chance = random.Random(6)
-    for _ in range(300):
-        data = "\n".join([chance.choice(FIRST), *chance.choices(LINES, k=chance.randrange(9))]).encode() + b"\n"
-        for kind in (EXACT, NEAR, TEMPLATE):
-            whole = classify_magic_line(data, 0, len(data), True, kind)
-            for size in range(data.index(b"\n") + 1, len(data)):
-                try:
-                    assert classify_magic_line(data, 0, size, False, kind) == whole
-                except NeedMore:
-                    assert size < len(data)
 
 
 @pytest.mark.parametrize("front", ["", " ", "\t", "\ufeff"])

@@ -69,23 +69,6 @@ def task(number):
     return csp.message("A", "B", "C0", csp.Task(f"T{number}", {"REQ": "x"}))
 
 
-def test_an_append_on_condition():
-    with Ledger(":memory:") as ledger:
-        assert ledger.append("x", b"1", expect=0) == 1
-        with pytest.raises(RuleError, match="the last entry is 1, not 0") as caught:
-            ledger.append("x", b"2", expect=0)
-        assert caught.value.reason is Reason.APPEND_CONFLICT
-        with pytest.raises(RuleError):
-            ledger.append_many([("x", b"2")] * 3, expect=4)
-        with pytest.raises(RuleError), ledger.batch(expect=0) as batch:
-            batch.append("x", b"2")
-        assert list(ledger.append_many([("x", b"2")] * 300, expect=1)) == list(range(2, 302))
-        with ledger.batch(expect=301) as batch:
-            batch.append("x", b"3")
-        assert (len(ledger), list(batch.seqs)) == (302, [302])
-        assert ledger.verify()
-
-
 def test_a_late_store_is_refused_and_learns(tmp_path):
     path = tmp_path / "store.ledger"
     with Ledger(path) as one, Ledger(path) as two:
