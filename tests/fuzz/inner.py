@@ -76,7 +76,7 @@ def tables(package: ModuleType, data: bytes) -> Any:
     """The tables of a document of CSP/1 by the code of each level."""
     (most, fields, key, wanted), data = data[:4].ljust(4, b"\xff"), data[4:]
     native = package.backend == "native"
-    core = load("csp.codec") if native else load("csp.tables")
+    core = load("csp.codec")
     bounds = tuple(value if value < 64 else 1 << 20 for value in (most * 8, fields, key))
     rows, extras, rejects = _plain(core.tables(data, bounds, ("all", "first", "none")[wanted % 3]))
     if wanted % 3 == 1 and rejects:  # the cores read ahead of the first reject, one further than the other
