@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.session_traffic import SESSIONS, longer_sstp
 from turnwire import session, tokens
-from turnwire.session._times_py import read
 from turnwire.session.encoding import items, plain_lines
+from turnwire.session.times import read
 from turnwire.tokens.formats import FORMATS, lossless
 
 NAMES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")

@@ -33,8 +33,8 @@ from turnwire.sap import cache as cache_of_sap
 from turnwire.sap import learning as derivation
 from turnwire.sap import secrets
 from turnwire.sap.learning import Signal
-from turnwire.session.shapes import MOST_PATH, shape_of
-from turnwire.session.values import flatten
+from turnwire.session.shapes import MOST_PATH, Shape, flatten
+from turnwire.session.values import parsed
 from turnwire.sstp.spec import Kind
 
 QUOTED = b'{"m":"@a3|f0|c1|S0|d1|T1#"}\n'
@@ -287,8 +287,8 @@ def test_secrets_are_told_up_to_some_length_of_their_places() -> None:
 def test_long_names_are_not_in_the_path_of_all_that_is_below_them() -> None:
     event = {"k" * 3000: {"l" * 600: {f"m{number}": [{"a": 1}, {"b": number}] for number in range(40)}, "n": "x"}}
     other = {"k" * 3000: {"l" * 600: {f"m{number}": [{"a": 2}, {"b": number}] for number in range(40)}, "n": "y"}}
-    shape = shape_of(flatten(event)[0])
-    assert len(set(shape.paths)) == shape.width == 81
+    shape = Shape(flatten(parsed(json.dumps(event)), []))
+    assert len(set(shape.paths)) == len(shape.paths) == 81
     assert max(map(len, shape.paths)) < MOST_PATH + 700
     given = [event, other] * 4
     text = session.encode(given, None)

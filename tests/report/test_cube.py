@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.chunks import Made, Row, chunks
-from tests.report.chunks import shown as shown_of
+from turnwire.report import columns
 from turnwire.report import cube as cubes
-from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Different
-from turnwire.report.records import OTHERS
+from turnwire.report.columns import OTHERS, Different
+from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Shown
 
 pytestmark = pytest.mark.once
 
@@ -23,14 +22,14 @@ HOUR = 3600 * 1_000_000
 NOW = 1_767_600_000_000_000
 
 
-def shown(rows: list[Row], size: int = 100) -> Any:
+def shown(rows: list[Row], size: int = 100) -> Shown:
     cube = Cube()
     for chunk in chunks(rows, size):
         cube.add(chunk, None)
-    return shown_of(cube)
+    return cube.shown()
 
 
-def named(result: Any) -> Counter[tuple[str, str | None, str | None, str | None]]:
+def named(result: Shown) -> Counter[tuple[str, str | None, str | None, str | None]]:
     """Records per wire, kind, sender and receiver, as names."""
     agents = [*result.agents, "(others)", None]  # codes -2 and -1 count from the end
     kinds = [*result.kinds, "(others)", None]
@@ -100,7 +99,7 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
     made = [Row(sender=f"agent {number}") for number in range(100) for _ in range(100 - number)]
     result = shown(made)
     assert len(result.agents) == cubes.MOST_AGENTS
-    assert result.folded_agents == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
+    assert result.folded == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
     assert named(result)["nslip", "INFORM", "agent 0", "b"] == 100
     assert sum(cell[5] for cell in result.cells) == len(made)
     assert OTHERS in {cell[3] for cell in result.cells}
@@ -118,7 +117,7 @@ def test_pairs_are_counted_even_when_agents_stand_together() -> None:
 @given(st.lists(st.lists(st.integers(0, 60), max_size=9), max_size=12), st.integers(0, 50), st.integers(1, 20))
 def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[int]], most: int, room: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cubes, "_AT_ONCE", room)
+        patch.setattr(columns, "_AT_ONCE", room)
         different = Different(most, np.int64)
         for part in parts:
             different.add(np.array(part, np.int64))
@@ -155,10 +154,10 @@ def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, s
         made += some
         cube.add(Made(some, first), None)
         assert len(cube._cells) <= 400
-    result = shown_of(cube)
+    result = cube.shown()
     assert len(result.cells) <= 150
     assert sum(cell[5] for cell in result.cells) == 5000
-    assert result.more_agents
+    assert result.unnamed
     named_here = set(result.agents)
     for cell, count in Counter((row.sender, row.receiver) for row in made).items():
         if named_here >= set(cell):
@@ -170,5 +169,5 @@ def test_tokens_are_summed_beside_records() -> None:
 
     cube = Cube()
     cube.add(Made([Row(wire="csp"), Row(), Row()]), np.array([5, 1, 2]))
-    result = shown_of(cube)
+    result = cube.shown()
     assert [(result.wires[cell[1]], cell[5], cell[7]) for cell in result.cells] == [("nslip", 2, 3), ("csp", 1, 5)]

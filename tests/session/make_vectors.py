@@ -8,66 +8,28 @@ from __future__ import annotations
 
 import json
 import random
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.session.material import HOSTILE, KEYS
+from tests.session.material import composed, few_shapes, plain
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import Options, composed, items, plain_lines
-from turnwire.session.metering import Guess
-from turnwire.session.reading import lines_of
+from turnwire.session import Options, lines_of
 
 PATH = Path(__file__).parent.parent / "vectors" / "session.jsonl"
-NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 EACH = 200
-
-
-def value(rnd: random.Random, depth: int = 0) -> Any:
-    kind = rnd.randrange(9 if depth < 2 else 6)
-    if kind < 2:
-        return rnd.choice(NUMBERS)
-    if kind < 6:
-        return rnd.choice(HOSTILE)
-    inner = {rnd.choice(KEYS): value(rnd, depth + 1) for _ in range(rnd.randrange(3))}
-    if kind == 6:
-        return inner
-    if kind == 7:
-        return json.dumps(inner)
-    return [{"k": rnd.choice(NUMBERS), "v": rnd.choice(HOSTILE)} for _ in range(rnd.randrange(4))]
-
-
-def events(rnd: random.Random) -> list[Any]:
-    """Events of a few shapes: some members count, some stay, some are anything."""
-    forms = [{rnd.choice(KEYS): value(rnd) for _ in range(rnd.randrange(1, 5))} for _ in range(rnd.randrange(1, 4))]
-    uuids = rnd.random() < 0.2
-    found: list[Any] = []
-    for number in range(rnd.randrange(1, 12)):
-        event = dict(rnd.choice(forms))
-        event["id"] = rnd.choice([number, f"T-{number:03}", number % 3])
-        if rnd.random() < 0.3:
-            event["time"] = f"2026-01-01T09:{number:02}:{rnd.randrange(60):02}Z"
-        if uuids:
-            event["task"] = str(uuid.UUID(int=rnd.getrandbits(128), version=4))
-            event["text"] = rnd.choice((f"of {event['task']}.", f"_{event['task']}", event["task"].upper()))
-        if rnd.random() < 0.3:
-            key = rnd.choice(list(event))
-            event[key] = value(rnd)
-        found.append(event)
-    return [*found, rnd.choice(HOSTILE)] if rnd.random() < 0.1 else found
 
 
 def sessions(rnd: random.Random) -> Iterator[tuple[str, bool]]:
     """Texts of sessions, and whether they are sealed."""
     while True:
-        given = items(events(rnd))
+        given = few_shapes(rnd)
         if rnd.random() < 0.05:
-            yield plain_lines(given), True
+            yield plain(given), True
             continue
         options = Options(every=rnd.choice((4, 200)), checks=rnd.random() < 0.8, prompt=rnd.random() < 0.5)
         options = options._replace(aliases=rnd.random() < 0.6)
-        yield composed(given, rnd.choice(((), ("id",))), options, Guess()), options.checks
+        yield composed(given, rnd.choice(((), ("id",))), options), options.checks
 
 
 def damage(rnd: random.Random, text: str) -> str:

@@ -1,11 +1,17 @@
-"""Sessions to try: hostile ones, and ones whose events are alike, as those of agents are."""
+"""Sessions to try: hostile ones, and ones whose events are alike, as those of agents are; for hypothesis and seeded."""
 
 from __future__ import annotations
 
 import json
+import random
+import uuid
 from typing import Any
 
 from hypothesis import strategies as st
+
+from turnwire.session import encoding
+from turnwire.session.encoding import Options
+from turnwire.session.metering import Guess
 
 HOSTILE = (
     *(
@@ -133,3 +139,71 @@ def alike(draw: st.DrawFn) -> list[Any]:
 
 
 sessions = alike() | st.lists(objects | texts | alike().map(lambda events: events[0]), max_size=5)
+choices = st.builds(
+    Options,
+    every=st.sampled_from((1, 3, 200)),
+    prompt=st.booleans(),
+    counters=st.booleans(),
+    before=st.booleans(),
+    aliases=st.booleans(),
+    checks=st.booleans(),
+)
+NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
+
+
+def composed(events: list[Any], keys: tuple[str, ...] = (), options: Options = Options()) -> str:  # noqa: B008
+    """Events as a session, whether or not that saves anything."""
+    return encoding.composed(encoding.items(events), keys, options, Guess())
+
+
+def plain(events: list[Any]) -> str:
+    """Events as JSON lines."""
+    return encoding.plain_lines(encoding.items(events))
+
+
+def value(rnd: random.Random, depth: int = 0) -> Any:
+    kind = rnd.randrange(9 if depth < 2 else 6)
+    if kind < 2:
+        return rnd.choice(NUMBERS)
+    if kind < 6:
+        return rnd.choice(HOSTILE)
+    inner = {rnd.choice(KEYS): value(rnd, depth + 1) for _ in range(rnd.randrange(3))}
+    if kind == 6:
+        return inner
+    if kind == 7:
+        return json.dumps(inner)
+    return [{"k": rnd.choice(NUMBERS), "v": rnd.choice(HOSTILE)} for _ in range(rnd.randrange(4))]
+
+
+def few_shapes(rnd: random.Random) -> list[Any]:
+    """Events of a few shapes: some members count, some stay, some are anything."""
+    forms = [{rnd.choice(KEYS): value(rnd) for _ in range(rnd.randrange(1, 5))} for _ in range(rnd.randrange(1, 4))]
+    uuids = rnd.random() < 0.2
+    found: list[Any] = []
+    for number in range(rnd.randrange(1, 12)):
+        event = dict(rnd.choice(forms))
+        event["id"] = rnd.choice([number, f"T-{number:03}", number % 3])
+        if rnd.random() < 0.3:
+            event["time"] = f"2026-01-01T09:{number:02}:{rnd.randrange(60):02}Z"
+        if uuids:
+            event["task"] = str(uuid.UUID(int=rnd.getrandbits(128), version=4))
+            event["text"] = rnd.choice((f"of {event['task']}.", f"_{event['task']}", event["task"].upper()))
+        if rnd.random() < 0.3:
+            key = rnd.choice(list(event))
+            event[key] = value(rnd)
+        found.append(event)
+    return [*found, rnd.choice(HOSTILE)] if rnd.random() < 0.1 else found
+
+
+def long_session(rnd: random.Random) -> list[Any]:
+    """More events, of the kinds that templates, counters, aliases and times are for."""
+    found: list[Any] = []
+    names = [rnd.choice(HOSTILE) for _ in range(3)] + ["a text that comes back, long enough for a name"]
+    for number in range(rnd.randrange(20, 90)):
+        event = {"id": number, "conv": rnd.randrange(3), "text": rnd.choice(names)}
+        event["n"] = rnd.choice((number, 1.5, None))
+        if rnd.random() < 0.5:
+            event["at"] = f"2026-01-01T09:{number % 60:02}:{rnd.randrange(60):02}Z"
+            event["call"] = json.dumps({"x": number})
+        found.append(event)
+    return found

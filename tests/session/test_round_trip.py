@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
+from enum import IntEnum
 from typing import Any
 
 import pytest
@@ -10,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
-from tests.session.material import KEYS, sessions
-from turnwire import session
-from turnwire.errors import DecodeError, EncodeError
-from turnwire.session._values_py import minified, parsed, restyled, string_of, text_of
-from turnwire.session.encoding import Options, composed, items, plain_lines
-from turnwire.session.metering import Guess, guessed
-from turnwire.session.reading import lines_of
+from tests.session.material import KEYS, choices, composed, few_shapes, long_session, plain, sessions
+from turnwire import LIMITS, session
+from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.session import Options, lines_of
+from turnwire.session.metering import Guess
+from turnwire.session.values import minified, parsed
 
 pytestmark = pytest.mark.once
+
+
+def tokens(text: str) -> int:
+    return Guess().count(text)
 
 
 def exact(events: list[Any]) -> str:
@@ -26,7 +32,7 @@ def exact(events: list[Any]) -> str:
     return json.dumps(events, ensure_ascii=False)
 
 
-def written(event: Any) -> str:
+def line_of(event: Any) -> str:
     """The line of an event: an object in text as an object, other text as a string."""
     if isinstance(event, str):
         try:
@@ -37,32 +43,20 @@ def written(event: Any) -> str:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 
-choices = st.builds(
-    Options,
-    every=st.sampled_from((1, 3, 200)),
-    prompt=st.booleans(),
-    counters=st.booleans(),
-    before=st.booleans(),
-    aliases=st.booleans(),
-    checks=st.booleans(),
-)
-
-
 @given(
     sessions, choices, st.lists(st.sampled_from([key for key in KEYS if key.strip() and " " not in key]), max_size=2)
 )
 def test_blocks(events: list[Any], options: Options, keys: list[str]) -> None:
     """Whatever the options, and whether or not it saves anything; sealed by a host where it has no checks. What is not
     gained is not written in this form."""
-    text = composed(items(events), tuple(keys), options, Guess())
-    lines = [written(event) for event in events]
+    text = composed(events, tuple(keys), options)
+    lines = [line_of(event) for event in events]
     assert lines_of(text, sealed=options.checks) == lines
     if not options.checks:
         assert lines_of(session.seal(text)) == lines
-    lines_alone = "\n".join(lines)
-    assert lines_of(session.seal(lines_alone)) == lines
+    assert lines_of(session.seal("\n".join(lines))) == lines
     text = session.encode(events, None)
-    assert guessed(text) <= guessed(plain_lines(items(events)))
+    assert tokens(text) <= tokens(plain(events))
     assert lines_of(text) == lines
 
 
@@ -72,32 +66,59 @@ def test_streams(events: list[Any], options: Options, step: int) -> None:
     writer = session.Writer(None, "id", **options._asdict())
     pieces = [writer.add(event) + (writer.anchor() if number == 5 else "") for number, event in enumerate(events)]
     text = "".join([*pieces, writer.close()])
-    lines = [written(event) for event in events]
-    assert session.lines_of(text, sealed=options.checks) == lines
-    reader = session.Reader(sealed=options.checks)
-    found = [event for at in range(0, len(text), step) for event in reader.feed(text[at : at + step])]
-    found += reader.close()
-    assert exact(found) == exact([session.decode(line)[0] for line in lines])
+    lines = [line_of(event) for event in events]
+    assert lines_of(text, sealed=options.checks) == lines
+    for values, expected in ((True, [session.decode(line)[0] for line in lines]), (False, lines)):
+        reader = session.Reader(options.checks, values)
+        found = [event for at in range(0, len(text), step) for event in reader.feed(text[at : at + step])]
+        assert exact(found + reader.close()) == exact(expected)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 0)) for seed in range(100)])
+def test_many_random_sessions(seed: int) -> None:
+    """``-m soak``: a hundred thousand."""
+    rnd = random.Random(seed)
+    for number in range(1000 if seed else 60):
+        events = long_session(rnd) if number % 16 == 0 else few_shapes(rnd)
+        chosen = {name: rnd.random() < 0.8 for name in ("prompt", "counters", "before", "aliases", "checks")}
+        options = Options(every=rnd.choice((2, 7, 200)), **chosen)
+        keys = rnd.choice(((), (), ("id",), ("conv",), ("b.c", "id")))
+        lines = [line_of(event) for event in events]
+        writer = session.Writer(None, keys, **options._asdict())
+        for text in (composed(events, keys, options), "".join([*map(writer.add, events), writer.close()])):
+            assert lines_of(text, sealed=options.checks) == lines
+            assert repr(session.decode(text, sealed=options.checks)) == repr(
+                [session.decode(line)[0] for line in lines]
+            )
+
+
+def test_the_same_events_are_the_same_text() -> None:
+    """Of one version and the next: what a model was shown is written so again. A change that is meant changes the
+    digest; what is read never does (the vectors)."""
+    digest = hashlib.sha256()
+    for seed in range(40):
+        rnd = random.Random(seed)
+        events = long_session(rnd) if seed % 3 else few_shapes(rnd)
+        writer = session.Writer(None, ("conv",), every=30)
+        texts = [*map(writer.add, events), writer.close()]
+        options = Options(every=rnd.choice((5, 30, 200)), aliases=rnd.random() < 0.7, checks=rnd.random() < 0.7)
+        texts += [composed(events, ("conv",), options), session.encode(events, None)]
+        digest.update("\0".join(texts).encode("utf-8"))
+    assert digest.hexdigest()[:16] == "951a6ce5bcc9cf4a"
 
 
 def test_numbers_keep_their_form() -> None:
     given = ['{"a":1.0,"b":1e5,"c":-0,"d":1E+2,"e":12345678901234567890123}'] * 40
     text = session.encode(given, None)
     assert text.startswith("%1")
-    assert session.lines_of(text) == given
+    assert lines_of(text) == given
 
 
 def test_messages_of_wires() -> None:
     message = turnwire.decode('@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#')
     found = session.decode(session.encode([message] * 30))
-    assert (
-        found
-        == [
-            {"act": "REQUEST", "frame": "TASK", "conv_id": 1, "src": 0, "dst": 1, "turn": 1}
-            | {"goal_id": 1, "task_id": 1, "priority": 3, "tag": "goal_1"}
-        ]
-        * 30
-    )
+    head = {"act": "REQUEST", "frame": "TASK", "conv_id": 1, "src": 0, "dst": 1, "turn": 1}
+    assert found == [head | {"goal_id": 1, "task_id": 1, "priority": 3, "tag": "goal_1"}] * 30
 
 
 @pytest.mark.parametrize(
@@ -122,9 +143,8 @@ def test_one_event_is_its_json() -> None:
 
 
 def test_what_is_found_hard_can_be_left_out() -> None:
-    events = [
-        {"id": number, "kind": "x", "text": "a long text that comes back again and again"} for number in range(40)
-    ]
+    text = "a long text that comes back again and again"
+    events = [{"id": number, "kind": "x", "text": text} for number in range(40)]
     plain = session.encode(events, None, counters=False, before=False, aliases=False)
     assert "id?" in plain and "+" not in plain.split("\n")[1] and " &" not in plain.split("\n")[0]
     assert plain.count("\na ") == 39
@@ -132,30 +152,99 @@ def test_what_is_found_hard_can_be_left_out() -> None:
     assert len(session.encode(events, None)) < len(plain)
 
 
-LEAVES = (
-    "plain",
-    'a "quote"\\',
-    "é\u2028\x7f",
-    "\ud83d",
-    b"12",
-    b"-7",
-    b"1e5",
-    b"0.50",
-    b"null",
-    b"[1,{}]",
-    b"70000000000000001",
-)
+class Word(str):
+    """A kind of text."""
 
 
-@given(
-    st.sampled_from(range(5)), st.sampled_from(("a", "é", "70000000000000001", ":,")), st.lists(st.sampled_from(LEAVES))
+class Level(IntEnum):
+    HIGH = 7
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(0, -1, 2**63, -(2**63) - 1, 10**30, 0.0, -0.0, 1.5, 1e22, 1e-7, True, False, None, Level.HIGH, Word("w")),
+        *((1, "x"), [[], {}], [{"b": 1, "c": 'é"'}, {"b": 2.5, "c": None}], [["x", {"b": [1]}]], [Word("x")]),
+        *([{"=": 1}, {"=": 2}], [{"a": 1}, {"a": [1]}], [{"a": 1, "b": 2}, {"b": 2, "a": 1}], [{"a": 1}] * 9, [{}, {}]),
+        *("\x00", "\x7f", "\x80", "\x9f", "\xa0", "\u2028", "\ufeff", "\uffff", "\U0010ffff", "あ", "x" * 5000),
+    ],
+    ids=lambda value: ascii(value)[:20],
 )
-def test_objects_in_strings_are_written_in_their_style(style: int, key: str, leaves: list[str | bytes]) -> None:
-    """Piece by piece as ``json.dumps`` writes the whole."""
-    pieces: list[str | int] = ["{"]
-    for number in range(len(leaves)):
-        pieces += [f'{"," if number else ""}"{key}{number}":', number]
-    whole = (*pieces, ',"in":{}}') if leaves else ('{"in":{}}',)
-    nothing = [None] * len(leaves)
-    text = text_of(whole, leaves, nothing)
-    assert string_of(whole, style, leaves, nothing) == (restyled(json.loads(text), style) if style else text)
+def test_values_of_each_kind(value: Any) -> None:
+    """As members, in arrays, in texts that hold JSON of each style, beside others and again and again."""
+    for made in (value, [value], {"k": value}, [{"k": value}] * 3, [{"k": value, "l": 1}, {"k": value, "l": 2}]):
+        line = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+        styles: tuple[dict[str, Any], ...] = ({}, {"ensure_ascii": False}, {"separators": (",", ":")}, {"indent": 2})
+        held = [json.dumps({"it": made}, **style) for style in styles]
+        events = [{"n": n, "v": made, "held": held[n % 4], "again": held[n // 4]} for n in range(8)]
+        for text in (composed(events), composed(events, (), Options(aliases=False)), session.encode(events, None)):
+            found = [json.loads(each) for each in lines_of(text)]
+            assert [each["held"] for each in found] == held * 2
+            assert all(f'"v":{line},"held"' in each for each in lines_of(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":"b","c":1}', '{"a": "b", "c": 1}', '{"a":"","b":null}', '{"":""}', '{"a":"{","b":"{}"}', '{"a": 1.50}'],
+)
+def test_objects_in_texts_that_are_cut_or_changed_anywhere(text: str) -> None:
+    events = []
+    for at in range(len(text) + 1):
+        events += [{"o": text[:at] + sign + text[at + more :]} for sign in ("", *'"{}[]: ,\\1xé') for more in (0, 1)]
+    assert session.decode(composed(events)) == events
+
+
+@pytest.mark.parametrize("space", ["", " ", "\t", "\n", "\r\n  "])
+def test_white_space_around_an_object_in_text_is_not_text(space: str) -> None:
+    given = f'{space}{{"a": 1.50}}{space}'
+    assert lines_of(session.encode([given], None)) == ['{"a":1.50}']
+    for other in (f"\u00a0{given}", f"\x0c{given}", f'{space}{{"a": 1.50}}{space}x'):
+        assert session.decode(session.encode([other], None)) == [other]
+
+
+LONG = "k" * (LIMITS.key + 1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {LONG: 1},
+        {"a": {LONG: 1}},
+        {"a": [{LONG: 1}]},
+        {"a": [{LONG: 1}, {LONG: 2}]},
+        {"a": [{"b": 1, LONG: 1}, {"b": 2, LONG: 2}]},
+        {"a": [[{LONG: 1}], [{LONG: 2}]]},
+    ],
+    ids=["object", "in an object", "in a list", "in a table", "beside another", "in lists"],
+)
+def test_a_key_that_is_too_long_is_refused_wherever_it_stands(event: dict[str, Any]) -> None:
+    good = json.loads(json.dumps(event).replace(LONG, LONG[1:]))
+    for options in (Options(checks=False), Options(aliases=False, checks=False)):
+        text = composed([good] * 2, (), options)
+        assert session.decode(text, sealed=False) == [good] * 2
+        with pytest.raises(DecodeError) as caught:
+            session.decode(text.replace(LONG[1:], LONG), sealed=False)
+        assert caught.value.reason is Reason.KEY_TOO_LONG
+
+
+@pytest.mark.parametrize("depth", [1, 63, 64, 65, 128, 129, 200])
+def test_an_event_is_as_deep_as_strict_json_allows(depth: int) -> None:
+    """However it is written: as a template or as what it is."""
+    event = '{"a":' * depth + "1" + "}" * depth
+    for body in (event, f"a={event}"):
+        text = f"%1\n{body}\n.1\n"
+        if depth > 128:
+            with pytest.raises(DecodeError) as caught:
+                session.decode(text, sealed=False)
+            assert caught.value.reason is Reason.TOO_DEEP
+        else:
+            assert str(session.decode(text, sealed=False)).count("{") == depth
+
+
+def test_paths_of_long_keys_take_no_more_than_they() -> None:
+    """Each path below has a digest of what is above it, not all of that."""
+    event: Any = 1
+    for _ in range(60):
+        event = {"k" * 400: event, "n": 1}
+    text = composed([event, event], (), Options(aliases=False))
+    assert session.decode(text) == [event, event] and len(text) < 3 * len(json.dumps(event))

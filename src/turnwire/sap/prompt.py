@@ -7,7 +7,6 @@ from typing import Any
 
 from turnwire.phrases import as_json, listed
 from turnwire.sap import spec
-from turnwire.sap.messages import Result, Task
 
 _SAP_VALUES = {
     "protocolVersion": "2.0",
@@ -109,7 +108,7 @@ def short() -> str:
 
     tables = "\n".join(
         f"- {table.name}: {as_json(example(table))}\n  and where it helps: {more(table)}."
-        for table in (Task.TABLE, Result.TABLE)
+        for table in (spec.TASK, spec.RESULT)
     )
     receipt = {**dict.fromkeys(("messageId", "correlationId"), "<UUID>"), "status": "ACK|NACK", "reason": "<string>"}
     return f"""\

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Issue, MissingDependency, Reason
 from turnwire.json._canonical_py import pointer_step
-from turnwire.sap.messages import MESSAGES, Result, Task
-from turnwire.sap.spec import VERSION, Field, Kind, Table
+from turnwire.sap.spec import ACK, MESSAGES, NACK, RESULT, TASK, VERSION, Field, Kind, Table
+
+if TYPE_CHECKING:
+    from turnwire.sap.messages import Task
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
@@ -36,7 +38,7 @@ _SHAPES: dict[Kind, dict[str, Any]] = {
 }
 
 _CONDITIONS: dict[str, list[dict[str, Any]]] = {
-    Result.TABLE.name: [
+    RESULT.name: [
         {
             "$comment": "section 8: FAILED must say why",
             "if": {"properties": {"status": {"const": "FAILED"}}, "required": ["status"]},
@@ -67,7 +69,7 @@ def json_schema() -> dict[str, Any]:
         "$schema": DIALECT,
         "$id": "urn:turnwire:sap:2.0",
         "title": "UBOS SAP V2.0",
-        "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in MESSAGES],
+        "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in (TASK, RESULT, ACK, NACK)],
         "$defs": objects,
     }
 

@@ -1,4 +1,4 @@
-"""UBOS SAP V2.0 as data: closed sets (section 4), states (5), error codes (8), and what a field of an object is."""
+"""UBOS SAP V2.0 as data: objects and their fields (section 4), closed sets, states (5), error codes (8)."""
 
 from __future__ import annotations
 
@@ -158,5 +158,177 @@ class Table(NamedTuple):
     fields: tuple[Field, ...]
 
 
+def _values(names: type[_Name], *without: _Name) -> tuple[str, ...]:
+    return tuple(name.value for name in names if name not in without)
+
+
+ISSUER = Table(
+    "Issuer",
+    "4.1",
+    (
+        Field("agentId", Kind.TEXT, MUST, text="Logical id of the issuing agent or user."),
+        Field("agentKind", Kind.ENUM, MUST, _values(AgentKind)),
+        Field("name", Kind.TEXT, text="Friendly name."),
+    ),
+)
+PRODUCER = Table(
+    "Producer",
+    "4.2",
+    (
+        Field("agentId", Kind.TEXT, MUST),
+        Field("agentKind", Kind.ENUM, MUST, _values(AgentKind, AgentKind.USER)),
+    ),
+)
+TARGET = Table(
+    "Target",
+    "4.1",
+    (
+        Field("agentId", Kind.TEXT, SHOULD, text="Specific agent id (direct addressing)."),
+        Field("capability", Kind.TEXT, MUST, text="Namespaced capability, e.g. consult.align."),
+        Field("routingHints", Kind.OBJECT, text="e.g. priority, shard, affinity."),
+    ),
+)
+CACHE_POLICY = Table(
+    "CachePolicy",
+    "6",
+    (
+        Field("mode", Kind.ENUM, MAY, _values(CacheMode)),
+        Field("maxAgeSec", Kind.COUNT, text="Acceptable staleness in seconds."),
+        Field("mustAlign", Kind.BOOLEAN, text="Alignment is checked again on a cache hit."),
+    ),
+)
+CONTEXT = Table(
+    "ConstitutionalContext",
+    "4.1",
+    (
+        Field("pressureLevel", Kind.ENUM, MUST, _values(PressureLevel), late=True, text="Hydraulic decision level."),
+        Field("principles", Kind.TEXTS, SHOULD),
+        Field("pressure", Kind.PRESSURE, SHOULD, text="Principle to PSI, 0 to 100."),
+        Field("objectives", Kind.TEXTS, SHOULD),
+        Field("constraints", Kind.TEXTS, SHOULD, text="Hard rules."),
+        Field("riskTolerance", Kind.ENUM, SHOULD, _values(RiskTolerance)),
+        Field("territory", Kind.TEXT, SHOULD, text="Domain or space."),
+        Field("references", Kind.TEXTS, text="URIs or ids for grounding."),
+        Field("cachePolicy", Kind.RECORD, SHOULD, table=CACHE_POLICY),
+    ),
+)
+OUTPUT_CONTRACT = Table(
+    "OutputContract",
+    "4.1",
+    (
+        Field("schema", Kind.OBJECT, text="JSON Schema or contract descriptor."),
+        Field("format", Kind.TEXT, text="e.g. json, markdown, text."),
+    ),
+)
+BUDGET = Table("Budget", "4.1", (Field("tokens", Kind.QUANTITY), Field("seconds", Kind.QUANTITY)))
+TELEMETRY = Table(
+    "Telemetry",
+    "4.1",
+    (
+        Field("priority", Kind.ENUM, MAY, _values(Priority)),
+        Field("deadline", Kind.TIME),
+        Field("budget", Kind.RECORD, table=BUDGET),
+        Field("trace", Kind.BOOLEAN, text="Request deep tracing."),
+    ),
+)
+REPLY_TO = Table(
+    "ReplyTo",
+    "4.1",
+    (Field("endpoint", Kind.TEXT, text="URI or channel key."), Field("expectAck", Kind.BOOLEAN)),
+)
+ATTACHMENT = Table(
+    "Attachment", "4.1", (Field("uri", Kind.TEXT), Field("kind", Kind.TEXT), Field("digest", Kind.DIGEST))
+)
+ARTIFACT = Table("Artifact", "4.2", ATTACHMENT.fields)
+TASK = Table(
+    "Task",
+    "4.1",
+    (
+        Field("protocolVersion", Kind.VERSION, MUST),
+        Field("taskId", Kind.UUID, MUST),
+        Field("parentTaskId", Kind.UUID, nullable=True),
+        Field("correlationId", Kind.UUID, MUST, text="For tracing across messages."),
+        Field("issuedAt", Kind.TIME, MUST),
+        Field("issuer", Kind.RECORD, MUST, table=ISSUER),
+        Field("target", Kind.RECORD, MUST, table=TARGET),
+        Field("constitutionalContext", Kind.RECORD, MUST, table=CONTEXT),
+        Field("payload", Kind.OBJECT, MUST, text="Inputs of the capability."),
+        Field("outputContract", Kind.RECORD, SHOULD, table=OUTPUT_CONTRACT),
+        Field("telemetry", Kind.RECORD, table=TELEMETRY),
+        Field("replyTo", Kind.RECORD, table=REPLY_TO),
+        Field("attachments", Kind.RECORDS, table=ATTACHMENT),
+        Field("tags", Kind.TEXTS),
+        Field("meta", Kind.OBJECT),
+    ),
+)
+POLICY_CHECK = Table(
+    "PolicyCheck", "4.2", (Field("principle", Kind.TEXT), Field("status", Kind.TEXT), Field("notes", Kind.TEXT))
+)
+VIOLATION = Table(
+    "Violation", "4.2", (Field("principle", Kind.TEXT), Field("severity", Kind.TEXT), Field("evidence", Kind.TEXT))
+)
+CACHE_EVIDENCE = Table(
+    "CacheEvidence", "6", (Field("hit", Kind.BOOLEAN), Field("cacheKey", Kind.TEXT), Field("ageSec", Kind.COUNT))
+)
+EVIDENCE = Table(
+    "ConstitutionalEvidence",
+    "4.2",
+    (
+        Field("alignment", Kind.ENUM, MUST, _values(Alignment)),
+        Field("pressureReadings", Kind.NUMBERS, SHOULD, text="Principle to the number used at decision time."),
+        Field("policyChecks", Kind.RECORDS, SHOULD, table=POLICY_CHECK),
+        Field("violations", Kind.RECORDS, table=VIOLATION),
+        Field("citations", Kind.TEXTS),
+        Field("cache", Kind.RECORD, table=CACHE_EVIDENCE),
+    ),
+)
+ERROR = Table("Error", "8", (Field("code", Kind.TEXT), Field("message", Kind.TEXT), Field("details", Kind.OBJECT)))
+RESULT = Table(
+    "Result",
+    "4.2",
+    (
+        Field("protocolVersion", Kind.VERSION, MUST),
+        Field("taskId", Kind.UUID, MUST),
+        Field("correlationId", Kind.UUID, MUST),
+        Field("reportedAt", Kind.TIME, MUST),
+        Field("producer", Kind.RECORD, MUST, table=PRODUCER),
+        Field("status", Kind.ENUM, MUST, _values(Status)),
+        Field("output", Kind.ANY, SHOULD, nullable=True, text="Data as the output contract says."),
+        Field("artifacts", Kind.RECORDS, table=ARTIFACT),
+        Field("metrics", Kind.OBJECT, text="Tokens, latency, cost."),
+        Field("constitutionalEvidence", Kind.RECORD, MUST, table=EVIDENCE),
+        Field("error", Kind.RECORD, table=ERROR),
+        Field("nextActions", Kind.OBJECTS, text="Proposed follow-ups."),
+        Field("meta", Kind.OBJECT),
+    ),
+)
+
+
+def _receipt(name: str, status: Receipt) -> Table:
+    return Table(
+        name,
+        "4.3",
+        (
+            Field("messageId", Kind.TEXT, MUST, text="The taskId by default."),
+            Field("correlationId", Kind.UUID, MUST, nullable=True, text="null where none could be read."),
+            Field("status", Kind.ENUM, MUST, (status.value,)),
+            Field("reason", Kind.TEXT),
+        ),
+    )
+
+
+ACK = _receipt("Ack", Receipt.ACK)
+NACK = _receipt("Nack", Receipt.NACK)
+
+MESSAGES = (TASK, RESULT, ACK, NACK)
 TASK_MARKS = ("issuedAt", "issuer", "target", "constitutionalContext", "payload")
 RESULT_MARKS = ("reportedAt", "producer", "status", "constitutionalEvidence")
+
+
+def _keys(table: Table) -> set[str]:
+    names = {field.name for field in table.fields}
+    return names.union(*(_keys(field.table) for field in table.fields if field.table is not None))
+
+
+KEYS = tuple(sorted(_keys(TASK) | _keys(RESULT) | _keys(ACK)))
+"""Every name of a field, for the JSON reader to share."""

@@ -5,11 +5,10 @@ from turnwire._lazy import lazy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.session.encoding import Options, encode
-    from turnwire.session.howto import prompt
-    from turnwire.session.reading import decode, lines_of
-    from turnwire.session.salvaging import Part, Salvage, salvage
-    from turnwire.session.sealing import seal
-    from turnwire.session.streaming import Reader, Writer
+    from turnwire.session.header import prompt
+    from turnwire.session.reading import Reader, decode, lines_of
+    from turnwire.session.salvaging import Part, Salvage, salvage, seal
+    from turnwire.session.streaming import Writer
 
 __all__ = [
     "Options",
@@ -27,11 +26,10 @@ __all__ = [
 
 _HOMES = {
     "encoding": "Options encode",
-    "howto": "prompt",
-    "reading": "decode lines_of",
-    "salvaging": "Part Salvage salvage",
-    "sealing": "seal",
-    "streaming": "Reader Writer",
+    "header": "prompt",
+    "reading": "Reader decode lines_of",
+    "salvaging": "Part Salvage salvage seal",
+    "streaming": "Writer",
 }
 
 __getattr__, __dir__ = lazy(__name__, _HOMES)

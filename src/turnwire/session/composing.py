@@ -1,4 +1,4 @@
-"""Events as records: templates and rows, by a state that a reader has too."""
+"""Events as bodies of records: definitions, rows and JSON, by a state that a reader has too."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import count, product
 from string import ascii_letters
 
-from turnwire.session import definitions
-from turnwire.session._fields_py import one_line
-from turnwire.session._values_py import Leaf
+from turnwire.session.fields import one_line
+from turnwire.session.notation import told, written
 from turnwire.session.shapes import Shape
-from turnwire.session.state import State, Template, likeness, order_of, tell, written
+from turnwire.session.template_diff import changes
+from turnwire.session.templates import LATER, SAME, State, Template, expected, row_of
+from turnwire.session.values import Leaf
 
 BASES = 8
 """Templates that a new one may be derived from: the last ones."""
@@ -27,11 +28,11 @@ def names() -> Iterator[str]:
 
 
 class Composer:
-    """Makes the records of events. keys: paths that name the conversation. before: whether what is as in the last event
+    """Makes the bodies of records. keys: paths that name the conversation. before: whether what is as in the last event
     of the template may be left out. derive: whether a template may be told by another.
 
     Attributes:
-        used: what the definitions need explained, as ``howto`` takes it.
+        used: what the definitions need explained, as ``explanation`` takes it.
     """
 
     def __init__(self, keys: tuple[str, ...], before: bool = True, derive: bool = True) -> None:
@@ -42,59 +43,85 @@ class Composer:
         self.templates: dict[str, Template] = {}
         self.used: set[str] = set()
         self._numbers = count(1)
-        self._orders: dict[int, tuple[int | None, list[int]]] = {}
 
     def bare(self, line: str, shape: Shape, leaves: Sequence[Leaf]) -> str:
         """An event as its own JSON text."""
-        self._begin(shape, leaves)
-        for path, leaf in zip(shape.paths, leaves, strict=True):
-            self.state.put(path, leaf, False)
+        self.state.take(shape, [""] * len(leaves), self.keys, leaves.__getitem__)
         return one_line(line)
 
-    def _begin(self, shape: Shape, leaves: Sequence[Leaf]) -> list[int]:
-        found = self._orders.get(id(shape))
-        if found is None:
-            found = self._orders[id(shape)] = order_of(shape.paths, self.keys)
-        key, order = found
-        self.state.enter(None if key is None else leaves[key])
-        return order
+    def row(self, name: str, leaves: Sequence[Leaf]) -> str:
+        """An event by a template that was defined."""
+        fields = row_of(self.state, self.templates[name], leaves, self.before)
+        return f"{name} {fields}" if fields else name
 
-    def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf], line: str = "") -> str:
+    def define(self, name: str, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], line: str = "") -> str:
         """An event that defines a template; without a name, one that is told by another or repeats what was seen.
 
         line: its JSON text, which may be written instead where there is no name.
         """
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
-        bases = self._bases(template, leaves) if self.derive else []
-        others = [base for _, base in bases]
-        texts, known = tell(self.state, template, others, leaves, self.before, definitions.told)
-        prefix, text = "", definitions.written(template.draft, texts, definitions.key_of)
+        bases = self._bases(template, leaves) if self.derive and len(marks) <= WIDEST else {}
+        texts, known = self._tell(template, list(bases.values()), leaves)
+        prefix, text = "", written(template.draft, texts)
         least = len(text)
-        for (base_name, base), same in zip(bases, known, strict=True):
-            draft = definitions.changes(base.draft, template.draft, same)
-            if draft is not None:
-                shorter = definitions.written(draft, texts, definitions.key_of)
-                if len(shorter) + 2 < least:
-                    least, prefix, text = len(shorter) + 2, base_name, shorter
+        for (base_name, base), same in zip(bases.items(), known, strict=True):
+            draft = changes(base.draft, template.draft, same)
+            if draft is not None and len(shorter := written(draft, texts)) + 2 < least:
+                least, prefix, text = len(shorter) + 2, base_name, shorter
         whole = f"{name}={prefix}{text}"
         if not name and len(whole) >= len(line):
             return one_line(line)
-        self.used |= template.parts()
+        self.used |= template.parts
         if prefix:
             self.used.add("b=a")
         if name:
             self.templates[name] = template
         return whole
 
-    def _bases(self, template: Template, leaves: list[Leaf]) -> list[tuple[str, Template]]:
-        """The templates that this one is most like, by the letters that need not be told."""
-        if template.shape.width > WIDEST:
-            return []
-        last = list(self.templates.items())[-BASES:]
-        found = [(-likeness(template, base, leaves), name, base) for name, base in last]
-        return [(name, base) for _, name, base in sorted(found, key=lambda each: each[0])[:TRIED]]
+    def _bases(self, template: Template, leaves: Sequence[Leaf]) -> dict[str, Template]:
+        """The templates that this one is most like: by the letters that need not be told, of paths, marks, values."""
+        alike = {}
+        for name, base in list(self.templates.items())[-BASES:]:
+            alike[name] = -len(base.marks)
+            for path, mark, leaf in zip(template.shape.paths, template.marks, leaves, strict=True):
+                there = base.shape.numbers.get(path)
+                if there is not None and base.marks[there] == mark:
+                    alike[name] += len(path) + (8 if mark else 0)
+                    if base.leaves[there].first == leaf:
+                        alike[name] += len(leaf)
+        most = sorted(alike, key=lambda name: -alike[name])[:TRIED]
+        return {name: self.templates[name] for name in most}
 
-    def row(self, name: str, leaves: list[Leaf]) -> str:
-        """An event by a template that was defined."""
-        fields = written(self.state, self.templates[name], leaves, self.before)
-        return f"{name} {fields}" if fields else name
+    def _tell(
+        self, template: Template, bases: Sequence[Template], leaves: Sequence[Leaf]
+    ) -> tuple[list[str], list[list[int]]]:
+        """Each leaf as the definition of a template tells it, and what each base knows of them.
+
+        A leaf is ``null`` where it is expected, or its distance from the last time or number. Of each base, by leaves:
+        the one of the base by which it need not be told, or -1.
+        """
+        state = self.state
+        texts = [""] * len(leaves)
+        known = [[-1] * len(leaves) for _ in bases]
+
+        def tell(place: int) -> Leaf:
+            leaf, own, mark = leaves[place], template.leaves[place], template.marks[place]
+            for base, same in zip(bases, known, strict=True):
+                there = base.shape.numbers.get(own.path)
+                if there is None or (base.leaves[there].mark == SAME and not self.before):
+                    continue
+                if state.expect(base.leaves[there], there, base.number) == leaf:
+                    same[place] = there
+            texts[place] = told(leaf, mark)
+            if own.mark == LATER:
+                later = state.later(own.path)
+                far = None if later is None else state.distance(later, leaf)
+                if far is not None:
+                    texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
+            elif mark and leaf != b"null" and state.expect(expected(mark, own.path, None), 0, 0) == leaf:
+                texts[place] = "null"
+            return leaf
+
+        state.take(template.shape, template.marks, self.keys, tell)
+        state.close(template.number, leaves)
+        return texts, known

@@ -1,112 +1,214 @@
-"""The notation of definitions: JSON with spaces between members, and quotes only where they are needed.
+"""Definitions of templates as text: JSON with few quotes and commas, in which the names of members may end in a mark.
 
 ``{act:ASK turn+:1 goal_id=conv_id text?:"a question"}`` is ``{"act":"ASK","turn+":1,"goal_id=conv_id":null,...}``: it
-takes a third fewer tokens. JSON itself is read, too.
+takes a third fewer tokens. ``a={act:ASK}`` is an event and the template that later rows go by; ``b=a{act:INFORM}`` says
+what differs from it. JSON itself is read, too. What a definition says is a draft: its members in order.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from turnwire.session._values_py import quoted
+from turnwire.session.fields import one_line
+from turnwire.session.shapes import LEAF, STYLES, ObjectArray, Structure
+from turnwire.session.values import Leaf, leaf_of, quoted
 
+REMOVED = "-"
+"""The mark of a member that a template does not have where that which it is derived from has it."""
 _OTHER = "\u00a1-\u2027\u202a-\U0010ffff"
 _LETTERS = rf"A-Za-z0-9_.@/?+~^=$#!&*<>;|()%'{_OTHER}\-"
-_TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*"|:[{_LETTERS}][{_LETTERS}:]*|[{_LETTERS}]+|[{{}}\[\],: ]', re.DOTALL)
-_TOKENS = _TOKEN.findall
+_TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*"|:[{_LETTERS}][{_LETTERS}:]*|[{_LETTERS}]+|[{{}}\[\],: ]', re.DOTALL).findall
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.@/-]*[A-Za-z0-9_.@/?+~^=$#!-]*", re.ASCII).fullmatch
 _WORD = re.compile(rf"[A-Za-z0-9&+{_OTHER}][A-Za-z0-9_.@/&=:{_OTHER}-]*").fullmatch
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null", re.ASCII).fullmatch
 _MARK = r"[?+~^-]|\$[0-9]?|=[^=!]*|#[^#!]*"
 _MARKED = re.compile(rf"(.*?)({_MARK})", re.DOTALL).fullmatch
 _ESCAPED = re.compile(rf"(.*)!({_MARK}|)", re.DOTALL).fullmatch
+_SYNTAX = ("", '"', ":", "{", "}", "[", "]", ",", " ")
+_END = ""
+_LITERALS = frozenset(["true", "false", "null"])
+
+
+class Member(NamedTuple):
+    """A member of a draft. node: a draft (a list), an ObjectArray of drafts, a leaf, None for one that is left out, or
+    the number of a leaf of the template that the draft is of."""
+
+    name: str
+    mark: str
+    node: Any
 
 
 def cut(key: str) -> tuple[str, str]:
     """The name and the mark of a key in a definition."""
     found = (_ESCAPED if "!" in key else _MARKED)(key)
-    if found is None:
-        return key, ""
-    return found[1], found[2]
+    return (key, "") if found is None else (found[1], found[2])
 
 
-def marked(name: str, mark: str) -> str:
-    """The key of a name and a mark."""
+def key_of(name: str, mark: str) -> str:
+    """A name and its mark as they are written."""
     key = name + mark
-    return key if "!" not in key and cut(key) == (name, mark) else f"{name}!{mark}"
+    if "!" in key or cut(key) != (name, mark):
+        key = f"{name}!{mark}"
+    return key if _KEY(key) else quoted(key)
 
 
-def key(name: str) -> str:
-    """A key as it is written."""
-    return name if _KEY(name) else quoted(name)
+def told(leaf: Leaf, mark: str) -> str:
+    """A leaf as a definition tells it, line feeds as they are."""
+    if type(leaf) is bytes:
+        text = leaf.decode()
+        return '"&!null"' if mark and text == "null" else one_line(text)
+    assert type(leaf) is str
+    value, begin = leaf, ""
+    if mark == "~" and value[:1] in ("+", "-"):
+        value, begin = quoted(value), "&!"
+    elif value[:1] == "&":
+        begin = "&"
+    word = begin + "\n".join([one_line(quoted(line))[1:-1] for line in value.split("\n")])
+    return word if _WORD(word) and not _SCALAR(word) else f'"{word}"'
 
 
-def value(text: str) -> str:
-    """The JSON text of a value as it is written."""
-    if text[:1] == '"' and _WORD(text[1:-1]) and not _SCALAR(text[1:-1]):
-        return text[1:-1]
-    return text
-
-
-def to_json(text: str) -> str:
-    """The JSON text of a definition. Raises ValueError for what is none; what is left, a JSON reader refuses."""
-    tokens = _TOKENS(text)
-    right = sum(map(len, tokens)) == len(text)
-    if not right:
-        tokens = _before_fault(text)
-    found: list[str] = []
-    open_: list[str] = []
-    in_key = False
-    for at, token in enumerate(tokens):
-        first = token[0]
-        if first in " ,":
-            if first == " " and in_key and _takes(tokens, at):
-                first = token = ":"
-            else:
-                token = ","
-            in_key = token == "," and open_[-1:] == ["{"]
-        elif first == ":":
-            in_key = False
-            token = ":" + _valued(token[1:])
-        elif first in "{[":
-            open_.append(token)
-            in_key = token == "{"
-        elif first in "}]":
-            if not open_ or (open_.pop() == "{") != (token == "}"):
-                raise ValueError("brackets do not match")
-            in_key = False
-        elif in_key:
-            token = token if first == '"' else quoted(token)
-            following = tokens[at + 1] if at + 1 < len(tokens) else ""
-            if following[:1] != ":" and not (following == " " and _takes(tokens, at + 1)):
-                token += ":null"
+def written(draft: Sequence[Member], texts: Sequence[str]) -> str:
+    """The text of a draft. texts: of each leaf, its value as a definition tells it; ``null`` for what is left out."""
+    parts = []
+    for name, mark, node in draft:
+        if type(node) is int:
+            text = texts[node]
+        elif type(node) is list:
+            text = written(node, texts)
+        elif type(node) is ObjectArray:
+            text = "[" + ",".join([written(each, texts) for each in node.items]) + "]"
         else:
-            token = _valued(token)
-        found.append(token)
-    if not right:
-        raise ValueError(f"a definition holds {text[sum(map(len, tokens))]!r} where it is not allowed")
-    return "".join(found)
+            text = "null"  # of a member that is removed
+        key = key_of(name, mark)
+        if mark and text == "null":
+            parts.append(key)
+            continue
+        first = text[0]  # two words have a space between them, where the first one has no mark
+        word = "a" <= first <= "z" or "A" <= first <= "Z" or first > "\u00a0"
+        space = word and not mark and key[0] != '"' and ":" not in text and text not in _LITERALS
+        parts.append(f"{key} {text}" if space else f"{key}:{text}")
+    return "{" + " ".join(parts) + "}"
 
 
-def _takes(tokens: list[str], at: int) -> bool:
-    """Whether a space is between a key and its value: a word without a mark, and a word."""
-    before, after = tokens[at - 1], tokens[at + 1] if at + 1 < len(tokens) else ""
-    return _bare(before) and _bare(after) and cut(before)[1] == ""
-
-
-def _bare(token: str) -> bool:
-    return token[:1] not in ("", '"', ":", " ", ",", "{", "}", "[", "]")
-
-
-def _valued(token: str) -> str:
-    """A value as JSON has it."""
-    return token if not token or token[0] == '"' or _SCALAR(token) else quoted(token)
-
-
-def _before_fault(text: str) -> list[str]:
-    """The tokens before the first character that begins none."""
-    found, at = [], 0
-    while (match := _TOKEN.match(text, at)) is not None:
-        found.append(match[0])
-        at = match.end()
+def draft_of(structure: Structure, leaves: Iterator[tuple[int, str]]) -> list[Member]:
+    """The draft of a template: a structure whose leaves have these numbers and marks."""
+    found = []
+    for name, mark, node in structure:
+        if node is LEAF:
+            number, own = next(leaves)
+            found.append(Member(name, mark or own, number))
+        elif type(node) is ObjectArray:
+            found.append(Member(name, "", ObjectArray(tuple([draft_of(each, leaves) for each in node.items]))))
+        else:
+            found.append(Member(name, mark, draft_of(node, leaves)))
     return found
+
+
+def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]]) -> Structure:
+    """The structure of a draft. The node and the mark of each of its leaves are added, in order.
+
+    Raises ValueError for what no structure has.
+    """
+    found: list[tuple[str, str, Any]] = []
+    for name, mark, node in draft:
+        inner: Any = LEAF
+        if type(node) is list:
+            if mark and int(mark[1:] or 0) >= len(STYLES):
+                raise ValueError(f"there is no style {mark[1:]} of JSON in a string")
+            inner, mark = structure_of(node, leaves), mark.removesuffix("0")
+        elif type(node) is ObjectArray:
+            inner = ObjectArray(tuple([structure_of(each, leaves) for each in node.items]))
+        elif mark == REMOVED:
+            raise ValueError("a member is removed that is not there")
+        elif mark[:1] == "#":
+            columns = mark[1:].split(",")
+            if len(set(columns)) < len(columns):
+                raise ValueError("a key appears twice")
+            leaves.append((node, "?"))
+        else:
+            leaves.append((node, mark))
+            mark = ""
+        found.append((name, mark, inner))
+    return tuple(found)
+
+
+def read(text: str) -> list[Member]:
+    """The draft of a definition. Raises ValueError, RecursionError."""
+    tokens = _TOKEN(text)
+    if sum(map(len, tokens)) != len(text):
+        raise ValueError("a definition holds a character where it is not allowed")
+    tokens = [_END, *reversed(tokens)]
+    members = _value(tokens, tokens.pop())
+    if tokens != [_END] or type(members) is not dict:
+        raise ValueError("a definition is an object")
+    return _draft(members)
+
+
+def _value(tokens: list[str], token: str) -> Any:
+    """The value that begins with a token, as ``parsed`` gives it. tokens: those behind it, the next one last."""
+    if token == "{":
+        members: dict[str, Any] = {}
+        for key in _items(tokens, "}"):
+            name = _text(key)
+            if name in members:
+                raise ValueError("a key appears twice")
+            members[name] = _member(tokens, key)
+        return members
+    if token == "[":
+        return [_value(tokens, item) for item in _items(tokens, "]")]
+    return token.encode() if _SCALAR(token) else _text(token)
+
+
+def _items(tokens: list[str], end: str) -> Iterator[str]:
+    """The first token of each item up to a bracket. Who takes it takes the others of that item."""
+    between = " " if tokens[-1] != end else tokens.pop()
+    while between != end:
+        if between not in (" ", ","):
+            raise ValueError("brackets do not match")
+        yield tokens.pop()
+        between = tokens.pop()
+
+
+def _member(tokens: list[str], key: str) -> Any:
+    """The value of a member: behind a colon, or a word behind a space and a word without a mark."""
+    if tokens[-1][:1] == ":":
+        return _value(tokens, tokens.pop()[1:] or tokens.pop())
+    if tokens[-1] == " " and _is_word(key) and _is_word(tokens[-2]) and not cut(key)[1]:
+        del tokens[-1]
+        return _value(tokens, tokens.pop())
+    return b"null"
+
+
+def _text(token: str) -> str:
+    """A word, or a JSON string in which line feeds need no escape."""
+    if token[:1] == '"':
+        return str(json.loads(token.replace("\n", "\\n")))
+    if not _is_word(token):
+        raise ValueError("a definition lacks a key or a value")
+    return token
+
+
+def _is_word(token: str) -> bool:
+    return token[:1] not in _SYNTAX
+
+
+def _draft(members: dict[str, Any]) -> list[Member]:
+    found = {}
+    for key, value in members.items():
+        name, mark = cut(key)
+        if name in found:
+            raise ValueError("a member appears twice")
+        node: Any = None
+        if type(value) is dict and value and mark[:1] in ("", "$"):
+            node = _draft(value)
+        elif mark[:1] == "$":
+            raise ValueError("what is marked as JSON in a string is an object")
+        elif not mark and type(value) is list and value and all(type(each) is dict and each for each in value):
+            node = ObjectArray(tuple(map(_draft, value)))
+        elif not mark or value != b"null":
+            node = leaf_of(value)
+        found[name] = Member(name, mark, node)
+    return list(found.values())

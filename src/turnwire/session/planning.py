@@ -1,26 +1,17 @@
 """Chooses templates for a block of events: which events go by one template, and what each says of its members.
 
-A guess at cost decides (about a token a word, or three digits); what a plan is worth is counted by whoever made it.
+A guess at cost decides; what a plan is worth is counted by whoever made it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from turnwire import _backend
-from turnwire.session._judging_py import must_open
-from turnwire.session.definitions import cut, marked
-from turnwire.session.shapes import Shape, is_digested
-from turnwire.session.state import FIXED, SAME, SEEN, order_of
-
-if TYPE_CHECKING:
-    from turnwire.session._judging_py import Judge
-else:
-    Judge = _backend.load("session.judging").Judge
-from turnwire.session._values_py import Leaf
+from turnwire.session.shapes import Shape
+from turnwire.session.template_cost import MEMBER, Event, TemplateCost, must_open, weigh
+from turnwire.session.templates import FIXED, SAME
+from turnwire.session.values import Leaf
 
 MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""
@@ -36,14 +27,6 @@ MOST_MISSED = 20
 """One of so many events may fit no template before all are planned anew."""
 
 
-class Event(NamedTuple):
-    """An event in a block: its minified JSON; its shape, one object for all events of one structure; its leaves."""
-
-    line: str
-    shape: Shape
-    leaves: list[Leaf]
-
-
 class Cluster(NamedTuple):
     """Events (by number) that go by one template, and its marks."""
 
@@ -54,13 +37,13 @@ class Cluster(NamedTuple):
 class Plan(NamedTuple):
     """Which template each event of a block goes by, and the marks of each template.
 
-    known: shape -> (what takes the leaves that never change from an event of a template, these, the template's
-    number).
+    known: shape -> templates that later events may go by, too: the numbers of their fixed leaves, these, the number of
+    the template.
     """
 
     kinds: list[int]
     marks: list[list[str]]
-    known: dict[Shape, list[tuple[Callable[[list[Leaf]], Any], Any, int]]]
+    known: dict[Shape, list[tuple[list[int], list[Leaf], int]]]
 
     def again(self, events: Sequence[Event]) -> Plan | None:
         """The same templates for other events, or None where too few of them fit."""
@@ -68,76 +51,62 @@ class Plan(NamedTuple):
         marks = list(self.marks)
         for event in events:
             leaves = event.leaves
-            for fixed_of, fixed, at in self.known.get(event.shape, ()):
-                if fixed_of(leaves) == fixed:
-                    kinds.append(at)
+            for places, fixed, kind in self.known.get(event.shape, ()):
+                if [leaves[place] for place in places] == fixed:
+                    kinds.append(kind)
                     break
             else:
                 missed += 1
                 kinds.append(len(marks))
-                tables = event.shape.columns
-                marks.append([SAME if must_open(leaf) or tables[at] else FIXED for at, leaf in enumerate(leaves)])
+                is_open = [must_open(leaf) or table for leaf, table in zip(leaves, event.shape.tables, strict=True)]
+                marks.append([SAME if each else FIXED for each in is_open])
         return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
 
 
 class Planner:
-    """Plans one block. keys: paths that name the conversation."""
+    """Plans one block. keys, allowed, only: as ``TemplateCost`` takes them."""
 
-    def __init__(self, events: Sequence[Event], keys: tuple[str, ...], expectations: frozenset[str]) -> None:
+    def __init__(
+        self, events: Sequence[Event], keys: tuple[str, ...], allowed: frozenset[str], only: Shape | None = None
+    ) -> None:
         self.events = events
-        known: dict[int, tuple[int | None, list[int]]] = {}
-        orders = []
-        for event in events:
-            order = known.get(id(event.shape))
-            if order is None:
-                order = known[id(event.shape)] = order_of(event.shape.paths, keys)
-            orders.append(order)
-        self._judge = Judge(events, orders, expectations, _tellable)
+        self._cost = TemplateCost(events, keys, allowed, only)
         self._known: dict[tuple[int, ...], tuple[list[float], list[str]]] = {}
 
     def plan(self) -> Plan:
-        """The clusters as a plan that later events may go by, too."""
-        found = self.clusters()
-        kinds = [0] * len(self.events)
-        plan = Plan(kinds, [cluster.marks for cluster in found], {})
-        for at, cluster in enumerate(found):
-            first = self.events[cluster.members[0]]
-            for number in cluster.members:
-                kinds[number] = at
-            if len(cluster.members) > 1:
-                fixed = [place for place, mark in enumerate(cluster.marks) if not mark]
-                fixed_of = itemgetter(*fixed) if fixed else _nothing
-                plan.known.setdefault(first.shape, []).append((fixed_of, fixed_of(first.leaves), at))
-        return plan
-
-    def clusters(self) -> list[Cluster]:
-        """The clusters in the order of their first events."""
+        """The clusters as a plan, in the order of their first events."""
         groups: dict[Shape, list[int]] = {}
         for number, event in enumerate(self.events):
             groups.setdefault(event.shape, []).append(number)
-        found = [cluster for members in groups.values() for cluster in self._split(members, MOST_SPLITS)]
-        return sorted(found, key=lambda cluster: cluster.members[0])
+        clusters = [cluster for members in groups.values() for cluster in self._clusters(members, MOST_SPLITS)]
+        clusters.sort(key=lambda cluster: cluster.members[0])
+        plan = Plan([0] * len(self.events), [cluster.marks for cluster in clusters], {})
+        for kind, (members, marks) in enumerate(clusters):
+            for number in members:
+                plan.kinds[number] = kind
+            if len(members) > 1:
+                shape, leaves = self.events[members[0]].shape, self.events[members[0]].leaves
+                places = [place for place, mark in enumerate(marks) if not mark]
+                plan.known.setdefault(shape, []).append((places, [leaves[place] for place in places], kind))
+        return plan
 
-    def cluster_of(self, number: int) -> Cluster:
-        """The cluster of one event: that of ``clusters``, without the others."""
-        shape = self.events[number].shape
-        members, depth = [at for at, event in enumerate(self.events) if event.shape is shape], MOST_SPLITS
+    def marks_of_last(self) -> list[str]:
+        """The marks of the template that the last event goes by."""
+        last, depth = len(self.events) - 1, MOST_SPLITS
+        shape = self.events[last].shape
+        members = [number for number, event in enumerate(self.events) if event.shape is shape]
         while True:
             marks, parts = self._best(members, depth)
             if parts is None:
-                return Cluster(members, marks)
-            part = next((part for part in parts if number in part), None)
-            if part is None:
-                raise RuntimeError("another thread changed the session: a Writer is for one thread at a time")
-            members, depth = part, depth - 1
+                return marks
+            members, depth = next(part for part in parts if last in part), depth - 1
 
-    def _split(self, members: list[int], depth: int) -> Iterator[Cluster]:
+    def _clusters(self, members: list[int], depth: int) -> Iterator[Cluster]:
         marks, parts = self._best(members, depth)
         if parts is None:
             yield Cluster(members, marks)
-        else:
-            for part in parts:
-                yield from self._split(part, depth - 1)
+        for part in parts or ():
+            yield from self._clusters(part, depth - 1)
 
     def _best(self, members: list[int], depth: int) -> tuple[list[str], list[list[int]] | None]:
         """The marks of a template for all these events, and the parts that cost less with one each, if any do."""
@@ -145,31 +114,41 @@ class Planner:
         least = sum(costs) + _bars(marks, members)
         best: list[list[int]] | None = None
         if len(members) > 2 and depth:
-            dearest = sorted(filter(marks.__getitem__, range(len(marks))), key=lambda place: -costs[place])
+            dearest = sorted([place for place, mark in enumerate(marks) if mark], key=lambda place: -costs[place])
             for place in dearest[:MOST_CANDIDATES]:
-                parts = self._judge.parted(members, place, min(MOST_KINDS, int(len(members) * 0.6)))
-                if parts is None or len(parts) < 2:
-                    continue
-                total = self._apart(parts, least)
-                if total < least:
+                parts = self._parted(members, place, min(MOST_KINDS, int(len(members) * 0.6)))
+                if parts is not None and (total := self._apart(parts, least)) < least:
                     best, least = parts, total
         return marks, best
+
+    def _parted(self, members: list[int], place: int, most: int) -> list[list[int]] | None:
+        """Events by the value of a leaf, in the order of the first of each; None for one value, or for too many."""
+        found: dict[Leaf, list[int]] = {}
+        for number in members:
+            found.setdefault(self.events[number].leaves[place], []).append(number)
+            if len(found) > most:
+                return None
+        return list(found.values()) if len(found) > 1 else None
 
     def _apart(self, parts: list[list[int]], most: float) -> float:
         """What parts cost with a template each, derived from that of the first; any number from ``most`` on where that
         is not less."""
-        total = 0.0
-        base: list[str] = []
-        for number, part in enumerate(parts):
-            costs, marks = self._judged(part)
-            if not number:
-                total += sum(costs) + _bars(marks, part)
-                base = marks
-                continue
+        base_leaves = self.events[parts[0][0]].leaves
+        costs, base = self._judged(parts[0])
+        total = sum(costs) + _bars(base, parts[0])
+        for part in parts[1:]:
             if total >= most:
                 break
+            costs, marks = self._judged(part)
             total += TEMPLATE + _bars(marks, part)
-            total = self._judge.derived(total, part[0], parts[0][0], costs, marks, base)
+            rows = 0.0
+            for cost in costs:
+                rows += max(cost, 0.0)
+            total += rows
+            leaves = self.events[part[0]].leaves
+            for place, mark in enumerate(marks):
+                if mark != base[place] or (costs[place] > 0 if mark else leaves[place] != base_leaves[place]):
+                    total += MEMBER + weigh(leaves[place])
         return total
 
     def _judged(self, members: list[int]) -> tuple[list[float], list[str]]:
@@ -177,20 +156,10 @@ class Planner:
         key = tuple(members)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._judge.judged(members)
+            known = self._known[key] = self._cost.judged(members, self.events[members[0]].shape)
         return known
-
-
-def _nothing(leaves: list[Leaf]) -> None:
-    """The leaves that never change, of a template that has none of them."""
 
 
 def _bars(marks: list[str], members: list[int]) -> float:
     """About what the bars between fields cost."""
     return BAR * (len(members) - 1) * sum(map(bool, marks))
-
-
-@lru_cache(4096)
-def _tellable(path: str) -> bool:
-    """Whether a mark can name a path. Without a path it would name the leaf's own."""
-    return path != "" and not is_digested(path) and cut(marked("x", SEEN + path)) == ("x", SEEN + path)

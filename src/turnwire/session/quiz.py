@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from turnwire.errors import MissingDependency, expect_number, expect_one_of
 from turnwire.session.encoding import DEFAULT, encode, items, plain_line, plain_lines
 from turnwire.session.metering import meter_of
-from turnwire.session.planning import Event
-from turnwire.session.state import one_more
+from turnwire.session.template_cost import Event
+from turnwire.session.templates import one_more
 
 KINDS = ("value", "repeated", "counted", "count", "filter", "last", "answer")
 """value: of a member at an event; repeated, counted: one that a session may leave out, since it is as before or one

@@ -1,132 +1,240 @@
-"""A session as events: every record judged by its check, or nothing."""
+"""A session as events, whole or in pieces: every record judged by its check, or nothing."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.session._values_py import minified, parsed
-from turnwire.session.howto import HEADER, settings_of
-from turnwire.session.interpreting import Interpreter, value_of
-from turnwire.session.records import Record, Verifier, fault, record_at
+from turnwire.session.aliases import Expander
+from turnwire.session.checks import Chain
+from turnwire.session.fields import read_field, split, unfolded
+from turnwire.session.header import BARE, HEADER, Settings, settings_of
+from turnwire.session.notation import Member, read, structure_of
+from turnwire.session.shapes import Shapes, flatten
+from turnwire.session.template_diff import merged
+from turnwire.session.templates import LATER, Expected, State, Template, expected, leaves_of
+from turnwire.session.values import Leaf, minified, parsed, quoted, value_of
 
-ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S{1,2}))?(?: [0-9]{3})?", re.ASCII).fullmatch
-END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
-
-
+_ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S{1,2}))?(?: [0-9]{3})?", re.ASCII).fullmatch
+_END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
+_ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
+_DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
+_FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
+_DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
+_ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
+"""The line feeds behind a record: the next line that is not empty begins another one."""
 MOST_SHAPES = 1000
 """Shapes that are kept from one anchor to the next."""
 
 
-def after_anchor(found: re.Match[str], values: bool, before: Interpreter | None = None) -> Interpreter:
-    """What reads the records after an anchor: by the paths and the alphabet that it names. Raises ValueError.
+class Record(NamedTuple):
+    """A record: its lines without the check, the two marks at their end ("" in a session without checks), its first
+    line (from 1 on) and place (in characters), and whether a line feed follows."""
 
-    before: what read the records before it; shapes that it knows are taken over, up to ``MOST_SHAPES``.
+    raw: str
+    pair: str
+    line: int
+    offset: int
+    closed: bool
+
+
+def records(text: str, sealed: bool, begin: int = 0, line: int = 1) -> Iterator[Record]:
+    """The records of a text in order, from a place on. Their checks are not compared yet; a last line without its feed
+    is one, too. line: the number of the first one."""
+    start = begin
+    ends = (end for run in _ENDS(text, begin) for end in range(run.start(), run.end()))
+    for end in ends:  # of several line feeds, each but the first ends an empty record
+        yield _record(text[start:end], sealed, line, start, True)
+        line += 1 + text.count("\n", start, end)
+        start = end + 1
+    if start < len(text):
+        yield _record(text[start:].removesuffix("\n"), sealed, line, start, text[-1] == "\n")
+
+
+def _record(whole: str, sealed: bool, line: int, offset: int, closed: bool) -> Record:
+    return Record(*((whole[:-2], whole[-2:]) if sealed else (whole, "")), line, offset, closed)
+
+
+def anchor_of(line: str) -> tuple[int, Settings] | None:
+    """How many events come before an anchor, and what it says of those behind it; None for what is no anchor."""
+    found = _ANCHOR(line)
+    return found and (int(found[1]), Settings(tuple([key[1:] for key in found[2].split()]), found[3] or ""))
+
+
+class RecordReader:
+    """Reads records one by one. sealed: whether they have checks. values: whether events are given as values, read
+    strictly, not as JSON text.
+
+    Attributes:
+        chain: what checks are compared with. events: how many came before. ended: whether the end was read. used: what
+        the records need explained; letter: the first that stands for an alias.
     """
-    made = Interpreter(tuple(key[1:] for key in found[2].split()), found[3] or "", values)
-    if before is not None and len(before.shapes) <= MOST_SHAPES:
-        made.shapes = before.shapes
-    return made
 
-
-class Session:
-    """Reads records one by one. sealed: whether they have checks. before: JSON lines in front of the header. values:
-    whether events are given as values, not as JSON text."""
-
-    def __init__(self, sealed: bool, before: str = "", values: bool = False) -> None:
-        self.sealed = sealed
-        self.values = values
-        self.verifier = Verifier(before)
-        self.interpreter: Interpreter | None = None
-        self.events = 0
+    def __init__(self, sealed: bool, chain: Chain, events: int = 0, values: bool = True) -> None:
+        self.chain = chain
+        self.events = events
         self.ended = False
+        self.used: set[str] = set()
+        self.letter = ""
+        self._sealed = sealed
+        self._values = values
+        self._keys: tuple[str, ...] = ()
+        self._begun = False
+        self._shapes = Shapes()
+        self._numbers = count(1)
+
+    def begin(self, settings: Settings) -> None:
+        """The settings of the records from now on; nothing was seen. Raises ValueError."""
+        self._expander = Expander(settings.aliases)
+        self._keys, self._begun = settings.keys, True
+        self._state = State()
+        self._templates: dict[str, Template] = {}
+        if len(self._shapes) > MOST_SHAPES:
+            self._shapes = Shapes()
+        letter = settings.aliases.removesuffix(BARE)
+        self.letter = self.letter or letter
+        self.used |= {"&"[: len(letter)], settings.aliases[len(letter) :]} - {""}
 
     def read(self, record: Record) -> Any:
         """The event in a record; None where there is none. Raises DecodeError."""
+        try:
+            return self._read(record)
+        except DecodeError as error:
+            reason, why = error.reason, error.text
+        except (ValueError, RecursionError) as error:
+            reason, why = Reason.BAD_ENCODING, str(error)
+        raise DecodeError(reason, why, offset=record.offset, line=record.line, wire="session")
+
+    def _read(self, record: Record) -> Any:
         if self.ended:
-            raise fault(Reason.TRAILING_JUNK, "the session has ended", record)
-        if self.sealed and not self.verifier.right(record):
-            raise fault(Reason.DIGEST_MISMATCH, "the check does not fit: something was lost, moved or changed", record)
-        try:
-            return self._event(record)
-        except DecodeError as error:
-            raise fault(error.reason, error.text, record) from None
-        except (ValueError, RecursionError) as error:
-            raise fault(Reason.BAD_ENCODING, str(error), record) from None
+            raise DecodeError(Reason.TRAILING_JUNK, "the session has ended")
+        if self._sealed and not self.chain.follows(record.raw, record.pair):
+            raise DecodeError(Reason.DIGEST_MISMATCH, "the check does not fit: something was lost, moved or changed")
+        body = unfolded(record.raw)
+        if not self._begun:
+            self.begin(settings_of(body))
+        elif body[:1] in ("^", ".", "%"):
+            self._mark(body)
+        else:
+            text = self._event(self._expander.expand(body))
+            event = value_of(text) if self._values else text
+            self.events += 1
+            return event
+        return None
 
-    def rows(self, text: str, at: list[int], found: list[Any]) -> None:
-        """Reads the events from an offset and line on, which become those of the first record that is none, and adds
-        them. Raises what ``read`` raises."""
-        if self.interpreter is None or self.ended:
-            return
-        before = len(found)
-        try:
-            self.interpreter.rows(text, at, self.verifier.chain if self.sealed else None, found)
-        except DecodeError as error:
-            raise fault(error.reason, error.text, record_at(text, self.sealed, at)) from None
-        except (ValueError, RecursionError) as error:
-            raise fault(Reason.BAD_ENCODING, str(error), record_at(text, self.sealed, at)) from None
-        self.events += len(found) - before
-
-    def _event(self, record: Record) -> Any:
-        body = record.body
-        if self.interpreter is None:
-            self.interpreter = Interpreter(*settings_of(body), self.values)
-            return None
-        if body[:1] in ("^", ".", "%"):
-            self._mark(body, record)
-            return None
-        found = self.interpreter.event(body)
-        self.events += 1
-        return found
-
-    def _mark(self, body: str, record: Record) -> None:
+    def _mark(self, body: str) -> None:
         """An anchor or the end, each with the number of events before it."""
-        found = (END if body[:1] == "." else ANCHOR)(body)
-        if found is None:
-            raise fault(Reason.BAD_ENCODING, "this is not a record", record)
-        if int(found[1]) != self.events:
-            raise fault(Reason.MISMATCH, f"{found[1]} events should come before this, not {self.events}", record)
-        if body[:1] == ".":
+        end, anchor = _END(body), anchor_of(body)
+        if end is None and anchor is None:
+            raise ValueError("this is not a record")
+        events = int(end[1]) if anchor is None else anchor[0]  # type: ignore[index]
+        if events != self.events:
+            raise DecodeError(Reason.MISMATCH, f"{events} events should come before this, not {self.events}")
+        if anchor is None:
             self.ended = True
         else:
-            self.interpreter = after_anchor(found, self.values, self.interpreter)
+            self.begin(anchor[1])
 
+    def _event(self, body: str) -> str:
+        """The JSON line of an event."""
+        row = _ROW(body)
+        if row is not None:
+            return self._row(row[1], row[2])
+        if body[:1] == "{":
+            value = parsed(body)
+            leaves: list[Leaf] = []
+            shape = self._shapes[flatten(value, leaves)]
+            self._state.take(shape, [""] * len(leaves), self._keys, leaves.__getitem__)
+            return minified(value)
+        if body[:1] == "!":
+            value = parsed(body[1:])
+            if type(value) is not str:
+                raise ValueError("a string follows !")
+            return quoted(value)
+        found = _DEFINITION(body)
+        if found is None:
+            raise ValueError("this is not a record")
+        draft, base = read(found[3]), None
+        if found[2]:
+            base = self._template(found[2])
+            draft = merged(base.draft, draft)
+        return self._define(found[1], base, draft)
 
-def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
-    """The events of a session as minified JSON, each number as it was written; text that is not an object as a string.
+    def _template(self, name: str) -> Template:
+        template = self._templates.get(name)
+        if template is None:
+            raise ValueError(f"there is no template {name}")
+        return template
 
-    Takes what ``decode`` takes, and raises what it raises, but for a number beyond the range of doubles, which it
-    gives as it is written.
-    """
-    return _events(text, strict, sealed, False)
+    def _row(self, name: str, rest: str | None) -> str:
+        template = self._template(name)
+        fields = [] if rest is None else split(rest)
+        if rest == "" or len(fields) > len(template.fields):
+            raise ValueError(f"{len(fields)} fields where template {name} has {len(template.fields)} open members")
+        return template.shape.text(leaves_of(self._state, template, fields, self._rare))
 
+    def _rare(self, given: str, own: Expected) -> Leaf:
+        """The leaf of a field that may be more than a text or a number."""
+        if given[0] == "&":
+            raise ValueError("a field does not begin with &")
+        if own.mark == LATER and _FAR(given):
+            if given[0] == "-" and own.form is None:
+                raise ValueError("the distance of a number is not negative")
+            moved = self._state.moved(own, int(given))
+            if moved is None:
+                raise ValueError("there is no time to count from")
+            return moved
+        return read_field(given, own.text or (own.mark == LATER and given[0] == "="))
 
-def _events(text: str, strict: bool, sealed: bool, values: bool) -> list[Any]:
-    if not isinstance(text, str):
-        raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
-    begin = beginning(text)
-    found: list[Any] = plain_events(text if begin < 0 else text[:begin])
-    if values:
-        found = [value_of(line) for line in found]
-    if begin < 0:
-        return found
-    session = Session(sealed, text[:begin], values)
-    session.events = len(found)
-    try:
-        at = [begin, 1 + text.count("\n", 0, begin)]
-        while at[0] < len(text):
-            event = session.read(record_at(text, sealed, at))
-            if event is not None:
-                found.append(event)
-            session.rows(text, at, found)
-    except DecodeError as error:
-        raise in_bytes(error, text) from None
-    if strict and not session.ended:
-        raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=len(text.encode()), wire="session")
-    return found
+    def _define(self, name: str, base: Template | None, draft: list[Member]) -> str:
+        """The event of a definition, which is a template from now on where it has a name."""
+        told: list[tuple[Any, str]] = []
+        shape = self._shapes[structure_of(draft, told)]
+        marks = [mark for _, mark in told]
+
+        def leaf_at(place: int) -> Leaf:
+            node, mark = told[place]
+            if type(node) is int and base is not None:
+                leaf = self._state.expect(base.leaves[node], node, base.number)
+            else:
+                leaf = self._told(node, mark, shape.paths[place])
+            if leaf is None:
+                raise ValueError("a member is left out, and no earlier value can fill it")
+            return leaf
+
+        leaves = self._state.take(shape, marks, self._keys, leaf_at)
+        template = Template(next(self._numbers), shape, marks, leaves, self._keys)
+        self._state.close(template.number, leaves)
+        self.used |= template.parts
+        if base is not None:
+            self.used.add("b=a")
+        if name:
+            self._templates[name] = template
+        return shape.text(leaves)
+
+    def _told(self, value: Leaf | None, mark: str, path: str) -> Leaf | None:
+        """A leaf of a definition: a value, a distance, or what is expected (None)."""
+        state = self._state
+        if value is None:
+            return state.expect(expected(mark, path, None), 0, 0)
+        if type(value) is not str or not value:
+            return value
+        if value[0] == "&":
+            if value[1:2] == "&":
+                return value[1:]
+            if value[1:2] == "!":
+                return read_field(value[2:], False)
+            raise ValueError("a value that begins with & goes on with & or !")
+        if mark == LATER and value[0] in "+-":
+            later = state.later(path)
+            if _DISTANCE(value) is None or later is None:
+                raise ValueError("a distance is a sign and a number, after a time")
+            return state.moved(later, int(value))
+        return value
 
 
 def beginning(text: str) -> int:
@@ -136,36 +244,123 @@ def beginning(text: str) -> int:
     return text.find("\n" + HEADER[:1]) + 1 or -1
 
 
-def in_bytes(error: DecodeError, text: str) -> DecodeError:
-    """The error with its place in bytes."""
-    if error.offset is not None:
-        error.offset = len(text[: error.offset].encode("utf-8", "surrogatepass"))
-    return error
+class LineReader:
+    """Reads JSON lines in front of a header. values: as ``RecordReader`` takes it.
 
+    Attributes:
+        chain: covers what was read. events: how many were. line, offset: where the next line begins; offset in bytes.
+    """
 
-def plain_events(text: str) -> list[str]:
-    """JSON lines. Raises DecodeError(bad_json)."""
-    found = []
-    offset = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip(" \t\r"):
+    def __init__(self, values: bool = True) -> None:
+        self.chain = Chain()
+        self.events = 0
+        self.line, self.offset = 1, 0
+        self._values = values
+
+    def read(self, lines: str, found: list[Any]) -> None:
+        """Adds the events of lines. Raises DecodeError at the first that is none."""
+        for line in lines.removesuffix("\n").split("\n") if lines else ():
             try:
-                value = parsed(line)
-                if not isinstance(value, (dict, str)):
-                    raise ValueError("an event is an object or a string")
-                found.append(minified(value))
-            except (ValueError, RecursionError) as error:
-                said = _said_of(error)
-                raise DecodeError(Reason.BAD_JSON, said, offset=offset, line=number, wire="session") from None
-        offset += len(line.encode("utf-8", "surrogatepass")) + 1
-    return found
+                if event := json_line(line):
+                    found.append(value_of(event) if self._values else event)
+                    self.events += 1
+            except DecodeError as error:
+                error.offset, error.line = self.offset, self.line
+                raise
+            self.chain.cover(line + "\n")
+            self.line += 1
+            self.offset += _size(line) + 1
 
 
-def _said_of(error: Exception) -> str:
-    """What is wrong with a line of JSON, with its place in that line alone."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"the line is not JSON: {error.msg[:1].lower()}{error.msg[1:]} at its character {error.pos + 1}"
-    return "the line is nested too deeply" if isinstance(error, RecursionError) else str(error)
+def json_line(line: str) -> str:
+    """The event of a JSON line, minified; "" for an empty line. Raises DecodeError(bad_json)."""
+    if not line.strip(" \t\r"):
+        return ""
+    try:
+        value = parsed(line)
+        if type(value) in (dict, str):
+            return minified(value)
+        why = "an event is an object or a string"
+    except json.JSONDecodeError as error:
+        why = f"the line is not JSON: {error.msg[:1].lower()}{error.msg[1:]} at its character {error.pos + 1}"
+    except (ValueError, RecursionError) as error:
+        why = str(error)
+    raise DecodeError(Reason.BAD_JSON, why, wire="session")
+
+
+class Reader:
+    """Reads a session piece by piece: ``reader.feed(text)`` gives the events that are complete, ``close()`` the rest.
+
+    An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError as
+    ``decode`` does; nothing is read after an error. values: whether events are given as ``decode`` gives them, not as
+    ``lines_of`` does.
+    """
+
+    def __init__(self, sealed: bool = True, values: bool = True) -> None:
+        self._sealed = sealed
+        self._values = values
+        self._lines = LineReader(values)
+        self._records: RecordReader | None = None
+        self._held: list[str] = []
+
+    def feed(self, text: str) -> list[Any]:
+        """The events that are complete now."""
+        if not isinstance(text, str):
+            raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
+        behind_feed = bool(self._held) and self._held[-1][-1:] == "\n"
+        if text:
+            self._held.append(text)
+        if self._records is None and self._held and self._held[0][:1] != HEADER[:1]:
+            is_complete = "\n" in text
+        else:
+            is_complete = any(_ENDS("\n" * behind_feed + text))  # what came before is not looked at again
+        return self._take(False) if is_complete else []
+
+    def close(self, strict: bool = True) -> list[Any]:
+        """The last events. strict: whether the end must be there."""
+        found = self._take(True)
+        if strict and self._records is not None and not self._records.ended:
+            raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._lines.offset, wire="session")
+        return found
+
+    def _take(self, to_end: bool) -> list[Any]:
+        """The events of the text that is held; what is not complete is held back, unless it goes to the end."""
+        text, self._held = "".join(self._held), []  # nothing is read after an error
+        found: list[Any] = []
+        place = self._lines
+        if self._records is None:
+            begin = beginning(text)
+            lines = text[:begin] if begin >= 0 else text if to_end else text[: text.rfind("\n") + 1]
+            place.read(lines, found)
+            text = text[len(lines) :]
+            if begin >= 0:
+                self._records = RecordReader(self._sealed, place.chain, place.events, self._values)
+        if self._records is not None and text:
+            *whole, last = records(text, self._sealed, line=place.line)
+            try:
+                for record in (*whole, last) if to_end else whole:
+                    event = self._records.read(record)
+                    if event is not None:
+                        found.append(event)
+            except DecodeError as error:
+                error.offset = place.offset + _size(text[: error.offset])
+                raise
+            done = len(text) if to_end else last.offset
+            place.line, place.offset = last.line, place.offset + _size(text[:done])
+            text = text[done:]
+        if text and not to_end:
+            self._held = [text]
+        return found
+
+
+def _size(text: str) -> int:
+    """The bytes of a text."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _read(text: str, strict: bool, sealed: bool, values: bool) -> tuple[list[Any], Reader]:
+    reader = Reader(sealed, values)
+    return reader.feed(text) + reader.close(strict), reader
 
 
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
@@ -175,4 +370,20 @@ def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
     byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),
     bad_encoding (no writer makes it), bad_json, cut_off (no end), trailing_junk (records after the end).
     """
-    return _events(text, strict, sealed, True)
+    return _read(text, strict, sealed, True)[0]
+
+
+def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
+    """The events of a session as minified JSON, each number as it was written; text that is not an object as a string.
+
+    Takes what ``decode`` takes, and raises what it raises, but for a number beyond the range of doubles, which it
+    gives as it is written.
+    """
+    return _read(text, strict, sealed, False)[0]
+
+
+def used_in(text: str, sealed: bool) -> tuple[set[str], bool, str] | None:
+    """What a session uses, as ``explanation`` takes it; None for JSON lines. It may still go on. Raises what ``decode``
+    raises."""
+    found = _read(text, False, sealed, False)[1]._records
+    return None if found is None else (found.used, sealed, found.letter)

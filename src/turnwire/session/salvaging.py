@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
-from turnwire.session.howto import HEADER
-from turnwire.session.interpreting import value_of
-from turnwire.session.reading import ANCHOR, Session, after_anchor, beginning, plain_events
-from turnwire.session.records import Record, fault, records
+from turnwire.session.header import HEADER
+from turnwire.session.reading import LineReader, RecordReader, anchor_of, beginning, records
 
 DOUBTED = 2
 """Events before a damage, or before the end of a text that has no end record, that are not vouched for: the check of
@@ -50,103 +48,96 @@ def salvage(text: str) -> Salvage:
     Where a record's check fails, or the text ends without an end record, the events before it count but for the last
     two; reading goes on at the next anchor, also where the header is lost. What stands behind the end is not read.
     """
-    begin = beginning(text)
-    result = Salvage([], [], [], True, [])
-    before = _lines(text if begin < 0 else text[:begin], result, begin >= 0)
-    if before.missing == [(0, None)]:
-        return _Salvor(before, text, max(begin, 0)).resumed()
-    return before if begin < 0 else _Salvor(before, text, begin).run(0)
-
-
-def _lines(text: str, result: Salvage, more: bool) -> Salvage:
-    """JSON lines, which have no checks: those before the first that is none. They count where that is the last line,
-    which was cut; where more follows, this may be the middle of a session, and they are doubtful. more: whether a
-    header follows."""
-    lines = text.rstrip("\n").split("\n")
-    found: list[Any] = []
-    try:
-        found = [value_of(line) for line in plain_events(text)]
-    except DecodeError as error:
-        whole = 0
-        for line in lines:
-            try:
-                found += [value_of(each) for each in plain_events(line)]
-            except DecodeError:
-                break
-            whole += 1
-        result.faults.append(error)
-        result = result._replace(complete=False)
-        if more or whole + 1 < len(lines):
-            result.missing.append((0, None))
-            if found:
-                result.doubtful.append(Part(0, found))
-            return result
-        result.missing.append((len(found), None))
-    if found:
-        result.parts.append(Part(0, found))
-    return result
+    return _Salvor(text).salvaged()
 
 
 class _Salvor:
-    """Reads the records of a text from ``begin`` on. result: what the JSON lines in front of them gave."""
+    """Reads what is whole in a text."""
 
-    def __init__(self, result: Salvage, text: str, begin: int = 0) -> None:
-        self.result = result
-        self.session = Session(True, text[:begin], True)
-        self.records = list(records(text, True, begin))
-        self.first = 0
-        self.found = [event for part in result.parts for event in part.events]
-        self.session.events = self.lines = len(self.found)
-        self.right = 0
-        result.parts.clear()
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._begin = beginning(text)
+        self._parts: list[Part] = []
+        self._doubtful: list[Part] = []
+        self._missing: list[tuple[int, int | None]] = []
+        self._faults: list[DecodeError] = []
+        self._found: list[Any] = []
+        self._first = self._lines = self._right = 0
 
-    def resumed(self) -> Salvage:
-        """What is whole behind the first anchor of a text whose header is lost."""
-        return self.run(self._resume(0))
+    def salvaged(self) -> Salvage:
+        """What was found."""
+        begin, text = self._begin, self._text
+        reader = LineReader()
+        self._read_lines(reader, text if begin < 0 else text[:begin])
+        lost = self._missing == [(0, None)]
+        if begin < 0 and not lost:
+            self._keep(0)
+        else:
+            begin = max(begin, 0)
+            self._lines = len(self._found)
+            self._reader = RecordReader(True, reader.chain, self._lines)
+            self._records = list(records(text, True, begin, 1 + text.count("\n", 0, begin)))
+            self._read_records(self._resume(0) if lost else 0)
+        complete = not self._missing and not self._faults and (self._begin < 0 or self._reader.ended)
+        return Salvage(self._parts, self._doubtful, self._missing, complete, self._faults)
 
-    def run(self, at: int) -> Salvage:
-        """What is whole from a record on."""
-        while at < len(self.records):
+    def _read_lines(self, reader: LineReader, text: str) -> None:
+        """JSON lines, which have no checks: those before the first that is none. They count where that is the last
+        line, which was cut; where more follows, this may be the middle of a session, and they are doubtful."""
+        try:
+            reader.read(text, self._found)
+        except DecodeError as error:
+            self._faults.append(error)
+            more = self._begin >= 0 or reader.line < len(text.rstrip("\n").split("\n"))
+            self._missing.append((0 if more else len(self._found), None))
+            self._keep(len(self._found) if more else 0)
+
+    def _read_records(self, at: int) -> None:
+        """The events in the records from one on."""
+        while at < len(self._records):
+            record = self._records[at]
             try:
-                event = self._read(self.records[at])
-                if event is not None:
-                    self.found.append(event)
+                if not record.closed and record.raw[:1] != ".":
+                    raise DecodeError(
+                        Reason.CUT_OFF,
+                        "the last record is not complete",
+                        offset=record.offset,
+                        line=record.line,
+                        wire="session",
+                    )
+                event = self._reader.read(record)
             except DecodeError as error:
-                self.result.faults.append(error)
-                if self.session.ended:
+                self._faults.append(error)
+                if self._reader.ended:
                     break
-                self._keep(DOUBTED)
+                self._lose()
                 at = self._resume(at)
                 continue
-            self.right += 1
+            if event is not None:
+                self._found.append(event)
+            self._right += 1
             at += 1
-        lost = bool(self.result.missing) and self.result.missing[-1][1] is None
-        if self.session.ended:
+        if self._reader.ended:
             self._keep(0)
-        elif not lost:
-            self.result.faults.append(fault(Reason.CUT_OFF, "the session has no end"))
-            self._keep(DOUBTED)
-        complete = self.session.ended and not self.result.missing and not self.result.faults
-        return self.result._replace(complete=complete)
+        elif not self._missing or self._missing[-1][1] is not None:
+            self._faults.append(DecodeError(Reason.CUT_OFF, "the session has no end", wire="session"))
+            self._lose()
 
-    def _read(self, record: Record) -> Any:
-        if not record.closed and record.raw[:1] != ".":
-            raise fault(Reason.CUT_OFF, "the last record is not complete", record)
-        return self.session.read(record)
+    def _lose(self) -> None:
+        """The events behind those read so far are lost; the last of these are doubtful, and so are JSON lines where the
+        header and the records behind it, which vouch for all of them, are too few."""
+        doubtful = len(self._found) if self._lines and self._right <= DOUBTED else min(DOUBTED, len(self._found))
+        self._missing.append((self._first + len(self._found) - doubtful, None))
+        self._keep(doubtful)
 
-    def _keep(self, doubted: int) -> None:
-        """The events read so far are a part; the last of them are doubtful, and JSON lines where the header and the
-        records behind it, which vouch for all of them, are too few."""
-        sure = max(len(self.found) - doubted, 0)
-        if doubted and self.lines and self.right <= doubted:
-            sure = 0
+    def _keep(self, doubtful: int) -> None:
+        """The events read so far are a part, but for so many at its end."""
+        sure = len(self._found) - doubtful
         if sure:
-            self.result.parts.append(Part(self.first, self.found[:sure]))
-        if self.found[sure:]:
-            self.result.doubtful.append(Part(self.first + sure, self.found[sure:]))
-        if doubted:
-            self.result.missing.append((self.first + sure, None))
-        self.found, self.lines = [], 0
+            self._parts.append(Part(self._first, self._found[:sure]))
+        if doubtful:
+            self._doubtful.append(Part(self._first + sure, self._found[sure:]))
+        self._found, self._lines = [], 0
 
     def _resume(self, at: int) -> int:
         """The record behind the next anchor to which the one after it is chained; the number of records: none.
@@ -154,35 +145,58 @@ class _Salvor:
         A header to which the next record is chained is that of another session, whose anchors are not taken; where
         nothing stands before it, the session begins there.
         """
-        for place in range(at, len(self.records) - 1):
-            anchor = self.records[place]
-            if anchor.raw[:1] == HEADER[:1] and place and self._begins(place):
-                if self.result.parts or self.result.doubtful:
-                    break
-                self.session, self.first = Session(True, values=True), 0
-                self.result.missing.clear()
-                return place
-            found = ANCHOR(anchor.raw)
-            if found is None:
+        for place in range(at, len(self._records) - 1):
+            record, follower = self._records[place : place + 2]
+            if record.raw[:1] == HEADER[:1] and place:
+                chain = Chain()
+                if chain.follows(record.raw, record.pair) and chain.follows(follower.raw, follower.pair):
+                    if self._parts or self._doubtful:
+                        break
+                    self._reader, self._first = RecordReader(True, Chain()), 0
+                    self._missing.clear()
+                    return place
+            anchor = anchor_of(record.raw)
+            if anchor is None or anchor[0] < self._missing[-1][0]:
                 continue
-            session = Session(True, values=True)
-            session.verifier.resume(anchor)
+            reader = RecordReader(True, Chain(), anchor[0])
+            reader.chain.resume(record.raw)
             try:
-                session.interpreter = after_anchor(found, True)
+                reader.begin(anchor[1])
             except ValueError:
                 continue
-            session.events = int(found[1])
-            if session.events < self.result.missing[-1][0] or not session.verifier.right(self.records[place + 1]):
+            if not reader.chain.follows(follower.raw, follower.pair):
                 continue
-            session.verifier.resume(anchor)
-            self.session, self.first = session, session.events
-            start = self.result.missing.pop()[0]
-            self.result.missing.append((start, self.first))
+            reader.chain.resume(record.raw)
+            self._reader, self._first = reader, anchor[0]
+            self._missing[-1] = (self._missing[-1][0], anchor[0])
             return place + 1
-        return len(self.records)
+        return len(self._records)
 
-    def _begins(self, place: int) -> bool:
-        """Whether a session begins with a record: the one behind it is chained to it."""
-        chain = Chain()
-        header, follower = self.records[place : place + 2]
-        return chain.pair(header.raw) == header.pair and chain.pair(follower.raw) == follower.pair
+
+def seal(text: str) -> str:
+    """A session without checks as one with checks; a header and an end are added where they are missing.
+
+    Raises DecodeError for a record that cannot be read: what is sealed is whole.
+    """
+    begin = beginning(text)
+    is_plain = begin < 0
+    if is_plain:
+        text, begin = f"{HEADER}\n{text}", 0
+    lines = LineReader(False)
+    lines.read(text[:begin], [])
+    reader, chain = RecordReader(False, Chain(), lines.events, False), lines.chain
+    parts = [text[:begin]]
+    try:
+        for record in records(text, False, begin, lines.line):
+            if not record.raw.strip():
+                continue
+            if is_plain and record.raw[:1] == '"':  # JSON lines hold text as it is, records behind a mark
+                record = record._replace(raw=f"!{record.raw}")
+            reader.read(record)
+            parts.append(chain.sealed(record.raw))
+    except DecodeError as error:
+        error.offset = len(text[: error.offset].encode("utf-8", "surrogatepass"))
+        raise
+    if not reader.ended:
+        parts.append(chain.sealed(f".{reader.events}"))
+    return "".join(parts)

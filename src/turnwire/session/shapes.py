@@ -1,157 +1,173 @@
-"""The shape of an event as a tree, and an event's JSON text from its leaves."""
+"""Events as leaves and the structure around them, and what all events of one structure have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from re import compile as pattern
 from typing import Any, NamedTuple
 
-from turnwire.session._values_py import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, quoted
-from turnwire.session.values import text_of
+from turnwire.json import text as json_text
+from turnwire.session.values import Leaf, leaf_of, minified, parsed
 
-MOST_DEPTH, LONGEST_KEY = 64, 1024
-"""Below these no event is refused for its depth or its keys."""
+Structure = tuple[tuple[str, str, Any], ...]
+"""An object without its leaves: of each member its name, its mark, and LEAF, a Structure or an ObjectArray. The mark is
+``#a,b`` for a leaf that is a table with these columns, ``$n`` for an object in a JSON string of style n (0: none)."""
+LEAF = None
+STYLES: tuple[dict[str, Any], ...] = (
+    {"ensure_ascii": False, "separators": (",", ":")},
+    {"ensure_ascii": False},
+    {"separators": (",", ":")},
+    {},
+    {"ensure_ascii": False, "indent": 2},
+)
+"""How JSON in strings may be written: as ``json.dumps`` does with these arguments."""
+MOST_OBJECTS = 8
+"""Objects of an array that are looked into one by one; a longer array is one leaf or a table."""
 MOST_PATH = 512
 """Characters of a path that are in front of each of the paths below it; a digest stands for more of them."""
-is_digested = pattern("\n[0-9a-f]{32}[.]").match
+is_digested = re.compile("\n[0-9a-f]{32}[.]").match
 """Whether a path begins with such a digest: no mark and no header names it."""
+_is_column = re.compile(r"\w[\w .:/-]*").fullmatch
 
 
-class Place(NamedTuple):
-    """A leaf: its number among the leaves; the columns, where it is a table (an array of like objects)."""
+class ObjectArray(NamedTuple):
+    """An array of objects that are looked into."""
 
-    number: int
-    columns: tuple[str, ...] | None = None
-
-
-class Members(NamedTuple):
-    """An object: its members in order. style: None, or how it is written in a JSON string."""
-
-    items: tuple[tuple[str, Any], ...]
-    style: int | None = None
+    items: tuple[Any, ...]
 
 
-class Items(NamedTuple):
-    """An array of objects."""
+def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
+    """The structure of an object of ``parsed``. Its leaves are added in order."""
+    found: list[tuple[str, str, Any]] = []
+    for key, each in value.items():
+        mark, node = "", LEAF
+        if type(each) is str:
+            if each[:1] == "{" and (opened := _opened(each)) is not None:
+                mark, node = opened[0], flatten(opened[1], leaves)
+        elif type(each) is dict:
+            if each:
+                node = flatten(each, leaves)
+        elif type(each) is list and each and all(type(one) is dict and one for one in each):
+            if columns := _columns(each):
+                mark, each = "#" + ",".join(columns), [list(row.values()) for row in each]
+            elif len(each) <= MOST_OBJECTS:
+                node = ObjectArray(tuple([flatten(one, leaves) for one in each]))
+        if node is LEAF:
+            leaves.append(leaf_of(each))
+        found.append((key, mark, node))
+    return tuple(found)
 
-    items: tuple[Members, ...]
+
+def _columns(rows: list[dict[str, Any]]) -> list[str] | None:
+    """The keys that two or more objects have in the same order, where their values are scalars; else None."""
+    keys = list(rows[0])
+    if len(rows) < 2 or not all(map(_is_column, keys)) or any(list(row) != keys for row in rows):
+        return None
+    return None if any(type(each) in (dict, list) for row in rows for each in row.values()) else keys
 
 
-Node = Place | Members | Items
+def _opened(text: str) -> tuple[str, dict[str, Any]] | None:
+    """The object in a string, and the mark of the style in which it gives back the very string; None: there is none."""
+    try:
+        value = json.loads(text)
+        styles = (4,) if text[1:2] == "\n" else (0, 1, 2, 3)
+        style = next((style for style in styles if json.dumps(value, **STYLES[style]) == text), None)
+        if style is None or not value:
+            return None
+        json_text.write(value)
+        return f"${style or ''}", parsed(text)  # its numbers are written as json.dumps writes them
+    except (ValueError, RecursionError):
+        return None
+
+
+def unflatten(structure: Structure, leaves: Iterator[Leaf]) -> dict[str, Any]:
+    """The object of a structure with these leaves, as a value of ``parsed``. Raises ValueError for a leaf that cannot
+    stand where it does."""
+    found: dict[str, Any] = {}
+    for name, mark, node in structure:
+        if node is LEAF:
+            leaf = next(leaves)
+            found[name] = _table(leaf, mark) if mark and type(leaf) is bytes and leaf[:2] == b"[[" else leaf
+        elif type(node) is ObjectArray:
+            found[name] = [unflatten(each, leaves) for each in node.items]
+        else:
+            found[name] = unflatten(node, leaves)
+            if mark:
+                text = minified(found[name])
+                style = STYLES[int(mark[1:] or 0)]
+                found[name] = text if mark == "$" else json.dumps(json.loads(text), **style)
+    return found
+
+
+def _table(rows: bytes, mark: str) -> list[dict[str, Any]]:
+    columns, found = mark[1:].split(","), []
+    for row in parsed(rows.decode()):
+        if type(row) is not list:
+            raise ValueError("a row of a table is an array")
+        if len(row) != len(columns):
+            raise ValueError(f"a row of a table has {len(row)} values where there are {len(columns)} columns")
+        found.append(dict(zip(columns, row, strict=True)))
+    return found
+
+
+class Shapes(dict[Structure, "Shape"]):
+    """The shapes of structures: one for each, made where it is first asked for."""
+
+    def __missing__(self, structure: Structure) -> Shape:
+        shape = self[structure] = Shape(structure)
+        return shape
 
 
 class Shape:
     """What all events of one structure have in common.
 
     Attributes:
-        root: the tree. paths: of each leaf, its keys and numbers with dots between them, where what is in front of the
-        last of them is not long. places: path -> number of its leaf. columns: of each leaf that is a table. width: how
-        many leaves there are. strings: whether JSON in strings was opened. plain: whether its keys and its depth are
-        far from the limits of strict JSON. node: the tree as ``built`` takes it. forms: what templates of this shape
-        with the same marks have in common, by these and the paths of conversations; drafts: by the marks alone.
+        structure: it. paths: of each leaf, its keys and numbers with dots between them. tables: whether each leaf is
+        one. numbers: path -> number of its leaf. parts: what any template of it needs explained.
     """
 
-    def __init__(self, root: Members) -> None:
-        self.root = root
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
         self.paths: list[str] = []
-        self.columns: list[tuple[str, ...] | None] = []
-        self.strings = False
-        self.plain = True
-        self.forms: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
-        self.drafts: dict[tuple[str, ...], Any] = {}
-        self._pieces: list[Any] = []
-        self.node = self._members(root, "", 0)
-        self.width = len(self.paths)
-        self.places = {path: number for number, path in enumerate(self.paths)}
-        self._text = tuple(_joined(self._pieces))
+        self.tables: list[bool] = []
+        self.parts: set[str] = set()
+        self._add(structure, "")
+        self.numbers = {path: number for number, path in enumerate(self.paths)}
+        self._orders: dict[tuple[str, ...], tuple[int | None, list[int]]] = {}
 
-    def _walk(self, node: Node, path: str, depth: int) -> Any:
-        """Adds the pieces of a node, and returns what ``built`` takes for it."""
-        if isinstance(node, Place):
-            self.paths.append(path)
-            self.columns.append(node.columns)
-            self._pieces.append(node.number)
-            self.plain &= max(map(len, node.columns or ()), default=0) < LONGEST_KEY
-            return node.number if node.columns is None else ("#", node.number, node.columns)
-        before = _before(path)
-        if isinstance(node, Items):
-            found = []
-            for number, each in enumerate(node.items):
-                self._pieces.append("," if number else "[")
-                found.append(self._walk(each, f"{before}{number}", depth + 1))
-            self._pieces.append("]")
-            return ("[", tuple(found))
-        if node.style is None:
-            return self._members(node, before, depth)
-        self.strings = True
-        outer, self._pieces = self._pieces, []
-        self._members(node, before, depth)
-        inner = tuple(_joined(self._pieces))
-        self._pieces = [*outer, (inner, node.style)]
-        return ("$", inner, self.columns, node.style)
+    def _add(self, structure: Structure, before: str) -> None:
+        for name, mark, node in structure:
+            path = before + name
+            self.parts.update(mark[:1])
+            if node is LEAF:
+                self.paths.append(path)
+                self.tables.append(mark != "")
+            elif type(node) is ObjectArray:
+                for number, each in enumerate(node.items):
+                    self._add(each, _below(f"{_below(path)}{number}"))
+            else:
+                self._add(node, _below(path))
 
-    def _members(self, node: Members, before: str, depth: int) -> Any:
-        found = []
-        for number, (key, each) in enumerate(node.items):
-            self._pieces.append(("," if number else "{") + quoted(key) + ":")
-            found.append(self._walk(each, before + key, depth + 1))
-        self._pieces.append("}" if node.items else "{}")
-        keys = tuple([key for key, _ in node.items])
-        self.plain &= depth < MOST_DEPTH and max(map(len, keys), default=0) < LONGEST_KEY
-        return (keys, tuple(found))
+    def order(self, keys: tuple[str, ...]) -> tuple[int | None, list[int]]:
+        """The leaf that names the conversation, if there is one, and the order in which leaves are told: it is first.
+
+        keys: the paths that may name it; that of the first of them counts.
+        """
+        if keys not in self._orders:
+            key = next((self.paths.index(key) for key in keys if key in self.numbers), None)
+            others = [number for number in range(len(self.paths)) if number != key]
+            self._orders[keys] = key, others if key is None else [key, *others]
+        return self._orders[keys]
 
     def text(self, leaves: Sequence[Leaf]) -> str:
         """The minified JSON text of the event with these leaves."""
-        return text_of(self._text, leaves, self.columns)
+        return minified(unflatten(self.structure, iter(leaves)))
 
 
-def _before(path: str) -> str:
-    """What is in front of the paths below a path, each of which would be as long as all keys above it together."""
+def _below(path: str) -> str:
+    """The beginning of the paths below a path, each of which would be as long as all keys above it together."""
     if len(path) <= MOST_PATH:
         return path + "."
     return f"\n{blake2b(path.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}."
-
-
-def _joined(pieces: list[Any]) -> list[Any]:
-    """The pieces with neighbouring texts put together."""
-    found: list[Any] = []
-    for each in pieces:
-        if isinstance(each, str) and found and isinstance(found[-1], str):
-            found[-1] += each
-        else:
-            found.append(each)
-    return found
-
-
-def shape_of(structure: tuple[Any, ...]) -> Shape:
-    """The shape of a structure."""
-    root, _, _ = _node(structure, 0, 0)
-    assert isinstance(root, Members)
-    return Shape(root)
-
-
-def _node(structure: tuple[Any, ...], at: int, leaf: int) -> tuple[Node, int, int]:
-    mark = structure[at]
-    if isinstance(mark, tuple):
-        return Place(leaf, mark), at + 1, leaf + 1
-    if mark == LEAF:
-        return Place(leaf), at + 1, leaf + 1
-    if mark == BEGIN:
-        items = []
-        at += 1
-        while structure[at] != END:
-            each, at, leaf = _node(structure, at, leaf)
-            items.append(each)
-        return Items(tuple(items)), at + 1, leaf  # type: ignore[arg-type]
-    style = None
-    if mark != OPEN:
-        style = mark - 5
-        at += 1
-    members = []
-    at += 1
-    while structure[at] != CLOSE or type(structure[at]) is not int:
-        key = structure[at]
-        each, at, leaf = _node(structure, at + 1, leaf)
-        members.append((key, each))
-    return Members(tuple(members), style), at + 1, leaf

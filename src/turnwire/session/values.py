@@ -1,49 +1,84 @@
-"""What an event is, as it comes in: a message of a wire, an object, or text."""
+"""JSON whose numbers keep the letters they were written with, and events as such values and as lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+from json import encoder
+from typing import Any
 
-from turnwire import _backend
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.registry import wire_of
-from turnwire.session._values_py import parsed
 
-if TYPE_CHECKING:
-    from turnwire.session._values_py import built, flatten, minified, text_of
-else:
-    _core = _backend.load("session.values")
-    built, flatten, minified, text_of = _core.built, _core.flatten, _core.minified, _core.text_of
+Leaf = str | bytes
+"""A JSON string as text, or any other value as JSON text in bytes: so "1" and 1 differ, and 1.0 stays 1.0."""
 
-__all__ = ["built", "event_of", "flatten", "minified", "text_of"]
+quoted = encoder.c_encode_basestring or encoder.py_encode_basestring  # type: ignore[attr-defined]
+"""A text as a JSON string, characters beyond ASCII as they are."""
 
 
-def event_of(given: Any) -> tuple[dict[str, Any] | None, str]:
-    """An event as an object and its minified JSON; (None, the text) for text that is not a JSON object.
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key appears twice")
+    return found
 
-    given: a message of any wire, a dict, or text; an object in text keeps its numbers as they are written. Raises
-    EncodeError for what JSON cannot carry, and for anything else.
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"JSON has no {name}")
+
+
+parsed = json.JSONDecoder(
+    parse_int=str.encode, parse_float=str.encode, parse_constant=_constant, object_pairs_hook=_object
+).decode
+"""JSON text as values, each number as the bytes it was written with. Raises ValueError, RecursionError."""
+
+
+def minified(value: Any) -> str:
+    """A value of ``parsed`` as JSON text without spaces."""
+    if type(value) is str:
+        return quoted(value)
+    if type(value) is bytes:
+        return value.decode()
+    if type(value) is dict:
+        return "{" + ",".join([f"{quoted(key)}:{minified(each)}" for key, each in value.items()]) + "}"
+    if type(value) is list:
+        return "[" + ",".join(map(minified, value)) + "]"
+    return "null" if value is None else "true" if value else "false"
+
+
+def leaf_of(value: Any) -> Leaf:
+    """A value of ``parsed`` as a leaf."""
+    return value if type(value) in (str, bytes) else minified(value).encode()
+
+
+def value_of(line: str) -> Any:
+    """The event of a JSON line: a dict, or text. Raises DecodeError for what strict JSON refuses."""
+    if line[:1] == '"':
+        return json_text.read_object('{"":' + line + "}", "session")[""]
+    return json_text.read_object(line, "session")
+
+
+def line_of(event: Any) -> tuple[dict[str, Any] | None, str]:
+    """An event as a value of ``parsed`` and its JSON line; (None, the text) for text that is not a JSON object.
+
+    event: a message of any wire, a dict, or text. Raises EncodeError for what JSON cannot carry, and for anything else.
     """
-    if isinstance(given, str):
-        return _event_of_text(given)
-    if not isinstance(given, dict):
-        if wire_of(given) is None:
-            raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(given).__name__}")
+    if isinstance(event, str):
+        if event.lstrip(" \t\n\r")[:1] == "{":
+            try:
+                json_text.read_object(event, "session")
+                value = parsed(event)
+                return value, minified(value)
+            except DecodeError:
+                pass  # text that is not an object is kept as text
+        json_text.write({"": event})  # raises for what cannot be sent
+        return None, event
+    if not isinstance(event, dict):
+        if wire_of(event) is None:
+            raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
         from turnwire.tokens.fields import plain
 
-        given = plain(given)
-    return given, json_text.write(given)
-
-
-def _event_of_text(given: str) -> tuple[dict[str, Any] | None, str]:
-    if given.lstrip(" \t\n\r")[:1] == "{":
-        try:
-            json_text.read_object(given, "session")
-        except DecodeError:
-            pass  # text that is not an object is kept as text
-        else:
-            value = parsed(given)
-            return value, minified(value)
-    json_text.write({"": given})  # raises for what cannot be sent
-    return None, given
+        event = plain(event)
+    line = json_text.write(event)
+    return parsed(line), line

@@ -229,12 +229,12 @@ def _why_none(data: bytes, text: str) -> str | None:
 
 def _has_json_lines(text: str) -> bool:
     """True where most of the first lines are events, or the first one is."""
-    from turnwire.session.reading import plain_events
+    from turnwire.session.reading import json_line
 
     looked = good = 0
     for line in re.finditer(r"[^\n]*\S[^\n]*", text):
         try:
-            good += len(plain_events(line[0]))
+            good += bool(json_line(line[0]))
         except DecodeError:
             pass
         else:

@@ -1,0 +1,263 @@
+"""Aliases: what comes again anywhere in the records of a block, as one character: ``あxあ`` names x, then ``あ`` is x.
+
+This is a layer of its own over the bodies of records: a reader puts the texts back before it looks at a body, whatever
+they are parts of. The characters are of an alphabet that occurs nowhere else in the block.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, count, repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from turnwire.session.alias_alphabet import ALPHABETS, Alphabet, arranged
+from turnwire.session.header import BARE
+from turnwire.session.metering import Meter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LONGEST = 1 << 20
+"""Letters of a record whose aliases are filled in; one that is longer as it is written has none."""
+MOST_PIECES = 16
+"""Pieces up to which all that comes again is looked at; longer texts only whole."""
+MOST_LOOKED = 12_000
+"""Pieces of a block that are looked at."""
+MOST_CANDIDATES = 3_000
+MOST_PLACES, AROUND = 6, 12
+"""Where a text comes, that many times and with that many letters around it, what its alias saves is counted."""
+NAMING = 2.0
+"""What naming costs: the alias before and after the text."""
+WORTH = 1.0
+"""Tokens that an alias must save."""
+SAYING = 12.0
+"""What it costs to say that there are aliases, and what they are."""
+SHORTEST = 2
+"""Letters of a text that may have an alias."""
+FEWEST = 3
+"""UUIDs of which the hyphens cost more than it does to say that they are left out."""
+_PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
+"""About the tokens of a text: together they are all of it."""
+_ALONE = r"(?<![0-9A-Za-z_]){}(?![0-9A-Za-z_])"
+_SIZES = [f"([0-9A-Fa-f]{{{size}}})" for size in (8, 4, 4, 4, 12)]
+_UUID = re.compile(_ALONE.format("-".join(_SIZES)))
+_DIGITS = re.compile(_ALONE.format("".join(_SIZES)))
+
+
+def bare(bodies: list[str]) -> tuple[str, list[str]]:
+    """Bodies without the hyphens of their UUIDs, and the word for that; "" and the bodies themselves where there are
+    too few, or where 32 hexadecimal digits stand in them already."""
+    text = "\0".join(bodies)
+    found, many = _UUID.subn(r"\1\2\3\4\5", text)
+    if many < FEWEST or _DIGITS.search(text) or found.count("\0") >= len(bodies):
+        return "", bodies
+    return BARE, found.split("\0")
+
+
+class Expander:
+    """Puts back what aliases are, and the hyphens of UUIDs, body by body.
+
+    aliases: the first letter of their alphabet, and ``-`` where UUIDs are without hyphens; "": neither. Raises
+    ValueError for another alphabet.
+    """
+
+    def __init__(self, aliases: str) -> None:
+        first = aliases.removesuffix(BARE)
+        alphabet = next((each for each in ALPHABETS if each.first == first), None)
+        if first and alphabet is None:
+            raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+        self._bare = aliases != first
+        self._split = None if alphabet is None else re.compile(f"([{alphabet.first}-{alphabet.last}])").split
+        self._known: dict[str, str] = {}
+
+    def expand(self, body: str) -> str:
+        """A body with the texts of its aliases and the hyphens of its UUIDs. Raises ValueError for an alias inside the
+        text of another one, one of nothing, and more than LONGEST letters with its aliases filled in."""
+        if self._split is not None and not body.isascii():
+            body = self._named(self._split(body), len(body))
+        return _DIGITS.sub(r"\1-\2-\3-\4-\5", body) if self._bare else body
+
+    def _named(self, parts: list[str], size: int) -> str:
+        """A body with the texts of its aliases. parts: what is between them, by turns with these; size: its letters."""
+        found, known = [parts[0]], self._known
+        at = 1
+        while at < len(parts):
+            alias, rest = parts[at : at + 2]
+            text = known.get(alias)
+            if text is None:
+                if not rest or parts[at + 2 : at + 3] not in ([alias], []):
+                    raise ValueError("an alias is given a text that is empty or holds another one")
+                known[alias] = rest
+                found += [rest, *parts[at + 3 : at + 4]]
+                at += 4
+                continue
+            size += len(text)
+            if size > LONGEST:
+                raise ValueError(f"a record has more than {LONGEST} letters with its aliases filled in")
+            found += (text, rest)
+            at += 2
+        return "".join(found)
+
+
+class Shortener:
+    """Finds what comes again in the first block, and writes it as aliases there and in later ones.
+
+    meter: counts tokens.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._savings: dict[str, float] | None = None
+        self._letters: dict[str, dict[str, str]] = {}
+        self._exact: set[str] = set()
+
+    def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
+        """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
+        text = "\0".join(bodies)
+        free = (each for each in ALPHABETS if not re.search(f"[{each.first}-{each.last}]", text))
+        alphabet = next(free, None)
+        if alphabet is None or text.count("\0") >= len(bodies) or max(map(len, bodies), default=0) > LONGEST // 2:
+            return "", bodies
+        if self._savings is None:
+            self._savings = repeated(bodies, self._meter)
+        letters = self._letters.get(alphabet.first, {})
+        text, chosen, total = self._replaced(text, alphabet, letters)
+        if total <= SAYING:
+            return "", bodies
+        used = {part: alias for part, (alias, _) in chosen.items()}
+        text = _with_names(text, used)
+        if not letters:
+            better = arranged(text, alphabet, len(used))
+            text = text.translate({ord(alias): letter for alias, letter in better.items()})
+            self._letters[alphabet.first] = {part: better[alias] for part, alias in used.items()}
+        self._savings = {part: saving for part, (_, saving) in chosen.items()}
+        self._exact = set(chosen)
+        return alphabet.first, text.split("\0")
+
+    def _replaced(
+        self, text: str, alphabet: Alphabet, letters: dict[str, str]
+    ) -> tuple[str, dict[str, tuple[str, float]], float]:
+        """The text with aliases: again and again the one that saves most of what is left; what each stands for, with
+        itself and what it saves a time, in their order; what all save together. letters: those of an earlier block."""
+        savings, exact = dict(self._savings or {}), set(self._exact)
+        counts = {part: text.count(part) for part in savings}
+        heap = [(-gain, part) for part in savings if (gain := _gained(savings[part], counts[part])) >= WORTH]
+        heapq.heapify(heap)
+        chosen: dict[str, tuple[str, float]] = {}
+        total = 0.0
+        while heap and len(chosen) < len(alphabet.used):
+            _, part = heapq.heappop(heap)
+            if part not in counts:
+                counts[part] = text.count(part)
+            gain = _gained(savings[part], counts[part])
+            if gain >= WORTH and part not in exact:
+                exact.add(part)
+                savings[part] = self._saving(text, part, alphabet.first)
+                gain = _gained(savings[part], counts[part])
+            if gain < WORTH:
+                continue
+            if heap and gain < -heap[0][0]:
+                heapq.heappush(heap, (-gain, part))
+                continue
+            alias = letters[part] if letters else alphabet.used[len(chosen)]
+            text = text.replace(part, alias)
+            counts.clear()
+            chosen[part] = alias, savings[part]
+            total += gain
+        return text, chosen, total
+
+    def _saving(self, text: str, part: str, alias: str) -> float:
+        """The tokens that an alias saves each time, beside what is around it where it comes first."""
+        around: list[tuple[str, str]] = []
+        at = text.find(part)
+        while at >= 0 and len(around) < MOST_PLACES:
+            end, begin = at + len(part), max(at - AROUND, 0)
+            around.append((text[begin:at].rpartition("\0")[2], text[end : end + AROUND].partition("\0")[0]))
+            at = text.find(part, end)
+        sizes = self._meter.count_many([before + one + after for one in (part, alias) for before, after in around])
+        return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
+
+
+def _gained(saving: float, times: int) -> float:
+    """The tokens that an alias saves that saves so many each time."""
+    return (times - 1) * saving - NAMING if times > 1 else 0.0
+
+
+def _with_names(text: str, aliases: dict[str, str]) -> str:
+    """A text in which each alias is named where it comes first: ``あxあ``, at the end of a body ``あx``.
+
+    aliases: what each stands for, and itself.
+    """
+    found, start = [], 0
+    for at, part, alias in sorted([(text.find(alias), part, alias) for part, alias in aliases.items()]):
+        if at >= 0:  # it may be in the text of another one alone, which was replaced later
+            is_last = text[at + 1 : at + 2] in ("", "\0")
+            found.append(text[start:at] + alias + part + ("" if is_last else alias))
+            start = at + 1
+    return "".join([*found, text[start:]])
+
+
+def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
+    """Texts that come more than once in the first bodies, those that may save most tokens, and about how many an alias
+    saves each time: the tokens of their pieces but one."""
+    numbers: dict[str, int] = defaultdict(count().__next__)
+    flat: list[int] = []
+    for number, body in enumerate(bodies):
+        flat += map(numbers.__getitem__, _PIECES(body))
+        flat.append(-1 - number)  # nothing that comes again goes over the end of a body
+        if len(flat) > MOST_LOOKED:
+            break
+    texts = [*numbers, *[""] * len(bodies)]
+    weights = [*meter.count_many(list(numbers)), *[0] * len(bodies)]
+    whole = "".join([texts[number] for number in flat])
+    places = list(accumulate([len(texts[number]) for number in flat], initial=0))
+    tokens = np.array(list(accumulate([weights[number] for number in flat], initial=0)))
+    found: dict[str, float] = {}
+    for first, many in _runs(np.array(flat), tokens):
+        text = whole[places[first] : places[first + many]]
+        if len(text) >= SHORTEST and _is_whole(text):
+            found.setdefault(text, float(tokens[first + many] - tokens[first]) - 1.0)
+    return found
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
+    if text[-1] == " ":
+        return "\n" in text
+    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
+
+
+def _runs(flat: NDArray[np.int64], tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Runs of pieces that come more than once, those first that may save most tokens: where the first begins, how many
+    pieces they are. flat: the pieces by number, negative where bodies end. tokens: before each place."""
+    found: list[tuple[float, int, int]] = []
+    starts = np.flatnonzero(flat >= 0)
+    groups, width = flat[starts], int(flat.max() - flat.min()) + 1
+    for size in range(1, MOST_PIECES + 1):
+        _, groups, times = np.unique(groups, return_inverse=True, return_counts=True)
+        again = times[groups] > 1
+        starts, groups = starts[again], groups[again]
+        if size < MOST_PIECES:
+            _, first = np.unique(groups, return_index=True)
+            first = starts[first]
+            gains = (times[times > 1] - 1) * (tokens[first + size] - tokens[first] - 1) - NAMING
+            found += zip(gains.tolist(), first.tolist(), repeat(size))
+            groups = groups * width + flat[starts + size] - flat.min()
+    pieces = flat.tolist()
+    longest: dict[int, list[int]] = defaultdict(list)
+    for group, start in zip(groups.tolist(), starts.tolist(), strict=True):
+        longest[group].append(start)
+    for places in longest.values():
+        if places[0] and len({pieces[place - 1] for place in places}) == 1:
+            continue  # part of a longer one
+        size = MOST_PIECES
+        weight = int(tokens[places[0] + size] - tokens[places[0]])
+        while len({pieces[place + size] for place in places}) == 1:
+            size += 1
+        found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
+    return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]

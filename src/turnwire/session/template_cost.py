@@ -1,0 +1,206 @@
+"""What templates cost, by a guess: of each leaf the best mark, and about how many tokens rows have with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from turnwire.session import times
+from turnwire.session.notation import cut
+from turnwire.session.shapes import Shape, is_digested
+from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, one_more
+from turnwire.session.values import Leaf
+
+MOST_SOURCES, MOST_HOLDERS = 6, 24
+"""Paths with the same value that a leaf may be told by; those that are looked at."""
+MEMBER = 4.0
+"""What a member costs in a definition, beside its value."""
+FIELD = 0.5
+"""What a field costs in a row that holds a value, beside it."""
+DISTANCE = 2.5
+"""What the distance of a time costs."""
+WORTH_A_MARK = 6.0
+"""What a leaf that never changes must cost for a mark that says where it was seen."""
+_IMPOSSIBLE = 1e9
+_DIGITS = re.compile("[0-9]").findall
+_PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
+
+
+class Event(NamedTuple):
+    """An event in a block: its minified JSON; its shape, one object for all events of one structure; its leaves."""
+
+    line: str
+    shape: Shape
+    leaves: list[Leaf]
+
+
+class _Cell(NamedTuple):
+    """A leaf of an event: what it costs in a row, and what was seen before it.
+
+    fresh: nothing at its path in its conversation. same: the same at its path. more: one less there in its
+    conversation. sources: other paths at which it was seen last.
+    """
+
+    leaf: Leaf
+    cost: float
+    conversation: Leaf | None
+    fresh: bool
+    same: bool
+    more: bool
+    sources: list[str]
+
+
+def must_open(leaf: Leaf) -> bool:
+    """Whether a definition can tell a leaf only as an open one: objects, and arrays of nothing but objects."""
+    return type(leaf) is bytes and leaf[:2] == b"[{"
+
+
+def weigh(leaf: Leaf) -> float:
+    """About how many tokens a leaf is: a token a word, or three digits."""
+    size = len(leaf)
+    if type(leaf) is str:
+        return 1 + size / (1.6 if len(_DIGITS(leaf[:64])) > 0.3 * min(size, 64) else 4.5)
+    return 1 + size / 3
+
+
+def _can_name(path: str) -> bool:
+    """Whether a mark can name a path. Without a path it would name the leaf's own."""
+    return path != "" and not is_digested(path) and cut("x" + SEEN + path) == ("x", SEEN + path)
+
+
+class TemplateCost:
+    """Guesses what templates for the events of one block cost.
+
+    keys: paths that name the conversation. allowed: the marks that may be used. only: the shape of the events that are
+    judged; None: all are.
+    """
+
+    def __init__(
+        self, events: Iterable[Event], keys: tuple[str, ...], allowed: frozenset[str], only: Shape | None = None
+    ) -> None:
+        self._allowed = allowed
+        self._state = State()
+        self._holders: dict[Leaf, dict[str, None]] = {}
+        self._more: dict[Leaf, Leaf | None] = {}
+        self._cells = [self._look(event, keys, only in (None, event.shape)) for event in events]
+
+    def _look(self, event: Event, keys: tuple[str, ...], is_judged: bool) -> dict[int, _Cell]:
+        """The leaves of an event by their numbers, with what was seen before each; they are seen now."""
+        key, _ = event.shape.order(keys)
+        conversation = None if key is None else event.leaves[key]
+        cells: dict[int, _Cell] = {}
+
+        def look(place: int) -> Leaf:
+            path, leaf = event.shape.paths[place], event.leaves[place]
+            held = self._holders.setdefault(leaf, {})
+            if is_judged:
+                cells[place] = self._cell(path, leaf, conversation, held)
+            last = self._state.all.values.get(path)
+            if last is not None:
+                self._holders[last].pop(path, None)
+            held[path] = None
+            return leaf
+
+        self._state.take(event.shape, [""] * len(event.leaves), keys, look)
+        return cells
+
+    def _cell(self, path: str, leaf: Leaf, conversation: Leaf | None, held: dict[str, None]) -> _Cell:
+        """A leaf before it is seen. held: the paths at which it is the last value that was seen."""
+        here, everywhere = self._state.here.values, self._state.all.values
+        own = here.get(path)
+        last = everywhere.get(path) if own is None else own
+        paths = islice(reversed(held), MOST_HOLDERS) if held else ()
+        sources = [other for other in paths if other != path and here.get(other, everywhere.get(other)) == leaf]
+        more = own is not None and self._next(own) == leaf
+        return _Cell(leaf, weigh(leaf) + FIELD, conversation, own is None, last == leaf, more, sources[:MOST_SOURCES])
+
+    def _next(self, leaf: Leaf) -> Leaf | None:
+        if leaf not in self._more:
+            self._more[leaf] = one_more(leaf)
+        return self._more[leaf]
+
+    def judged(self, members: Sequence[int], shape: Shape) -> tuple[list[float], list[str]]:
+        """What each leaf costs in the rows of a template for events of one shape, and its best mark."""
+        rows = [self._cells[number] for number in members]
+        found = [self._best([row[place] for row in rows], is_table) for place, is_table in enumerate(shape.tables)]
+        return [cost for _, cost in found], [mark for mark, _ in found]
+
+    def _best(self, cells: Sequence[_Cell], is_table: bool) -> tuple[str, float]:
+        """The best mark of one leaf, and what it costs in rows."""
+        leaf = cells[0].leaf
+        if all(cell.leaf == leaf for cell in cells):
+            return SAME if is_table or must_open(leaf) else self._of_constant(cells[0]), 0.0
+        missed = self._missed(cells)
+        if is_table:
+            return SAME, missed[SAME]
+        allowed = self._allowed if leaf != b"null" else self._allowed & {SAME, MORE}
+        best = min(
+            [mark for mark in missed if mark[0] in allowed],
+            key=lambda mark: missed[mark] + _PENALTY.get(mark, 1.0),
+        )
+        return best, missed[best]
+
+    def _of_constant(self, cell: _Cell) -> str:
+        """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
+        if SEEN in self._allowed and cell.leaf != b"null" and weigh(cell.leaf) > WORTH_A_MARK:
+            if cell.same:
+                return SEEN
+            for path in cell.sources:
+                if _can_name(path) and len(path) < len(cell.leaf) * 1.5:
+                    return SEEN + path
+        return FIXED
+
+    def _missed(self, cells: Sequence[_Cell]) -> dict[str, float]:
+        """What rows cost with each mark that a leaf may have: those in which it is not as the mark says."""
+        first = cells[0]
+        rows = {first.conversation: first.leaf}
+        sources: dict[str, int] = {}
+        same = more = seen = turn = 0.0
+        last = first.leaf
+        for leaf, cost, conversation, is_fresh, is_same, is_more, paths in islice(cells, 1, None):
+            row = rows.get(conversation, last)
+            if row != leaf:
+                same += cost
+            if self._next(row) != leaf:
+                more += cost
+            if not is_same:
+                seen += cost
+            if not (leaf == first.leaf if is_fresh else is_more):
+                turn += cost
+            for path in paths:
+                sources[path] = sources.get(path, 0) + 1
+            rows[conversation] = last = leaf
+        missed = {SAME: same, MORE: more, SEEN: seen - (weigh(first.leaf) if first.same else 0.0), TURN: turn}
+        for path in sorted(sources, key=lambda path: -sources[path])[:3]:
+            if sources[path] * 4 >= len(cells) - 1 and _can_name(path):
+                elsewhere = 0.0
+                for cell in islice(cells, 1, None):
+                    if path not in cell.sources:
+                        elsewhere += cell.cost
+                missed[SEEN + path] = elsewhere - (weigh(first.leaf) if path in first.sources else 0.0)
+        missed[LATER] = _later([cell.leaf for cell in cells])
+        return missed
+
+
+def _later(leaves: Sequence[Leaf]) -> float:
+    """What rows cost that tell a leaf as a time or a number by its distance."""
+    cost, first = 0.0, leaves[0]
+    if type(first) is str:
+        time = times.read(first)
+        if time is None:
+            return _IMPOSSIBLE
+        for leaf in leaves[1:]:
+            other = times.read(leaf) if type(leaf) is str else None
+            cost += DISTANCE if other is not None and other[0] == time[0] else weigh(leaf)
+        return cost
+    if not first.isdigit() or len(first) < 4:
+        return _IMPOSSIBLE
+    last = int(first)
+    for leaf in leaves[1:]:
+        if type(leaf) is not bytes or not leaf.isdigit() or int(leaf) < last:
+            return _IMPOSSIBLE
+        cost += 1.5 + len(str(int(leaf) - last)) / 3
+        last = int(leaf)
+    return cost

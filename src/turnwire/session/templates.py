@@ -1,0 +1,237 @@
+"""Templates, and what was seen so far that lets a reader expect the leaves of the next event: rows by these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from turnwire.session import times
+from turnwire.session.fields import field, json_field
+from turnwire.session.notation import Member, draft_of
+from turnwire.session.shapes import Shape
+from turnwire.session.values import Leaf, quoted
+
+FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
+"""What is expected of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
+more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
+LATER: a time, told by its distance to the last one."""
+FARTHEST = 10**18 - 1
+"""The longest distance that is told as one."""
+_NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII).fullmatch
+_TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
+
+
+def one_more(value: Leaf | None) -> Leaf | None:
+    """A number, or the number at the end of a text, and one; None where there is none."""
+    if type(value) is bytes:
+        return b"%d" % (int(value) + 1) if _NUMBER(value) else None
+    if type(value) is not str or not value[-1:].isdigit() or (found := _TAIL(value)) is None:
+        return None
+    digits = found[0]
+    return value[: found.start()] + str(int(digits) + 1).zfill(len(digits))
+
+
+class Expected(NamedTuple):
+    """What a template says of one leaf.
+
+    mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
+    defined the template. text: whether that is a string or null. form: of a time, None where numbers are told by
+    distance.
+    """
+
+    mark: str
+    source: str
+    path: str
+    first: Leaf | None
+    text: bool
+    form: times.Form | None
+
+
+def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
+    """What a mark says of a leaf whose first value is known (None: it is not)."""
+    time = times.read(leaf) if mark == LATER and type(leaf) is str else None
+    text = type(leaf) is str or leaf == b"null"
+    return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
+
+
+class Template:
+    """A shape and what is expected of its leaves.
+
+    number: its id, since names may be given again. marks: of each leaf, as definitions write them. key: the number of
+    the leaf that names the conversation. fields: of the leaves that rows have fields for, the numbers of these. parts:
+    what its definition needs explained.
+    """
+
+    def __init__(
+        self, number: int, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], keys: tuple[str, ...]
+    ) -> None:
+        self.number, self.shape, self.marks, self.keys = number, shape, marks, keys
+        self.leaves = list(map(expected, marks, shape.paths, leaves))
+        self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
+        self._fixed = [(at, leaf) for at, leaf in enumerate(leaves) if not marks[at]]
+        self.parts = shape.parts.union([mark[0] for at, mark in enumerate(marks) if mark and not shape.tables[at]])
+
+    def fits(self, leaves: Sequence[Leaf]) -> bool:
+        """Whether an event has those leaves that the definition has fixed."""
+        return all(leaves[at] == leaf for at, leaf in self._fixed)
+
+    @cached_property
+    def draft(self) -> list[Member]:
+        """The definition as later ones may change it."""
+        return draft_of(self.shape.structure, iter(enumerate(self.marks)))
+
+
+class Seen(NamedTuple):
+    """What was seen: path -> value, and number of a template -> leaves of its last event."""
+
+    values: dict[str, Leaf]
+    rows: dict[int, Sequence[Leaf]]
+
+
+class State:
+    """Everything that was seen since the last anchor: in all conversations, and in the present one."""
+
+    def __init__(self) -> None:
+        self.all = self.here = Seen({}, {})
+        self._conversations: dict[Leaf, Seen] = {}
+        self._times: dict[times.Form, int] = {}
+        self._form: times.Form | None = None
+
+    def take(
+        self, shape: Shape, marks: Sequence[str], keys: tuple[str, ...], leaf_at: Callable[[int], Leaf]
+    ) -> list[Leaf]:
+        """Takes the leaves of an event in the order in which they are told: ``leaf_at`` gives each by its number."""
+        key, order = shape.order(keys)
+        leaves: list[Leaf] = [b""] * len(order)
+        self.enter(None)
+        for place in order:
+            leaf = leaves[place] = leaf_at(place)
+            if place == key:
+                self.enter(leaf)
+            path = shape.paths[place]
+            self.all.values[path] = self.here.values[path] = leaf
+            if marks[place] == LATER and type(leaf) is str and (time := times.read(leaf)) is not None:
+                self._form = time[0]
+                self._times[time[0]] = time[1]
+        return leaves
+
+    def enter(self, conversation: Leaf | None) -> None:
+        """Goes on in a conversation, or in none."""
+        self.here = self.all
+        if conversation is not None:
+            self.here = self._conversations.setdefault(conversation, Seen({}, {}))
+
+    def close(self, template: int, leaves: Sequence[Leaf]) -> None:
+        """The present event, which went by this template, is the last one of it."""
+        self.all.rows[template] = self.here.rows[template] = leaves
+
+    def expect(self, expected: Expected, number: int, template: int) -> Leaf | None:
+        """The value that an empty field stands for; None where nothing was seen that says it.
+
+        template: the number of the template whose last event counts.
+        """
+        mark = expected.mark
+        if mark == FIXED:
+            return expected.first
+        if mark in (SAME, MORE):
+            row = self.here.rows.get(template) or self.all.rows.get(template)
+            return None if row is None else row[number] if mark == SAME else one_more(row[number])
+        if mark == SEEN:
+            found = self.here.values.get(expected.source)
+            return self.all.values.get(expected.source) if found is None else found
+        if mark == TURN:
+            found = self.here.values.get(expected.path)
+            return expected.first if found is None else one_more(found)
+        return self.moved(expected, 0)
+
+    def _number(self, path: str) -> int | None:
+        """The whole number that was seen last at a path."""
+        last = self.all.values.get(path)
+        return int(last) if type(last) is bytes and _NUMBER(last) else None
+
+    def moved(self, expected: Expected, distance: int) -> Leaf | None:
+        """A time or number that far after the last one; None where there is none."""
+        if expected.form is None:
+            last = self._number(expected.path)
+            return None if last is None else b"%d" % (last + distance)
+        since = self._times.get(expected.form)
+        return None if since is None else times.written(expected.form, since + distance)
+
+    def later(self, path: str) -> Expected | None:
+        """What a distance in a definition counts from: the last number at its path, else the last time, or None."""
+        if self._number(path) is not None:
+            return Expected(LATER, path, path, None, False, None)
+        return None if self._form is None else Expected(LATER, path, path, None, True, self._form)
+
+    def distance(self, expected: Expected, value: Leaf) -> int | None:
+        """How far a value is from the last one, or None where that does not say it."""
+        if expected.form is None:
+            last = self._number(expected.path)
+            number = int(value) if type(value) is bytes and _NUMBER(value) else None
+            return None if last is None or number is None or number < last else number - last
+        time = times.read(value) if type(value) is str else None
+        since = self._times.get(expected.form)
+        if time is None or time[0] != expected.form or since is None:
+            return None
+        return far if -FARTHEST <= (far := time[1] - since) <= FARTHEST else None
+
+
+def row_of(state: State, template: Template, leaves: Sequence[Leaf], before: bool) -> str:
+    """An event as the fields of a row with bars between them, without those that are empty at its end.
+
+    before: whether what is as in the last event of the template may be left out.
+    """
+    fields = [""] * len(template.fields)
+
+    def told(place: int) -> Leaf:
+        own, leaf = template.leaves[place], leaves[place]
+        if own.mark and ((own.mark == SAME and not before) or state.expect(own, place, template.number) != leaf):
+            far = state.distance(own, leaf) if own.mark == LATER else None
+            fields[template.fields[place]] = _field(leaf, own) if far is None else str(far)
+        return leaf
+
+    state.close(template.number, state.take(template.shape, template.marks, template.keys, told))
+    while fields and not fields[-1]:
+        del fields[-1]
+    return "|".join(fields)
+
+
+def _field(leaf: Leaf, own: Expected) -> str:
+    """A leaf as a field that no reader takes for a distance."""
+    if own.mark == LATER and own.text == (type(leaf) is str):
+        text = leaf if type(leaf) is str else leaf.decode()  # type: ignore[union-attr]
+        if _WHOLE(text):
+            return "=" + (json_field(quoted(text)) if own.text else text)
+    return field(leaf, own.text)
+
+
+def leaves_of(
+    state: State, template: Template, fields: Sequence[str], rare: Callable[[str, Expected], Leaf]
+) -> list[Leaf]:
+    """The leaves of the event in a row. rare: reads a field that is not simply a text, a number or nothing.
+
+    Raises ValueError for an empty field where nothing was seen that it stands for, and what ``rare`` raises.
+    """
+
+    def read(place: int) -> Leaf:
+        own, at = template.leaves[place], template.fields.get(place, len(fields))
+        given = fields[at] if at < len(fields) else ""
+        if not given:
+            leaf = state.expect(own, place, template.number)
+            if leaf is None:
+                raise ValueError("a field is empty, and no earlier value can fill it")
+            return leaf
+        if own.mark != LATER:
+            if own.text and given[0] not in "=&":
+                return given
+            if not own.text and _PLAIN_NUMBER(given):
+                return given.encode()
+        return rare(given, own)
+
+    leaves = state.take(template.shape, template.marks, template.keys, read)
+    state.close(template.number, leaves)
+    return leaves

@@ -1,0 +1,230 @@
+"""Aliases: what comes again in a block is one character, of an alphabet that occurs nowhere else in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnwire import session, tokens
+from turnwire.errors import DecodeError
+from turnwire.session import aliases
+from turnwire.session.alias_alphabet import ALPHABETS, arranged, pairs_of
+from turnwire.session.aliases import FEWEST, LONGEST, Expander, Shortener, bare, repeated
+from turnwire.session.metering import Guess
+
+pytestmark = pytest.mark.once
+
+WORDS = ("because customers complained", "|", "||", "\n", "あ", "я", "ω", "[1,2]", "x", "  ", "call_hFWCEPyYngFb", "\\")
+bodies = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map("".join), min_size=1, max_size=12)
+
+
+@given(st.lists(bodies, min_size=1, max_size=3))
+def test_bodies_come_back(blocks: list[list[str]]) -> None:
+    """Block by block, the later ones by what the first one had."""
+    shortener = Shortener(Guess())
+    for given_ in blocks:
+        first, found = shortener.shortened(given_)
+        assert first or found == given_
+        expander = Expander(first)
+        assert [expander.expand(body) for body in found] == given_
+
+
+def test_the_alphabet_is_one_that_occurs_nowhere() -> None:
+    text = "no answer because customers complained loudly"
+    for taken, first in (("", "あ"), ("ん", "а"), ("ンя", "α"), ("あяω", "")):
+        found, written = Shortener(Guess()).shortened([f"a {text}{taken}"] * 9)
+        assert found == first
+        assert (written[5] == "あ") is (first == "あ")
+
+
+def test_long_texts_are_named_whole() -> None:
+    text = " ".join(f"word{number}" for number in range(400))
+    first, found = Shortener(Guess()).shortened([f"a {text}|{number}" for number in (1, 2)])
+    assert first == "あ" and found[0].count("word399") == 1 and len(found[1]) < 12
+
+
+@pytest.mark.parametrize(("more", "named"), [(0, True), (1, False)])
+def test_texts_of_which_a_reader_might_take_none_have_no_aliases(
+    monkeypatch: pytest.MonkeyPatch, more: int, named: bool
+) -> None:
+    """With its aliases filled in a record has twice the letters at most."""
+    bodies = [f"a {' '.join(f'word{number}' for number in range(60))}|{last}" for last in (1, 2)]
+    monkeypatch.setattr(aliases, "LONGEST", 2 * (len(bodies[0]) - more))
+    first, found = Shortener(Guess()).shortened(bodies)
+    assert bool(first) is named and (found == bodies) is not named
+
+
+PIECES = st.lists(st.sampled_from(["aa", "bb", "7", "|", " cc", "\n", "é"]), max_size=60).map("".join)
+
+
+@given(st.lists(PIECES, min_size=1, max_size=5))
+def test_what_comes_again_is_found(bodies: list[str]) -> None:
+    """Every run of less than 16 pieces that comes more than once in the bodies."""
+    found = repeated(bodies, Guess())
+    assert all(any(text in body for body in bodies) for text in found)
+    pieces = [aliases._PIECES(body) for body in bodies]
+    runs = [
+        "".join(body[at : at + size])
+        for body in pieces
+        for size in range(1, aliases.MOST_PIECES)
+        for at in range(len(body) - size + 1)
+    ]
+    expected = {
+        text for text, times in Counter(runs).items() if times > 1 and len(text) > 1 and aliases._is_whole(text)
+    }
+    assert expected <= set(found)
+
+
+def test_what_another_alias_left_less_of_waits_for_its_turn() -> None:
+    """``bc dd`` saves more than ``qw`` until what it is a part of is replaced, and less behind it."""
+    body = "long abc dd" * 4 + "abc dd" * 3 + "qw x" * 5
+    shortener = Shortener(Guess())
+    shortener._savings = {"long abc dd": 16.0, "abc dd": 7.9, "qw x": 6.5}
+    shortener._exact = set(shortener._savings)
+    first, found = shortener.shortened([body])
+    assert list(shortener._savings) == ["long abc dd", "qw x", "abc dd"]
+    assert Expander(first).expand(found[0]) == body
+
+
+@pytest.mark.parametrize(
+    ("found", "bodies"),
+    [
+        (["a xyz", "a xyz|xyz"], ["a あxyz", "a あ|あ"]),
+        (["a xyz1"], ["a あxyzあ1"]),
+        (["a xyzxyz"], ["a あxyzああ"]),
+        (None, ["a ああ"]),
+        (None, ["a あ"]),
+        (None, ["a あxいyいzあ"]),
+        (None, ["a あxyzい"]),
+        (None, ["a あ" + "x" * (LONGEST // 2), "b ああ"]),
+    ],
+)
+def test_what_a_reader_takes_and_refuses(found: list[str] | None, bodies: list[str]) -> None:
+    expander = Expander("あ")
+    if found is not None:
+        assert [expander.expand(body) for body in bodies] == found
+    else:
+        with pytest.raises(ValueError):
+            [expander.expand(body) for body in bodies]
+
+
+@pytest.mark.parametrize("said", ["x", "--", "-あ", "x-"])
+def test_an_unknown_alphabet_is_refused(said: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        session.decode(f"%1 &{said}\n.0\n", sealed=False)
+    assert (caught.value.reason, caught.value.line) == ("bad_encoding", 1)
+
+
+def test_without_the_word_in_the_header_they_are_letters() -> None:
+    assert session.decode('%1\na={x?:"あ"}\na あyあ\n.2\n', sealed=False) == [{"x": "あ"}, {"x": "あyあ"}]
+    assert session.decode('%1 &あ\na={x?:"b"}\na あyあ\n.2\n', sealed=False) == [{"x": "b"}, {"x": "y"}]
+
+
+# --- UUIDs ------------------------------------------------------------------------------------------------------------
+
+ONE = "0f8fad5b-d9cb-469F-a165-70867728950e"
+
+
+def uuids(many: int) -> list[str]:
+    rnd = Random(7)
+    return [str(UUID(int=rnd.getrandbits(128), version=4)) for _ in range(many)]
+
+
+def test_uuids_are_without_hyphens() -> None:
+    """Wherever they are, in keys and parts of text, too; not where 32 digits stand in the block already."""
+    ids = uuids(20)
+    events: list[Any] = [{"id": each, "text": f"see {each}, and x{each}", "turn": 1} for each in ids]
+    events += [{ids[0]: "key"}, f"text {ids[1]}", {"n": [ids[2].upper()]}]
+    text = session.encode(events)
+    assert text.startswith("%1 &あ- ") and "UUIDs without -." in text.split("\n")[0]
+    assert "-".join(ids[5].split("-")[:2]) + "-" not in text.replace(f"x{ids[5]}", "")
+    assert session.decode(text) == events
+    for other in ([*events, {"n": "0" * 32}], [{"id": 10**31}, *events]):
+        text = session.encode(other)
+        assert ids[5] in text and text.startswith("%1 &あ ") and session.decode(text) == other
+    assert ids[5] in session.encode(events, aliases=False)
+
+
+def test_uuids_block_by_block() -> None:
+    ids = uuids(40)
+    events = [{"id": each, "text": "because customers complained", "turn": 1} for each in ids]
+    events[15]["text"] = ids[0].replace("-", "")
+    text = session.encode(events, every=10)
+    assert session.decode(text) == events and session.salvage(text).events == events
+    heads = [line for line in text.split("\n") if line[:1] in ("%", "^")]
+    assert [line.split(" ")[1][-1] == "-" for line in heads] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("many", range(FEWEST + 2))
+def test_hyphens_are_left_out_of_so_many_uuids(many: int) -> None:
+    ids = uuids(many)
+    word, found = bare([f"a {each}" for each in ids])
+    assert word == ("-" if many >= FEWEST else "")
+    assert found == [f"a {each.replace('-', '') if word else each}" for each in ids]
+
+
+@pytest.mark.parametrize("sign", ["_", "a", "G", "0", "-", " ", "/", ":", "@", "[", "{", "é", "\u0661", "あ", "|"])
+def test_a_letter_beside_a_uuid(sign: str) -> None:
+    """A letter, a digit or ``_`` makes it a part of something else, in front of it and behind it."""
+    beside = sign in "_aG0"
+    for text in (ONE + sign, sign + ONE, f"{ONE}{sign}x", f"x{sign}{ONE}"):
+        word, found = bare([text, *uuids(FEWEST)])
+        assert word == "-" and (found[0] == text) is beside
+        assert Expander("-").expand(found[0]) == text
+        digits = text.replace(ONE, ONE.replace("-", ""))
+        assert Expander("-").expand(digits) == (digits if beside else text)
+        assert bare([digits, *uuids(FEWEST)])[0] == ("-" if beside else "")
+
+
+# --- which letters aliases get ----------------------------------------------------------------------------------------
+
+
+def test_alphabets_do_not_overlap() -> None:
+    for one in ALPHABETS:
+        assert one.first == one.used[0] and all(one.first <= each <= one.last for each in one.used)
+        assert len(set(one.used)) == len(one.used)
+        assert all(other is one or other.last < one.first or one.last < other.first for other in ALPHABETS)
+
+
+def test_pairs_are_of_letters_that_aliases_get_and_one_token() -> None:
+    counters = [tokens.load(name) for name in ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")]
+    for alphabet in ALPHABETS:
+        pairs = pairs_of(alphabet)
+        assert pairs and set("".join(pairs)) <= set(alphabet.used)
+        sizes = zip(*[counter.count_many(list(pairs)) for counter in counters], strict=True)
+        assert [each.count(1) for each in sizes] == list(pairs.values())
+
+
+@given(st.sampled_from(ALPHABETS), st.data(), st.integers(2, 20))
+def test_each_alias_has_a_letter_of_its_own(alphabet: Any, data: st.DataObject, many: int) -> None:
+    text = data.draw(st.text(alphabet.used[:many] + " |x", max_size=200))
+    found = arranged(text, alphabet, many)
+    assert list(found) == list(alphabet.used[:many])
+    assert len(set(found.values())) == many and set(found.values()) <= set(alphabet.used)
+
+
+def test_neighbours_are_one_token_together() -> None:
+    """Those that stand side by side most often."""
+    alphabet = ALPHABETS[0]
+    one, other, third = alphabet.used[:3]
+    found = arranged(f"{one}{other} " * 9 + f"{other}{third}", alphabet, 3)
+    assert pairs_of(alphabet).get(found[one] + found[other]) == 5 and found[other] + found[third] in pairs_of(alphabet)
+
+
+def test_later_blocks_keep_the_letters() -> None:
+    """Those that the first block gave, whatever are neighbours later."""
+    shortener, expander = Shortener(Guess()), Expander(ALPHABETS[0].first)
+    texts = ["because customers complained", "and list what is still open", "with the new limits in mind"]
+    _, first = shortener.shortened([f"a {one}|{other}" for one, other in permutations(texts, 2)] * 3)
+    for body in first:
+        expander.expand(body)
+    _, later = shortener.shortened([f"b {text}" for text in reversed(texts) for _ in range(9)])
+    assert all(len(body) == 3 for body in later[1::9])
+    assert [expander.expand(body) for body in later[1::9]] == [f"b {text}" for text in reversed(texts)]

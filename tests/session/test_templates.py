@@ -1,0 +1,345 @@
+"""Templates: what a reader expects of a leaf, how rows and definitions tell it, and which templates are chosen."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.session.material import composed
+from turnwire import session
+from turnwire.errors import DecodeError, Reason
+from turnwire.session import Options, times
+from turnwire.session.composing import Composer
+from turnwire.session.encoding import candidates, item_of, items
+from turnwire.session.planning import MOST_MISSED, Planner
+from turnwire.session.shapes import Shape, Shapes, flatten, unflatten
+from turnwire.session.template_cost import Event
+from turnwire.session.templates import FARTHEST, State, Template, expected, one_more, row_of
+from turnwire.session.values import Leaf, minified, parsed
+
+pytestmark = pytest.mark.once
+
+SOON, LATE = "2026-01-07T00:38:41Z", "2026-01-07T00:38:51Z"
+
+
+def event_of(value: dict[str, Any], shapes: Shapes | None = None) -> Event:
+    item = item_of(value, Shapes() if shapes is None else shapes)
+    assert isinstance(item, Event)
+    return item
+
+
+def events_of(values: list[dict[str, Any]]) -> list[Event]:
+    return [item for item in items(values) if isinstance(item, Event)]
+
+
+def read(*records: str) -> list[Any]:
+    """The events of records without checks."""
+    return session.decode("\n".join(["%1", *records, ""]), strict=False, sealed=False)
+
+
+# --- what comes after a value -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("year", ["0001", "1677", "1969", "2024", "9999"])
+@pytest.mark.parametrize(
+    "rest", ["-01-01T00:00:00Z", "-12-31 23:59:59", "-02-28T12:30:01.5+01:00", "-03-01T00:00:00.123456789Z"]
+)
+def test_times(year: str, rest: str) -> None:
+    found = times.read(year + rest)
+    assert found is not None
+    assert times.written(*found) == year + rest
+    day = 86_400 * 10 ** found[0].digits
+    assert (times.written(found[0], found[1] - day * 366) is None) is (year == "0001")
+    assert (times.written(found[0], found[1] + day * 366) is None) is (year == "9999")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "2026-01-01",
+            "2026-01-01T00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+        ),
+        *("2026-01-01T00:00:60Z", "0000-01-01T00:00:00Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.1234567890Z"),
+        *(
+            "2026-01-01T00:00:00z",
+            "2026-01-01T00:00:00+1:00",
+            "2026-1-01T00:00:00Z",
+            "2026-01-01T00:00:00Z\n",
+            f" {SOON}",
+        ),
+    ],
+)
+def test_texts_that_are_no_times(text: str) -> None:
+    assert times.read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "following"),
+    [
+        *((b"0", b"1"), (b"9", b"10"), (b"9" * 18, b"1" + b"0" * 18), (b"9" * 19, None), (b"-1", None), (b"1.0", None)),
+        *((b"01", None), (b"null", None), ("T-099", "T-100"), ("a9", "a10"), ("9", "10"), ("1.9", "1.10"), ("a", None)),
+        *(("", None), ("a9 ", None), ("a9\n", None), ("x" + "9" * 18, "x1" + "0" * 18), ("x" + "9" * 19, None)),
+        *(("x٣", None), (None, None)),
+    ],
+)
+def test_one_more(value: Leaf | None, following: Leaf | None) -> None:
+    assert one_more(value) == following
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        *((SOON, LATE, "+10"), (LATE, SOON, '"-10"'), (SOON, SOON, "+0"), (SOON, LATE[:-1], None), (SOON, "x", None)),
+        *((5, 8, "+3"), (5, 5, "+0"), (8, 5, None), (5, "8", None), (5, 8.0, None), (5, -8, None), (5, 10**18, None)),
+        *(("x", "y", None), (None, None, None), ("+1", "+2", None), (SOON, None, None)),
+    ],
+)
+def test_a_definition_tells_what_is_later_by_its_distance(first: Any, second: Any, told: str | None) -> None:
+    """And is read so: in quotes where it goes back."""
+    composer, shapes = Composer((), derive=False), Shapes()
+    events = [event_of({"t": each}, shapes) for each in (first, second)]
+    bodies = [composer.define(name, each.shape, ["~"], each.leaves) for name, each in zip("ab", events, strict=True)]
+    assert (bodies[1] == f"b={{t~:{told}}}") is (told is not None)
+    assert read(*bodies) == [{"t": first}, {"t": second}]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_how_far_apart_two_moments_may_be(sign: int, more: int) -> None:
+    """18 digits of the smallest part of a second that they are written with, forth and back."""
+    begin = "2026-01-01T00:00:00.000000000Z"
+    found = times.read(begin)
+    assert found is not None
+    there = times.written(found[0], found[1] + sign * (FARTHEST + more))
+    composer, shapes = Composer(()), Shapes()
+    events = [event_of({"t": each}, shapes) for each in (begin, there)]
+    bodies = [composer.define("a", events[0].shape, ["~"], events[0].leaves), composer.row("a", events[1].leaves)]
+    assert bodies[1] == f"a {there if more else sign * FARTHEST}"
+    assert read(*bodies) == [{"t": begin}, {"t": there}]
+
+
+def test_what_an_empty_field_stands_for() -> None:
+    """By what was seen in the conversation first, then anywhere."""
+    definition = 'a={k:? b:1 c+:1 d=c:"x" e^:T-1 f=b:1}'.replace("k:?", "k?:one")
+    events = [{"k": "one", "b": 1, "c": 1, "d": "x", "e": "T-1", "f": 1}]
+    assert read(definition) == events
+    text = "\n".join(["%1 @k", definition, "a two||y", "a", "a one", "a two|5|||7", "a one", ""])
+    found = session.decode(text, strict=False, sealed=False)
+    assert [list(each.values()) for each in found[1:]] == [
+        ["two", 1, 2, "y", "T-1", 1],
+        ["two", 1, 3, 3, "T-2", 1],
+        ["one", 1, 2, 2, "T-2", 1],
+        ["two", 1, 5, 5, "T-3", 7],
+        ["one", 1, 3, 3, "T-3", 1],
+    ]
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+TEXTS: list[tuple[Leaf, str]] = [
+    *(("y", "y"), ("", '=""'), ("=a", '="=a"'), ("&a", '="&a"'), ("a|b", r"a\|b"), ("X|", r"X\|"), ("a\\", "a\\\\")),
+    *(("|", r"\|"), ("a\\|b", r"a\\\|b"), ("\\a", "\\a"), ("a=&", "a=&"), ("a\u2028", r'="a\u2028"'), ('"', '"')),
+    *(("\x01|", r'="\u0001\u007c"'), ("=|", r'="=\u007c"'), ("a\nb", "a\nb"), ("a\tb", "a\tb"), ("\x7f", r'="\u007f"')),
+    *(("\xa0", "\xa0"), ("\x9f", r'="\u009f"'), (b"5", "=5"), (b"null", "=null"), (b'["|"]', r'=["\u007c"]')),
+]
+VALUES: list[tuple[Leaf, str]] = [
+    *(("y", '"y"'), ("", '""'), ("=a", '"=a"'), ("a|b", r'"a\u007cb"'), ("\u2028", r'"\u2028"'), (b"5", "5")),
+    *((b"-1.5", "-1.5"), (b"true", "true"), (b"null", "null"), (b"{}", "{}"), (b'["|"]', r'["\u007c"]')),
+]
+MOMENTS: list[tuple[Leaf, str]] = [
+    *(
+        ("12", '="12"'),
+        ("-3", '="-3"'),
+        ("0", '="0"'),
+        ("01", "01"),
+        (LATE, "10"),
+        (SOON[:-2] + "0Z", "-1"),
+        ("x", "x"),
+    ),
+    *((b"5", "=5"), ("1.5", "1.5"), ("=1", '="=1"')),
+]
+COUNTS: list[tuple[Leaf, str]] = [
+    *((b"8", "3"), (b"4", "=4"), (b"-2", "=-2"), (b"1.5", "1.5"), ("7", '"7"'), (b"1" * 19, "=" + "1" * 19)),
+]
+
+
+@pytest.mark.parametrize(
+    ("mark", "first", "leaf", "field"),
+    [
+        *(("?", "first", leaf, field) for leaf, field in TEXTS),
+        *(("?", b"1", leaf, field) for leaf, field in VALUES),
+        *(("~", SOON, leaf, field) for leaf, field in MOMENTS),
+        *(("~", b"5", leaf, field) for leaf, field in COUNTS),
+    ],
+)
+def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> None:
+    def value(leaf: Leaf) -> Any:
+        return leaf if isinstance(leaf, str) else json.loads(leaf)
+
+    event, composer = event_of({"m": value(first)}), Composer(())
+    bodies = [composer.define("a", event.shape, [mark], event.leaves), composer.row("a", [leaf])]
+    assert bodies[1] == f"a {field}"
+    text = session.seal("\n".join(["%1", *[body.replace("\n", "\n ") for body in bodies], ""]))
+    assert session.decode(text) == [{"m": value(first)}, {"m": value(leaf)}]
+
+
+def test_fields_that_need_not_be_told_are_left_out() -> None:
+    state = State()
+    events = events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}])
+    template = Template(7, events[0].shape, ["?", "+", "?", "="], events[0].leaves, ())
+    state.close(7, state.take(template.shape, template.marks, (), events[0].leaves.__getitem__))
+    leaves = [each.leaves for each in events]
+    assert row_of(state, template, leaves[0], True) == "|1"
+    assert row_of(state, template, leaves[1], True) == "|||k2"
+    assert row_of(state, template, leaves[1], True) == "|2"
+    assert row_of(state, template, leaves[1], False) == "x|2|z"
+
+
+HARD = ("", "x", "=", "=x", "&", "+5", "-5", "5", "a|b", SOON, LATE, None, True, 0, 7, 8, -1, 1767225600, 1767225605)
+
+
+@pytest.mark.parametrize("mark", ["?", "+", "=k", "^", "~"])
+def test_any_value_may_follow_any_other_whatever_a_template_expects(mark: str) -> None:
+    """Texts that look like fields, distances and numbers; what is written is read again."""
+    shapes = Shapes()
+    for first, second in product([event_of({"k": 1, "m": value}, shapes) for value in HARD], repeat=2):
+        composer = Composer(())
+        bodies = [composer.define("a", first.shape, ["", mark], first.leaves)]
+        bodies += [composer.row("a", each.leaves) for each in (second, first)]
+        assert read(*bodies) == [json.loads(each.line) for each in (first, second, first)], bodies
+
+
+@pytest.mark.parametrize(
+    "fields", ["\\", "x|\\", "x|y\\|\\\\\\", "x|y|z", "", "&a", "x|&", "x|nul", "x|[1", "x|=1", 'x|"a', "x|1.", "x|01"]
+)
+def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        read("a={a?:x b?:1}", f"a {fields}")
+    assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 3)
+
+
+def test_bars_and_backslashes_in_fields() -> None:
+    found = read("a={a?:x b?:y}", r"a a\\\|b\|c\\|\d\\")
+    assert found[1] == {"a": "a\\|b|c\\", "b": "\\d\\"}
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("paths", "keys", "order"),
+    [
+        ("abc", (), (None, [0, 1, 2])),
+        ("abc", ("x",), (None, [0, 1, 2])),
+        ("abc", ("b",), (1, [1, 0, 2])),
+        ("abc", ("c", "b"), (2, [2, 0, 1])),  # the first key that is there, not the first leaf
+        ("abc", ("x", "a"), (0, [0, 1, 2])),
+        ("", ("a",), (None, [])),
+    ],
+)
+def test_the_leaf_that_names_the_conversation_comes_first(paths: str, keys: tuple[str, ...], order: Any) -> None:
+    assert Shape(tuple((path, "", None) for path in paths)).order(keys) == order
+
+
+@pytest.mark.parametrize(
+    ("rows", "mark"),
+    [
+        ([{"a": 1, "b": "x"}, {"a": None, "b": True}], "#a,b"),
+        ([{"a b/c.d:e-f": 1}] * 2, "#a b/c.d:e-f"),
+        *(([{"a": 1}, other], "") for other in ({"b": 1}, {"a": 1, "b": 1}, "a", ["a"], 3, {"a": {}}, {"a": []}, {})),
+        *(
+            (rows, "")
+            for rows in ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], [{}, {}], [{"a": 1}], [{"=": 1}, {"=": 2}], [])
+        ),
+    ],
+)
+def test_a_table_is_of_objects_with_the_same_keys(rows: list[Any], mark: str) -> None:
+    value = parsed(json.dumps({"rows": rows, "end": 1}))
+    leaves: list[Leaf] = []
+    structure = flatten(value, leaves)
+    assert structure[0][:2] == ("rows", mark)
+    assert minified(unflatten(structure, iter(leaves))) == minified(value)
+
+
+@pytest.mark.parametrize("rows", ["[[1,2],[3]]", "[[1,2,3]]", "[[],[1,2]]", "[[1,2],3]", '[["x",1],"yz"]'])
+def test_a_row_of_another_width_is_refused(rows: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        read(f'={{"t#a,b":{rows}}}')
+    assert caught.value.reason is Reason.BAD_ENCODING
+    found = read('={"t#a,b":[[1,2],[3,null]] "u#a":[] "v#a":x}')
+    assert found == [{"t": [{"a": 1, "b": 2}, {"a": 3, "b": None}], "u": [], "v": "x"}]
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "mark"), [(3, "=b"), (4, "=b"), (5, "?"), (6, "?")])
+def test_a_path_is_a_source_where_it_has_the_value_of_every_fourth_row(rows: int, mark: str) -> None:
+    """It has it once, behind the first event; at every path each value is another."""
+    told = [{"b": f"{letter}in another place", "a": f"{letter} in one place"} for letter in "tuvwxyz"[: rows + 1]]
+    told[1]["b"] = told[1]["a"]
+    assert Planner(events_of(told), (), Options().marks()).plan().marks == [["?", mark]]
+
+
+def test_an_empty_key_is_no_source() -> None:
+    """``=`` and no path is what a leaf expects of its own path."""
+    number = 12345678901
+    events = [{"x": 1, "": 2}, {"": number, "a": number}, {"x": number, "": 3}]
+    assert session.decode(composed(events)) == events
+    assert Planner(events_of(events), (), Options().marks()).plan().marks[0] == ["=a", "+"]
+
+
+@pytest.mark.parametrize("size", [MOST_MISSED - 1, MOST_MISSED, MOST_MISSED + 1, 2 * MOST_MISSED - 1, 2 * MOST_MISSED])
+@pytest.mark.parametrize("missed", range(4))
+def test_a_plan_holds_for_events_of_which_one_in_twenty_misses_it(size: int, missed: int) -> None:
+    lines = [{"kind": "a", "n": number} for number in range(size - missed)]
+    events = events_of(lines + [{f"other{number}": number} for number in range(missed)])
+    plan = Planner(events[: size - missed], (), Options().marks()).plan()
+    assert (plan.again(events) is not None) is (missed * MOST_MISSED <= size)
+
+
+@pytest.mark.parametrize(
+    ("values", "may_be"),
+    [
+        *(("ababa", False), ("ababab", True), ("aaabbb", False), ("aaabba", True), ("abcabc", True)),
+        *(("abcdabc", False), ("abcdabcd", True), ("aaaaaa", False), ("abcdef", False)),
+    ],
+)
+def test_which_values_may_name_conversations(values: str, may_be: bool) -> None:
+    """Those that come six times and more, each twice on the average, and not each all at once."""
+    lines = [{"room": value, "text": f"words {number}"} for number, value in enumerate(values)]
+    assert candidates(events_of(lines)) == ["room"] * may_be
+    assert candidates(events_of([{"two words": value} for value in values])) == []
+
+
+@pytest.mark.parametrize("value", [1, "x", "two words", [1], {"b": 1}])
+@pytest.mark.parametrize("key", ["a", "two words", ""])
+@pytest.mark.parametrize("mark", ["", "?", "+"])
+def test_an_event_that_comes_once_is_told_as_json_unless_that_is_longer(mark: str, key: str, value: Any) -> None:
+    event = event_of({key: value})
+    marks = [mark] * len(event.leaves)
+    named = Composer(()).define("a", event.shape, marks, event.leaves)
+    told = Composer(()).define("", event.shape, marks, event.leaves, event.line)
+    assert told == (named[1:] if len(named) - 1 < len(event.line) else event.line)
+    assert read(told) == [{key: value}]
+
+
+def test_what_a_mark_says_of_a_leaf() -> None:
+    form = times.Form("T", 0, "Z")
+    for mark, leaf, found in (
+        ("", "x", ("", "a", "a", "x", True, None)),
+        ("+", b"null", ("+", "a", "a", b"null", True, None)),
+        ("=b", b"5", ("=", "b", "a", b"5", False, None)),
+        ("^", None, ("^", "a", "a", None, False, None)),
+        ("~", SOON, ("~", "a", "a", SOON, True, form)),
+        ("~", "no time", ("~", "a", "a", "no time", True, None)),
+    ):
+        assert expected(mark, "a", leaf) == found
