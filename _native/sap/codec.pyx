@@ -14,7 +14,8 @@ from _native.json.rules cimport (
 from _native.json.names cimport TW_NO_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place, tw_same_text
 from turnwire.contract import LIMITS
 from turnwire.sap.secrets import SHORTEST as _SHORTEST
-from turnwire.sap.spec import MUST, RESULT, RESULT_MARKS, TASK, VERSION, Kind
+from turnwire.sap.messages import Result as _Result, Task as _Task
+from turnwire.sap.spec import MUST, RESULT_MARKS, VERSION, Kind
 from turnwire.sap.times import DIGEST, read_time
 
 cdef extern from "_native/json/forms.h":

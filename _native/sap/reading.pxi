@@ -82,11 +82,11 @@ cdef class Walks:
     cdef uint64_t task, no_task, result, no_result
 
     def __init__(self):
-        self.rules = Rules(TASK, RESULT)
+        self.rules = Rules(_Task.TABLE, _Result.TABLE)
         if tw_rules_add(&self.rules.rules, b"messageId", 9, TW_RULE_DOUBT, False) is NULL:  # an Ack or a Nack
             raise ValueError("a table has too many fields")
-        self.task = self.rules.bits([field.name for field in TASK.fields if field.need == MUST])
-        self.result = self.rules.bits([field.name for field in RESULT.fields if field.need == MUST])
+        self.task = self.rules.bits([field.name for field in _Task.TABLE.fields if field.need == MUST])
+        self.result = self.rules.bits([field.name for field in _Result.TABLE.fields if field.need == MUST])
         self.no_task = self.rules.bits(("status", "producer"))
         self.no_result = self.rules.bits(("issuer", "target"))
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+import turnwire
 from tests.sap.documents import RESULT, TASK
 from turnwire import kick
 from turnwire.log import stats
-from turnwire.report.answers import Waiting
-from turnwire.report.records import Records
+from turnwire.report.figures import ANSWER_COLUMNS, Answers
+from turnwire.report.records import COLUMNS, Chunk
 
 pytestmark = pytest.mark.once
 
@@ -174,9 +175,10 @@ def test_logs_counted_by_hand(name: str) -> None:
 @pytest.mark.parametrize("name", LOGS)
 def test_the_report_counts_the_same(name: str) -> None:
     wire, rule, text, counted, times = LOGS[name]
-    waiting = Waiting()
-    for chunk in Records(text.encode(), None):
-        waiting.add(chunk)
-    (found,) = (one for one in waiting.found() if (one.wire, one.rule) == (wire, rule))
-    assert tuple(getattr(found, count) for count in COUNTS) == counted
-    assert tuple(None if one is None else one / 1e6 for one in (found.min, found.max)) == times
+    answers = Answers()
+    for batch in turnwire.scan(text.encode(), columns=COLUMNS):
+        answers.add(Chunk(batch))
+    rows = [dict(zip(ANSWER_COLUMNS, row, strict=True)) for row in answers.rows()]
+    (found,) = (row for row in rows if (row["wire"], row["rule"]) == (wire, rule))
+    assert tuple(found[count] for count in COUNTS) == counted
+    assert tuple(None if one is None else one / 1e6 for one in (found["min"], found["max"])) == times

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnwire.report.columns import Coded, coded
+from turnwire.report.cube import Cube
+from turnwire.report.records import Coded, coded
 
 
 class Row(NamedTuple):
@@ -40,15 +42,8 @@ class Made:
     def coded(self, name: str) -> Coded:
         return coded(getattr(row, name) for row in self.rows)
 
-    def text(self, name: str, row: int) -> str | None:
-        text: str | None = getattr(self.rows[row], name)
-        return text
-
-    def place(self, row: int) -> tuple[str | None, int, int]:
-        return "made.log", row + 1, 100 * row
-
-    def number(self, row: int) -> int:
-        return self.first + row
+    def place(self, row: int) -> tuple[int, str | None, int, int]:
+        return self.first + row, "made.log", row + 1, 100 * row
 
     def raw(self, row: int) -> bytes:
         return self.rows[row].raw
@@ -64,6 +59,12 @@ class Made:
 
     def sequence(self, row: int) -> str | None:
         return None
+
+
+def shown(cube: Cube) -> SimpleNamespace:
+    """The sums of a cube, cells as rows."""
+    data = cube.shown()
+    return SimpleNamespace(**{**data, **data["time"], "cells": list(zip(*data["cells"], strict=True))})
 
 
 def chunks(rows: list[Row], size: int) -> list[Made]:

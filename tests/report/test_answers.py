@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.report.browser import Page
 from tests.report.chunks import Row, chunks
 from turnwire.report import report
-from turnwire.report.answers import Waiting
+from turnwire.report.figures import ANSWER_COLUMNS, Answers
 
 pytestmark = pytest.mark.once
 
@@ -28,10 +29,11 @@ def test_answers_are_timed_across_chunks() -> None:
     ]
     rows.append(Row(wire="sap", kind="Result", conversation="90", time=None))
     rows.append(Row(wire="sap", kind="Result", conversation="91", time=0))
-    waiting = Waiting()
+    answers = Answers()
     for chunk in chunks(rows, 7):
-        waiting.add(chunk)  # type: ignore[arg-type]
-    (found,) = waiting.found()
+        answers.add(chunk)  # type: ignore[arg-type]
+    (row,) = answers.rows()
+    found = SimpleNamespace(**dict(zip(ANSWER_COLUMNS, row, strict=True)))
     assert (found.wire, found.asks) == ("sap", ["Task"])
     assert (found.requests, found.answered, found.waiting, found.backwards, found.timed) == (100, 92, 8, 1, 90)
     assert (found.min, found.max) == (111 * SECOND, 200 * SECOND)

@@ -54,19 +54,13 @@ def test_damaged_records_are_code_1(log: Path, tmp_path: Path) -> None:
     assert data((tmp_path / "page.html").read_bytes())["reject_counts"] == [["nslip", "bad_digit", 1]]
 
 
-def test_the_library_says_the_same(log: Path) -> None:
-    found = report(log)
-    assert repr(found) == "<Report of 2 records>"
-    assert data(found.html().encode()) == json.loads(json.dumps(found.data))
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ((), "Missing option '-o'"),
         (("-o", "{log}"), "is an input"),
         (("-o", "{folder}/x.html", "--max-messages", "0"), "x>=1"),
-        (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is not a wire"),
+        (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is not one of"),
     ],
 )
 def test_what_makes_no_sense_is_code_2(log: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -107,12 +101,6 @@ def test_a_page_that_was_there_stays_until_the_new_one_is_whole(log: Path, tmp_p
     assert turnwire("report", log, "-o", page).code == 0
     assert page.read_bytes().startswith(b"<!doctype html>")
     assert page.stat().st_mode & 0o777 == 0o640
-
-
-def test_a_tokenizer_that_is_not_known_is_said_before_anything_is_read(log: Path, tmp_path: Path) -> None:
-    done = turnwire("report", log, "-o", tmp_path / "page.html", "--tokenizer", "no-such-tokenizer")
-    assert done.code == 2
-    assert not (tmp_path / "page.html").exists()
 
 
 def test_max_messages_must_be_positive(log: Path) -> None:

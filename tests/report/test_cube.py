@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.chunks import Made, Row, chunks
-from turnwire.report import columns
+from tests.report.chunks import shown as shown_of
 from turnwire.report import cube as cubes
-from turnwire.report.columns import OTHERS, Different
-from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Shown
+from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Different
+from turnwire.report.records import OTHERS
 
 pytestmark = pytest.mark.once
 
@@ -22,14 +23,14 @@ HOUR = 3600 * 1_000_000
 NOW = 1_767_600_000_000_000
 
 
-def shown(rows: list[Row], size: int = 100) -> Shown:
+def shown(rows: list[Row], size: int = 100) -> Any:
     cube = Cube()
     for chunk in chunks(rows, size):
         cube.add(chunk, None)
-    return cube.shown()
+    return shown_of(cube)
 
 
-def named(result: Shown) -> Counter[tuple[str, str | None, str | None, str | None]]:
+def named(result: Any) -> Counter[tuple[str, str | None, str | None, str | None]]:
     """Records per wire, kind, sender and receiver, as names."""
     agents = [*result.agents, "(others)", None]  # codes -2 and -1 count from the end
     kinds = [*result.kinds, "(others)", None]
@@ -99,7 +100,7 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
     made = [Row(sender=f"agent {number}") for number in range(100) for _ in range(100 - number)]
     result = shown(made)
     assert len(result.agents) == cubes.MOST_AGENTS
-    assert result.folded == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
+    assert result.folded_agents == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
     assert named(result)["nslip", "INFORM", "agent 0", "b"] == 100
     assert sum(cell[5] for cell in result.cells) == len(made)
     assert OTHERS in {cell[3] for cell in result.cells}
@@ -117,7 +118,7 @@ def test_pairs_are_counted_even_when_agents_stand_together() -> None:
 @given(st.lists(st.lists(st.integers(0, 60), max_size=9), max_size=12), st.integers(0, 50), st.integers(1, 20))
 def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[int]], most: int, room: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_AT_ONCE", room)
+        patch.setattr(cubes, "_AT_ONCE", room)
         different = Different(most, np.int64)
         for part in parts:
             different.add(np.array(part, np.int64))
@@ -154,10 +155,10 @@ def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, s
         made += some
         cube.add(Made(some, first), None)
         assert len(cube._cells) <= 400
-    result = cube.shown()
+    result = shown_of(cube)
     assert len(result.cells) <= 150
     assert sum(cell[5] for cell in result.cells) == 5000
-    assert result.unnamed
+    assert result.more_agents
     named_here = set(result.agents)
     for cell, count in Counter((row.sender, row.receiver) for row in made).items():
         if named_here >= set(cell):
@@ -169,5 +170,5 @@ def test_tokens_are_summed_beside_records() -> None:
 
     cube = Cube()
     cube.add(Made([Row(wire="csp"), Row(), Row()]), np.array([5, 1, 2]))
-    result = cube.shown()
+    result = shown_of(cube)
     assert [(result.wires[cell[1]], cell[5], cell[7]) for cell in result.cells] == [("nslip", 2, 3), ("csp", 1, 5)]

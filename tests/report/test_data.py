@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import itertools
-import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,16 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.report.chunks import Made, Row, chunks
-from turnwire.report import answers, page, report, sessions
+from tests.report.chunks import Made, Row, chunks, shown
 from turnwire.report import cube as cubes
-from turnwire.report.columns import ABSENT, OTHERS, Coded, Different, Names, coded, grouped
-from turnwire.report.cube import MOST_SHOWN, STRAY, WIDTHS, Cube, _core
-from turnwire.report.details import fields
-from turnwire.report.measuring import Meter
-from turnwire.report.records import Records
-from turnwire.report.rejected import When
-from turnwire.report.sample import Sample
+from turnwire.report import page, report
+from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, Names
+from turnwire.report.records import ABSENT, OTHERS, coded
+from turnwire.report.sample import DamageTimes, Sample
 
 pytestmark = pytest.mark.once
 
@@ -37,12 +30,6 @@ def told(text: str, **options: Any) -> dict[str, Any]:
     data = report(text.encode(), tokenizer=None, **options).data
     data["messages"] = [dict(zip(data["message_columns"], row, strict=True)) for row in data["messages"]]
     return data
-
-
-@pytest.mark.parametrize("hours", [-11, -1, 0, 2, 14])
-def test_the_page_tells_when_it_was_made_in_utc(hours: int) -> None:
-    now = datetime(2026, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=hours)))
-    assert told("", now=now)["made"] == now.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def test_messages_stand_in_the_order_of_the_log() -> None:
@@ -79,15 +66,6 @@ def test_bytes_and_damage_are_those_of_the_log(text: str) -> None:
     assert data["totals"]["records"] == good
     assert data["reject_counts"] == ([["nslip", "bad_digit", bad]] if bad else [])
     assert len(data["rejects"]) == bad and data["totals"]["agents"] == (2 if good else 0)
-    records = Records(text.encode(), None)
-    assert sum(len(chunk) for chunk in records) == good
-    assert records.counts == (len(text), sizes["records"], sizes["rejects"], rest)
-
-
-def test_a_record_without_a_number_has_none() -> None:
-    csp = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n\n"
-    (chunk,) = Records(f"{GOOD.format(1, 2, 3)}\n{csp}".encode(), None)
-    assert [chunk.sequence(row) for row in range(len(chunk))] == ["3", None]
 
 
 def test_who_has_no_scripts_reads_the_same_figures() -> None:
@@ -98,45 +76,6 @@ def test_who_has_no_scripts_reads_the_same_figures() -> None:
     assert html.escape("<&>") in page.render({**data, "messages": [], "title": "<&>"})
 
 
-def test_an_island_holds_any_text_and_no_markup() -> None:
-    value = {chr(number): chr(number) for number in [*range(128), 0x85, 0x2028, 0x2029, 0xFEFF, 0x1F642, 0xD800]}
-    text = page.island([value])
-    assert text.isascii() and not set(text) & set("<>&\n\r") and json.loads(text) == [value]
-
-
-def test_each_figure_of_the_answers_is_its_own() -> None:
-    names = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
-    counts = {name: number for number, name in enumerate(names, 10)}
-    times = SimpleNamespace(count=1, least=2, most=3, quantile=lambda share: share, steps=lambda: [(5, 6)])
-    rule = SimpleNamespace(name="rule", requests=frozenset({"b", "a"}))
-    found = answers._told("wire", SimpleNamespace(**counts, latencies=times, rule=rule))  # type: ignore[arg-type]
-    assert found._asdict() == {
-        "wire": "wire", "rule": "rule", "asks": ["a", "b"], **counts, "timed": 1, "min": 2, "p50": 0.5, "p90": 0.9,
-        "p99": 0.99, "max": 3, "steps": [(5, 6)],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("whole", list(itertools.product((True, False, None), repeat=2)))
-def test_a_session_is_told_where_both_come_back(whole: tuple[bool | None, ...]) -> None:
-    """json, session: whether each comes back; None where it is absent."""
-    names = ("json", "session")
-    rows = [
-        SimpleNamespace(format=name, total=size, round_trip=back)
-        for name, size, back in zip(names, (20, 5), whole, strict=True)
-        if back is not None
-    ]
-    absent = {name: f"no {name}" for name, back in zip(names, whole, strict=True) if back is None}
-    tokens = SimpleNamespace(compare=lambda *_, **__: SimpleNamespace(rows=rows, absent=absent))
-    held = sessions._Held()
-    held.messages, held.tokens = ["a", "b"], 9
-    found = sessions._counted("nslip", held, tokens, "x")
-    if all(whole):
-        assert found == ("nslip", 2, 9, 20, 5, "")
-    else:
-        assert found[:5] == ("nslip", 2, 9, None, None)
-        assert found.why == ("; ".join(absent.values()) or "they do not come back")
-
-
 @pytest.mark.parametrize("more", range(-2, 3))
 @pytest.mark.parametrize("width", range(3))
 def test_a_chart_has_so_many_bars_and_no_more(more: int, width: int) -> None:
@@ -144,7 +83,7 @@ def test_a_chart_has_so_many_bars_and_no_more(more: int, width: int) -> None:
     cube, rows = Cube(), [Row(time=NOW + place * WIDTHS[width]) for place in range(number)]
     for chunk in chunks(rows, 1000):
         cube.add(chunk, None)  # type: ignore[arg-type]
-    found = cube.shown()
+    found = shown(cube)
     fine = 0
     while number * WIDTHS[width] > MOST_SHOWN * WIDTHS[fine]:
         fine += 1
@@ -162,21 +101,9 @@ def test_damage_is_counted_however_wide_the_bars_become(monkeypatch: pytest.Monk
             cube.damaged([(time, wire, number), (time + 7000, wire, 1)])
             wanted[wire] += number + 1
     found = Counter[str]()
-    for _, wire, number in cube.shown().rejects:
+    for _, wire, number in shown(cube).reject_cells:
         found[wire] += number
     assert found == wanted and cube._width > 4
-
-
-@pytest.mark.parametrize("more", [-1, 0, 1])
-@pytest.mark.parametrize("before", [True, False])
-def test_strays_at_either_end_are_one_record_in_two_hundred(more: int, before: bool) -> None:
-    """In one place of time or in several, together."""
-    for places in ((0,), (0, 100), (0, 50, 100))[: 3 if more <= 0 else 1]:
-        strays = Counter(dict.fromkeys([place if before else 1000 - place for place in places], 2))
-        many = int(sum(strays.values()) / STRAY) - sum(strays.values()) - more
-        records = Counter({500: many}) + strays
-        found = _core(sorted(records), records)
-        assert found == ((500, 500) if more <= 0 else (min(records), max(records)))
 
 
 def some(file: str, *times: int | None) -> Any:
@@ -187,7 +114,7 @@ def some(file: str, *times: int | None) -> Any:
 
 
 def test_damage_waits_for_the_first_time_of_its_file_and_no_longer() -> None:
-    when = When()
+    when = DamageTimes()
     assert list(when.of([{"file": file, "wire": "nslip", "offset": 0} for file in "aab"])) == []
     assert list(when.add(some("a", None, None))) == []
     assert list(when.add(some("a", None, 7))) == [(7, "nslip", 2)]
@@ -203,18 +130,10 @@ def test_nobody_is_somebody_else_than_all_the_others() -> None:
     rows += [Row(sender=None), Row(receiver=None), Row(sender=None, receiver=None), Row(kind=None)]
     cube = Cube()
     cube.add(Made(rows), None)  # type: ignore[arg-type]
-    cells = cube.shown().cells
+    cells = shown(cube).cells
     for column, nobody in ((3, 2), (4, 2), (2, 1)):
         assert sum(cell[5] for cell in cells if cell[column] == ABSENT) == nobody
         assert any(cell[column] == OTHERS for cell in cells) is (column != 2)
-
-
-@pytest.mark.parametrize(("room", "more"), [(1, True), (2, False)])
-def test_pairs_of_agents_without_a_name_of_their_own_may_be_more(room: int, more: bool) -> None:
-    cube = Cube()
-    cube.agents = Names(room)
-    cube.add(Made([Row(sender="a", receiver="b")]), None)  # type: ignore[arg-type]
-    assert cube.pairs == (1, more)
 
 
 def test_names_beyond_the_first_are_counted_together() -> None:
@@ -225,42 +144,6 @@ def test_names_beyond_the_first_are_counted_together() -> None:
         unnamed += codes.count(OTHERS)
         assert names.unnamed == unnamed
     assert list(names) == ["a", "b"] and names.records.tolist() == [3, 2]
-
-
-@pytest.mark.parametrize("most", [0, 1, 3])
-def test_different_numbers_are_counted_to_one_more_than_the_most(most: int) -> None:
-    for number in range(6):
-        different = Different(most, np.int64)
-        for value in range(number):
-            different.add(np.array([value, value], np.int64))
-            different._merge()
-        assert different.count() == (min(number, most + 1), number > most)
-
-
-def test_groups_are_the_different_rows() -> None:
-    columns = [[1, 1, 2, -1, 2, 1], [5, 5, 5, 5, -9, 6], [0, 0, 0, 0, 0, 0]]
-    keys, group = grouped([np.array(column, np.int64) for column in columns])
-    rows = list(zip(*columns, strict=True))
-    assert [keys[place] for place in group.tolist()] == rows and len(keys) == len(set(rows))
-    assert coded(["a", None, "b", "a"]).codes.tolist() == [0, ABSENT, 1, 0]
-    assert isinstance(coded([]), Coded)
-
-
-def test_what_is_empty_is_a_field_too() -> None:
-    value: dict[str, Any] = {"a": {}, "b": [], "c": {"d": {}, "e": [[], {}]}, "f": "", "g": None, "h": [True, False, 0]}
-    message = SimpleNamespace(to_dict=lambda: value)
-    assert list(fields(message)) == [
-        ("a", "{}"), ("b", "[]"), ("c.d", "{}"), ("c.e[0]", "[]"), ("c.e[1]", "{}"), ("f", ""), ("g", "null"),
-        ("h[0]", "true"), ("h[1]", "false"), ("h[2]", "0"),
-    ]  # fmt: skip
-
-
-def test_a_meter_says_why_it_cannot() -> None:
-    assert told(GOOD.format(1, 2, 3))["totals"] | {"bytes": None, "pairs": 1} == {
-        "records": 1, "bytes": None, "agents": 2, "pairs": 1, "more_pairs": False, "tokenizer": None,
-        "why_no_tokens": "tokens were not requested",
-    }  # fmt: skip
-    assert Meter("x", None).why_not is None
 
 
 @pytest.mark.parametrize("most", range(4, 20))

@@ -11,7 +11,7 @@ from examples.mixed_log import WIRES, entries
 from tests.report.chunks import Made, Row
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
-from turnwire.report.details import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
+from turnwire.report.records import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
 
 pytestmark = pytest.mark.once
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -39,13 +36,3 @@ def test_damaged_lines_are_no_records() -> None:
     (first, *_) = (entry for entry in mixed_log.entries(5) if entry.wire == "nslip")
     with pytest.raises(DecodeError):
         turnwire.decode(mixed_log.damaged(first.text))
-
-
-def test_the_script_writes_the_log(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["mixed_log.py", "--conversations", "30", "--seed", "4"])
-    runpy.run_path(str(Path(mixed_log.__file__)), run_name="__main__")
-    sys.stdout.flush()
-    said = capfdbinary.readouterr()
-    made = mixed_log.log(30, seed=4)
-    assert said.out.decode() == made.text
-    assert said.err.decode() == f"{made.damaged} records are damaged on purpose\n"

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 
 from examples.mixed_log import log
 from tests.report.browser import Page
-from turnwire.cli.terminal import width as cells
 from turnwire.report import report
 
 pytestmark = pytest.mark.once
@@ -112,46 +110,6 @@ def test_an_address_from_elsewhere_does_no_harm(browser: Any, path: Path, fragme
 # ---- axes
 
 
-@pytest.mark.parametrize(
-    ("minutes", "form", "step"),
-    [(0.2, r"\d\d:\d\d:\d\d(\.\d{3})?", None), (9, r"\d\d:\d\d", 1), (100, r"\d\d:\d\d", 15), (600, r"\d\d:\d\d", 60)],
-)
-def test_ticks_of_time_are_round_and_of_one_notation(
-    opened: Open, tmp_path: Path, minutes: float, form: str, step: int | None
-) -> None:
-    page = opened(made(tmp_path, [line(7 + minutes * place / 99) for place in range(100)]))
-    labels = page.texts("#volume .tick")
-    assert 3 <= len(labels) <= 11
-    assert all(re.fullmatch(form, label) for label in labels), labels
-    assert len({len(label) for label in labels}) == 1
-    if step:
-        values = [int(label[:2]) * 60 + int(label[3:]) for label in labels]
-        assert all(value % step == 0 for value in values)
-        assert len({second - first for first, second in pairwise(values)}) == 1
-    assert page.texts("#volume .date") == ["2026-01-05"]
-
-
-def test_ticks_of_many_days_are_days(opened: Open, tmp_path: Path) -> None:
-    page = opened(made(tmp_path, [line(7 + 60 * 24 * 20 * place / 99) for place in range(100)]))
-    labels = page.texts("#volume .tick")
-    assert len(labels) >= 3 and all(re.fullmatch(r"2026-01-\d\d", label) for label in labels)
-
-
-def test_the_numbers_of_an_axis_are_of_one_notation(opened: Open, tmp_path: Path) -> None:
-    lines = [line(0)] * 12_500 + [line(1)] * 300
-    page = opened(made(tmp_path, lines))
-    numbers = [text for text in page.texts("#volume .chart > text:not(.tick):not(.date)") if text != "0"]
-    assert len(numbers) >= 3 and all(re.fullmatch(r"\d+K", number) for number in numbers), numbers
-
-
-def test_percentiles_are_called_so_and_their_axis_is_round(opened: Open, path: Path) -> None:
-    page = opened(path)
-    heads = page.texts("#answers thead th")
-    assert heads[5:9] == ["Median (p50)", "p90", "p99", "Longest"]
-    marks = page.texts("#answers .marks > span")
-    assert len(marks) >= 2 and all(re.fullmatch(r"(1|10|100) (µs|ms|s|min|h|d)", mark) for mark in marks), marks
-
-
 # ---- rejects over time
 
 
@@ -217,77 +175,6 @@ def test_what_is_said_stays_inside_the_drawing(opened: Open, twelve: Path) -> No
             "return box.x < 0 || box.x + box.width > all.width + 4 }).length"
         )
         assert outside == 0
-
-
-def named(sender: str, receiver: str, place: int, talk: str = "s") -> str:
-    """A query of SSTP: its parties have names."""
-    head = {"kind": "query", "actor_id": sender, "schema_id": "ioc.query.v0", "logical_clock": place + 1}
-    payload = {"question": "what next?", "required_fields": ["cost"], "uncertainty": 0.5}
-    whole = {"header": {**head, "session_id": talk, "directed_to": receiver}, "payload": payload}
-    return f"2026-01-05T00:{place // 60:02}:{place % 60:02}Z {json.dumps(whole, ensure_ascii=False)}"
-
-
-def test_sixteen_parties_stand_in_the_matrix_without_scrolling(opened: Open, tmp_path: Path) -> None:
-    parties = [f"worker-{number:02}" for number in range(20)]
-    lines = [named(parties[place % 20], parties[(place * 7 + 1) % 20], place) for place in range(200)]
-    page = opened(made(tmp_path, lines), width=1280)
-    assert len(page.texts("#parties .matrix thead th")) == 16 + 1, "and all of them together"
-    held, room = (
-        page.run(f"document.querySelector('#parties .scroll').{name}") for name in ("scrollWidth", "clientWidth")
-    )
-    assert held <= room
-    cut = page.run(
-        "[...document.querySelectorAll('#parties button')].filter(one => one.scrollWidth > one.clientWidth).length"
-    )
-    assert cut == 0
-
-
-def test_narrow_lanes_tell_numbered_names_apart(opened: Open, tmp_path: Path) -> None:
-    parties = [f"worker-of-the-night-{number:02}" for number in range(12)]
-    lines = [named(parties[place % 12], parties[(place + 1) % 12], place) for place in range(24)]
-    page = opened(made(tmp_path, lines), width=1280)
-    labels = page.texts("#diagram .actor text")
-    assert len(set(labels)) == 12 and all("…" in label for label in labels), labels
-
-
-def test_wide_characters_are_cut_to_the_room_they_take(opened: Open, tmp_path: Path) -> None:
-    parties = ["规划者", "執行器エージェント", "조사원 두 번째", "🤖🤖🤖🤖🤖🤖", "นักวิจารณ์", "e\u0301clair", *"abcdef"]
-    lines = [named(parties[place % 12], parties[(place + 1) % 12], place) for place in range(24)]
-    page = opened(made(tmp_path, lines), width=1280)
-    labels = page.texts("#diagram .actor text")
-    lane = page.run("document.querySelector('#diagram .actor rect').getBoundingClientRect().width")
-    assert len(labels) == 12
-    assert all(cells(label) <= (lane - 8) / 7.2 for label in labels), labels
-    assert {"规划者", "นักวิจารณ์", "e\u0301clair"} & set(labels) >= {"规划者", "e\u0301clair"}
-    assert sum("…" in label for label in labels) >= 3
-
-
-def test_text_from_right_to_left_has_its_ellipsis_where_it_ends(opened: Open, tmp_path: Path) -> None:
-    long = "مساعد المراجعة الليلية للإصدار"
-    lines = [named(name, f"other-{name}", place) for place, name in enumerate((long, "a-name-of-no-few-letters" * 3))]
-    page = opened(made(tmp_path, lines), width=1280)
-    labels = [label for label in page.texts("#diagram .actor text") if "…" in label]
-    assert [label.startswith("\u2068") and label.endswith("\u2069") for label in labels] == [True, True, False, False]
-
-
-def test_the_marks_of_the_latencies_stand_below_their_lines(opened: Open, path: Path) -> None:
-    page = opened(path, width=1280)
-    marks = page.run(
-        "[...document.querySelectorAll('#answers .marks > span')]"
-        ".map(one => { const box = one.getBoundingClientRect(); return (box.left + box.right) / 2 })"
-    )
-    lines = page.run(
-        "[...document.querySelector('#answers td.shape svg').querySelectorAll('.tick')]"
-        ".map(one => one.getBoundingClientRect().left)"
-    )
-    inner = marks[1:-1] if len(marks) > 2 else marks[:1]
-    assert inner and all(min(abs(mark - place) for place in lines) <= 2 for mark in inner), (marks, lines)
-
-
-def test_one_record_is_a_bar_and_not_a_wall(opened: Open, tmp_path: Path) -> None:
-    page = opened(made(tmp_path, [line(1)]), width=1280)
-    assert page.run("+document.querySelector('#volume .part').getAttribute('width')") <= 96
-    assert page.text("#lede").endswith(", 2026-01-05 00:01:00 UTC")
 
 
 def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:

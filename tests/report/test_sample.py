@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.chunks import Row, chunks
-from turnwire.report import details, rejected
+from turnwire.report import records
 from turnwire.report import sample as samples
-from turnwire.report.rejected import Quarantine
-from turnwire.report.sample import Kept, Sample
+from turnwire.report.sample import Kept, Quarantine, Sample
 
 pytestmark = pytest.mark.once
 
@@ -86,7 +85,7 @@ def test_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     result = kept(made, 1000)
     texts = [message.raw for one in result.conversations for message in one.messages]
     assert 0 < sum(map(len, texts)) <= 20_000
-    assert all(text.endswith(f"… ({5000 - details.MOST_RAW:,} more characters)") for text in texts)
+    assert all(text.endswith(f"… ({5000 - records.MOST_RAW:,} more characters)") for text in texts)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -102,6 +101,6 @@ def test_every_kind_of_reject_is_shown_and_all_are_counted() -> None:
     quarantine.add({**place, "reason": "bad_digit"} for _ in range(5000))
     quarantine.add([{**place, "reason": "bad_framing"}])
     assert quarantine.counts == {("nslip", "bad_digit"): 5000, ("nslip", "bad_framing"): 1}
-    reasons = Counter(reject.reason for reject in quarantine.kept)
-    assert reasons == {"bad_digit": rejected.MOST_OF_A_KIND, "bad_framing": 1}
-    assert quarantine.kept[0].raw == (b"@a\xff#" * 64).hex()
+    reasons = Counter(reject[-2] for reject in quarantine.kept)
+    assert reasons == {"bad_digit": samples.MOST_OF_A_KIND, "bad_framing": 1}
+    assert quarantine.kept[0][-1] == (b"@a\xff#" * 64).hex()

@@ -17,8 +17,8 @@ from tests.cli.running import REAL
 from tests.report.browser import Page
 from turnwire.errors import EncodeError, MissingDependency, Reason
 from turnwire.registry import WIRES
-from turnwire.report import measuring, report, sessions
-from turnwire.report.sessions import FIRST
+from turnwire.report import figures, report
+from turnwire.report.figures import FIRST
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +55,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_tokens_of_each_wire_are_told(
     opened: Callable[..., Page], tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "SLICE", 7)
+    monkeypatch.setattr(figures, "SLICE", 7)
     path = tmp_path / "report.html"
     report(TRAFFIC.text.encode(), tokenizer="words").write(path)
     wanted = dict.fromkeys(WIRES, 0)
@@ -85,14 +85,14 @@ def absent(name: str) -> ModuleType:
 
 
 def test_without_the_extra_tokens_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "import_module", absent)
+    monkeypatch.setattr(figures, "import_module", absent)
     made = report(b"nothing", wire="nslip")
     assert made.data["totals"]["tokenizer"] is None
     assert "pip install 'turnwire[tokens]'" in made.data["totals"]["why_no_tokens"]
 
 
 def test_a_tokenizer_that_was_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "import_module", absent)
+    monkeypatch.setattr(figures, "import_module", absent)
     with pytest.raises(MissingDependency, match="tokens"):
         report(b"nothing", wire="nslip", tokenizer="o200k_base")
 
@@ -114,7 +114,7 @@ def test_the_first_records_are_counted_as_a_session() -> None:
 
 def test_few_bytes_of_each_wire_are_held(monkeypatch: pytest.MonkeyPatch, counted: list[str]) -> None:
     line = '@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#'
-    monkeypatch.setattr(sessions, "MOST_BYTES", 3 * len(line))
+    monkeypatch.setattr(figures, "MOST_BYTES", 3 * len(line))
     data = report("\n".join([line] * 9).encode(), wire="nslip", tokenizer="words").data
     assert data["sessions"] == [["nslip", 3, 3, 60, 15, ""]]
     assert report(line.encode(), wire="nslip", tokenizer=None).data["sessions"] == []

@@ -9,7 +9,7 @@ import pytest
 
 import turnwire
 from turnwire.report.records import COLUMNS, Chunk
-from turnwire.report.rejected import When
+from turnwire.report.sample import DamageTimes
 
 pytestmark = pytest.mark.once
 
@@ -19,7 +19,7 @@ BAD = "@a1|f2|c$|S1#"
 
 def found(paths: list[Path], batch_bytes: int) -> list[tuple[int, int]]:
     """(seconds, number) of all damage in files, read in blocks of so many bytes."""
-    scan, when, told = turnwire.scan(paths, columns=COLUMNS, batch_bytes=batch_bytes), When(), 0
+    scan, when, told = turnwire.scan(paths, columns=COLUMNS, batch_bytes=batch_bytes), DamageTimes(), 0
     result = []
     for batch in scan:
         result += when.add(Chunk(batch))

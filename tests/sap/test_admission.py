@@ -20,7 +20,6 @@ from turnwire.sap.transcripts import (
     REFUSED_KIND,
     REFUSED_LIMIT,
     RESULT_KIND,
-    STARTED_KIND,
     TASK_KIND,
     Batching,
     Transcript,
@@ -261,19 +260,6 @@ def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
     assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == (made, made)
 
 
-def test_a_result_over_the_limit_of_its_transport_is_a_small_failed_one(tmp_path: Path) -> None:
-    async def what(agent: sap.Agent) -> None:
-        one = do()
-        job = await agent.receive(one, limit=2000)
-        assert not isinstance(job, sap.Nack)
-        result = await job.wait()
-        assert result.error is not None and "2000" in (result.error.message or "")
-        assert (result.status, "output" in result) == ("FAILED", False)
-        assert await agent.call(one) == result, "one Result for each task"
-
-    run(offering(lambda task, context: "x" * 5000, transcript=Ledger(tmp_path / "t")), what)
-
-
 @pytest.mark.parametrize("seconds", [1e308, 10**400, 10**12], ids=["double", "beyond", "long"])
 def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
     async def main() -> None:
@@ -406,20 +392,6 @@ def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
             assert str((await first.result(one.task_id)).status) == "CANCELLED"
 
     asyncio.run(asyncio.wait_for(main(), 20))
-
-
-def test_who_let_go_of_a_task_has_it_no_more() -> None:
-    async def main() -> None:
-        ledger = Ledger(":memory:")
-        transcript = Transcript(ledger)
-        assert (await transcript.claim("k")).mine
-        for _ in range(2):
-            await transcript.let_go("k")
-            assert [entry.kind for entry in ledger] == [STARTED_KIND] * 2
-        again = await transcript.claim("k")
-        assert (again.mine, again.attempt) == (True, 1)
-
-    asyncio.run(main())
 
 
 def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None:

@@ -20,7 +20,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import Principal
 from turnwire.sap.deliveries import REPLY_SECONDS
 from turnwire.sap.execution import seconds_left
-from turnwire.sap.jobs import SHOWN, STAGES, Job, Stage
+from turnwire.sap.jobs import Job
 from turnwire.sap.spec import TERMINAL
 from turnwire.sap.times import write_time
 from turnwire.sap.transcripts import RESULT_KIND
@@ -49,14 +49,6 @@ def run(agent: sap.Agent, what: Callable[[sap.Agent], Awaitable[Any]]) -> Any:
 
 def do(payload: dict[str, Any] | None = None, **changes: Any) -> sap.Task:
     return task("work.do", payload or {}, **changes)
-
-
-def test_the_stages_are_one_table() -> None:
-    assert set(STAGES) == set(SHOWN) == set(Stage)
-    assert not STAGES[Stage.REFUSED] and not STAGES[Stage.DELIVERED]
-    assert Stage.ACCEPTED in STAGES[Stage.RECEIVED] and Stage.RUNNING not in STAGES[Stage.FINISHED]
-    ends = [stage for stage in Stage if Stage.FINISHED in STAGES[stage]]
-    assert ends == [Stage.ACCEPTED, Stage.RUNNING], "whatever is accepted can be finished"
 
 
 def test_what_a_handler_does_to_its_task_changes_nothing(tmp_path: Path) -> None:
@@ -103,21 +95,6 @@ def test_what_a_caller_does_to_task_and_result_changes_nothing() -> None:
         assert isinstance(refused, sap.Nack), "the caller's task is another one now"
 
     run(offering(wait), what)
-
-
-def test_an_output_that_the_handler_keeps_is_frozen_when_it_leaves() -> None:
-    kept: dict[str, Any] = {"n": 1}
-
-    def give(_task: sap.Task, _context: sap.Context) -> Any:
-        return kept
-
-    async def what(agent: sap.Agent) -> None:
-        one = do()
-        assert (await agent.call(one)).output == {"n": 1}
-        kept["n"] = 2
-        assert (await agent.call(one)).output == {"n": 1}
-
-    run(offering(give), what)
 
 
 class Odd(BaseException):
@@ -182,22 +159,6 @@ def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: 
             assert result.constitutional_evidence.alignment == "ESCALATE"
 
     run(offering(handler, workers=2), what)
-
-
-def test_texts_of_enums_are_taken() -> None:
-    violations = [{"principle": "p", "severity": "high"}]
-
-    def judge(_task: sap.Task, _context: sap.Context) -> Any:
-        return sap.Outcome(1, alignment="NON_CONSTITUTIONAL", violations=violations)
-
-    async def what(agent: sap.Agent) -> None:
-        result = await agent.call(do())
-        evidence = result.fields["constitutionalEvidence"]
-        assert (result.status, evidence["alignment"]) == ("FAILED", "NON_CONSTITUTIONAL")
-        assert evidence["violations"] == violations
-        assert result.error is not None and result.error.code == "NON_CONSTITUTIONAL"
-
-    run(offering(judge), what)
 
 
 def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) -> None:
@@ -279,24 +240,6 @@ def test_a_task_is_cancelled_by_its_principal_alone() -> None:
         assert (await cancelling).status == "CANCELLED"
 
     run(offering(sleep, workers=1), what)
-
-
-def test_whoever_is_closed_tells_those_who_wait(tmp_path: Path) -> None:
-    async def sleep(_task: sap.Task, _context: sap.Context) -> None:
-        await asyncio.sleep(10)
-
-    async def main() -> None:
-        agent = offering(sleep, workers=1, transcript=Ledger(tmp_path / "t"))
-        async with agent:
-            calls = [asyncio.create_task(agent.call(do())) for _ in range(3)]
-            while agent.waiting < 2 or agent.unfinished < 3:
-                await asyncio.sleep(0.001)
-        assert [result.status for result in await asyncio.gather(*calls)] == ["CANCELLED"] * 3
-        refused = await agent.submit(do())
-        assert isinstance(refused, sap.Nack)
-        assert "B is not running" in (refused.reason or "")
-
-    asyncio.run(asyncio.wait_for(main(), 20))
 
 
 def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
@@ -599,45 +542,6 @@ def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
     asyncio.run(asyncio.wait_for(main(), 20))
 
 
-def test_results_come_in_their_order_however_long_one_takes() -> None:
-    got: list[str] = []
-
-    async def slow(result: sap.Result) -> None:
-        if str(result.status) != "SUCCEEDED":
-            for _ in range(20):
-                await asyncio.sleep(0)
-        got.append(str(result.status))
-
-    async def what(agent: sap.Agent) -> None:
-        await agent.submit(do(telemetry={"trace": True}), slow)
-        while len(got) < 3:
-            await asyncio.sleep(0)
-        assert got == ["QUEUED", "RUNNING", "SUCCEEDED"]
-
-    run(offering(lambda one, context: 1), what)
-
-
-def test_a_task_may_be_cancelled_more_than_once() -> None:
-    gate = asyncio.Event()
-
-    async def wait(_task: sap.Task, _context: sap.Context) -> None:
-        await gate.wait()
-
-    async def what(agent: sap.Agent) -> None:
-        held, waiting = do(), do()
-        for one in (held, waiting):
-            await agent.submit(one)
-        for one in (waiting, held):
-            job = await agent._accepted(sap.ANONYMOUS, one.task_id)
-            assert job is not None
-            job.cancel()
-            job.cancel()
-            results = await asyncio.gather(*(agent.cancel(one.task_id) for _ in range(3)))
-            assert [str(result.status) for result in results] == ["CANCELLED"] * 3
-
-    run(offering(wait, workers=1), what)
-
-
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("second", [False, True])
 def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: bool) -> None:
@@ -662,16 +566,6 @@ def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: b
     asyncio.run(asyncio.wait_for(main(), 20))
 
 
-def test_a_capability_that_is_offered_again_has_what_it_is_offered_with() -> None:
-    async def what(agent: sap.Agent) -> None:
-        for schema, status in (({"required": ["a"]}, "FAILED"), (None, "SUCCEEDED"), ({"required": ["b"]}, "FAILED")):
-            agent.capability("work.do", schema=schema)(lambda one, context: 1)
-            assert agent.capabilities["work.do"].schema == schema
-            assert str((await agent.call(do())).status) == status
-
-    run(offering(lambda one, context: 1), what)
-
-
 @pytest.mark.parametrize("remembered", [0, 1, 2, 5])
 def test_the_newest_tasks_are_remembered(remembered: int) -> None:
     calls: list[str] = []
@@ -688,26 +582,6 @@ def test_the_newest_tasks_are_remembered(remembered: int) -> None:
         assert not agent.holds(tasks[3].task_id, Principal("other"))
 
     run(offering(lambda one, context: calls.append(one.payload["name"]), remembered=remembered), what)
-
-
-def test_a_task_that_is_late_when_its_turn_comes_is_not_begun(tmp_path: Path) -> None:
-    """Whatever else could be said of it: not by its payload, not out of the cache, not by its handler."""
-    calls: list[sap.Task] = []
-    more = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
-
-    async def what(agent: sap.Agent) -> None:
-        assert str((await agent.call(do({"a": 1}, **more))).status) == "SUCCEEDED"
-        for payload in ({"a": 1}, {"b": 1}):
-            for limit in ({"deadline": "2020-01-01T00:00:00Z"}, {"budget": {"seconds": 0}}):
-                result = await agent.call(do(payload, telemetry=limit, **more))
-                assert (str(result.status), result.error and result.error.code) == ("FAILED", "TIMEOUT")
-
-    def handler(one: sap.Task, _context: sap.Context) -> Any:
-        calls.append(one)
-        return sap.Outcome(1, alignment="VALID", policy_checks=CHECKS)
-
-    run(offering(handler, cache=sap.Cache(tmp_path / "c"), schema={"required": ["a"]}), what)
-    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("budget", [None, 5, 100])

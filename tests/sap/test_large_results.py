@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from tests.sap.test_transports import over_bus, over_http, over_mcp
 from turnwire import sap
 from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
-from turnwire.sap.objects import OUTPUT_KIND, Folder, by_reference, output_of, reference_of
+from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
 from turnwire.sap.signing import verify_message
 from turnwire.sap.transports import bus, http, mcp
 
@@ -142,30 +141,6 @@ def test_a_store_that_lies_is_not_believed(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_handler_that_heeds_no_cancellation_holds_nothing_up(tmp_path: Path) -> None:
-    async def main() -> None:
-        agent = agent_of(tmp_path)
-        began, free, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-        @agent.capability("work.deaf")
-        async def deaf(_one: sap.Task, _context: sap.Context) -> None:
-            began.set()
-            while not free.is_set():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await free.wait()
-            ended.set()
-
-        async with agent:
-            calling = asyncio.create_task(agent.call(task("work.deaf", {})))
-            await began.wait()
-        assert not ended.is_set()
-        assert (await calling).status == "CANCELLED"
-        free.set()
-        await ended.wait()
-
-    asyncio.run(asyncio.wait_for(main(), 30))
-
-
 def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
     async def main() -> None:
         access = sap.Access([sap.Rule("A-*", ("work.*",))])
@@ -239,15 +214,6 @@ def test_whatever_makes_a_result_too_large_what_is_sent_is_small(part: dict[str,
         assert len(sap.encode(result).encode()) <= 1500
 
     run(offering(lambda one, context: sap.Outcome(status=status, **part), max_result=1500), what)
-
-
-@pytest.mark.parametrize("before", [None, [], [{"uri": "file:a"}], [{"uri": "file:a"}, {"uri": "file:b"}]])
-def test_an_output_by_reference_stands_behind_the_other_artifacts(before: Any, tmp_path: Path) -> None:
-    result = sap.result_for(do(), sap.Outcome(1, artifacts=before), "B")
-    made = asyncio.run(by_reference(result, Folder(tmp_path)))
-    *others, last = made.fields["artifacts"]
-    assert others == (before or []) and last["kind"] == OUTPUT_KIND
-    assert "output" in result and "output" not in made and result.fields.get("artifacts") == before
 
 
 @pytest.mark.parametrize("stored", [True, False])

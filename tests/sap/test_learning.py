@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sap.documents import RESULT, TASK, changed
+from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
 from turnwire.sap.cache import within
@@ -138,21 +138,6 @@ def test_what_was_learned_influences_later_rows_and_no_earlier_one(tmp_path: Pat
     assert cache.ledger.verify(before)
 
 
-def test_an_idle_field_needs_enough_and_no_counterexample(tmp_path: Path) -> None:
-    def idle(name: str, answers: list[tuple[int, str]]) -> bool:
-        loop = LearningLoop(tmp_path / name)
-        for number, (request, output) in enumerate(answers):
-            task, result = pair(number, request=request)
-            result.output = output
-            loop.observe(task, result)
-        return "essence" in by_kind(loop.derive())
-
-    assert idle("a", [(1, "x"), (2, "x"), (3, "x")])
-    assert not idle("b", [(1, "x"), (2, "x")])
-    assert not idle("c", [(1, "x"), (2, "x"), (3, "y")])
-    assert not idle("d", [(1, "x"), (1, "x"), (1, "x")])
-
-
 def test_names_from_outside_stay_inside_the_folder(tmp_path: Path) -> None:
     task, result = pair(1)
     task.target.capability = "../../etc/passwd\n"
@@ -232,14 +217,6 @@ def test_a_bad_outcome_is_outweighed_by_three_good_ones_at_its_pressure_or_more(
     assert before["thresholds"]["principles"]["p"]["threshold"] == 49  # what was good before outweighs nothing
 
 
-@pytest.mark.parametrize("pressure", [0, 0.5, 1, 50, 50.5, 99.9, 100, 101])
-def test_a_threshold_lies_below_what_was_bad(pressure):
-    found = kinds(signal(0, alignment="NON_CONSTITUTIONAL", pressure={"p": pressure}))["thresholds"]
-    threshold = found["principles"]["p"]["threshold"]
-    assert 0 <= threshold <= HIGHEST and (threshold < pressure or pressure == 0)
-    assert threshold + 1 >= min(pressure, HIGHEST)
-
-
 def test_what_is_alone_in_its_group_shows_nothing_of_a_field():
     """Only values that changed while all else stayed as it was count, and three of them are enough."""
     alone = [signal(number, inputs={"a": str(number), "b": str(number)}, answer="z") for number in range(5)]
@@ -272,13 +249,3 @@ def test_who_is_blamed_stays_so_while_an_operator_says_no() -> None:
     assert bads(bad) == [1, 0] and bads(bad, no) == [1, 0] and bads(bad, yes) == [0, 0]
     assert bads(good) == [0, 0] and bads(good, no) == [1, 1] and bads(good, no, yes) == [0, 0]
     assert bads(bad, yes, signal(4, "operator", 1, rating=1)) == [1, 1]
-
-
-def test_what_is_learned_without_a_territory_belongs_to_none() -> None:
-    with LearningLoop(":memory:") as loop:
-        for territory in (..., "EUFM"):
-            one = sap.Task.from_dict(changed(TASK, "/constitutionalContext/territory", territory))
-            loop.judge(one, rating=1, note="shorter", approval=False)
-        made = loop.derive()
-        assert {artifact.territory for artifact in made} == {None, "EUFM"}
-        assert all(loop.latest(one.kind, one.capability, one.territory) == one for one in made)

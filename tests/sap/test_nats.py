@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -29,7 +28,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import http, nats
-from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID, InOrder, Source
+from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID
 from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
 pytestmark = [
@@ -166,28 +165,6 @@ class Swallowing:
         return [self.comes]
 
 
-class Given:
-    """A message that notes whether it was given back."""
-
-    back = 0
-
-    async def nak(self) -> None:
-        self.back += 1
-
-
-@pytest.mark.parametrize("comes", [None, Given()])
-def test_closing_a_worker_ends_a_fetch_that_a_message_meets(comes: Any) -> None:
-    async def main() -> None:
-        pulled = Swallowing(comes, 1)
-        order = InOrder([Source(pulled, "normal")], ack_wait=30)
-        await asyncio.sleep(0)
-        await order.close()
-        assert (pulled.asked, pulled.cancellations) == (1, 0)
-        assert comes is None or comes.back == 1
-
-    asyncio.run(asyncio.wait_for(main(), 20))
-
-
 def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turnwire.sap.waiting.CANCEL_AGAIN", 0.01)
 
@@ -205,73 +182,6 @@ def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.Mon
         assert all(each.cancelled() for each in some)
 
     asyncio.run(asyncio.wait_for(main(), 20))
-
-
-def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:
-    async def main() -> None:
-        agent, seen, go = noting()
-        go.set()
-        names: dict[str, Any] = {"queue": "b", "prefix": "older"}
-        link = nats.Link(broker.url, "other")
-        await link.open("b", 10, 60)
-        await link.stream.add_stream(
-            StreamConfig(
-                name="older_tasks_b",
-                subjects=["older.tasks.b", "older.tasks.b.*"],
-                retention=RetentionPolicy.WORK_QUEUE,
-                max_msgs=7,
-                discard=DiscardPolicy.NEW,
-            )
-        )
-        await link.stream.add_consumer("older_tasks_b", ConsumerConfig(durable_name="b-workers", name="b-workers"))
-        await link.stream.publish("older.tasks.b", sap.encode(named("old", None)).encode())
-        async with nats.Client(broker.url, **names) as client, agent, nats.Worker(agent, broker.url, **names):
-            await client.call(named("new", "urgent"))
-            await emptied(client)
-            assert (await link.stream.stream_info("older_tasks_b")).config.max_msgs == 7
-        await link.close()
-        assert sorted(seen) == ["new", "old"]
-
-    played(main)
-
-
-def test_what_is_published_is_forgotten_and_a_denial_ends_all_that_wait_for_it() -> None:
-    """A worker publishes to a subject of its own for each task: errors of the connection would be compared with all."""
-
-    async def main() -> None:
-        told: list[Exception] = []
-        never = asyncio.get_running_loop().create_future()
-
-        class Stream:
-            async def publish(self, subject: str, _text: bytes, headers: dict[str, str]) -> None:
-                if subject.startswith("P.denied"):
-                    await never
-
-        async def tell(error: Exception) -> None:
-            told.append(error)
-
-        link = nats.Link("nats://nowhere", "P", {"error_cb": tell})
-        link.stream = Stream()
-        for number in range(50):
-            await link._published(f"P.results.{number}", b"", {})
-        assert link._publishing == {}
-        waiting = [asyncio.ensure_future(link._published(f"P.denied.{number // 2}", b"", {})) for number in range(4)]
-        await asyncio.sleep(0)
-        errors = [
-            Exception(f'Permissions Violation for {what} to "p.denied.0"') for what in ("Subscription", "Publish")
-        ]
-        for error in errors:
-            await link._noticed(error)
-        for one in waiting[:2]:
-            with pytest.raises(PermissionError, match=r"publish to P\.denied\.0"):
-                await one
-        await link._noticed(errors[1])
-        assert told == [errors[0], errors[1]]  # the second time nobody waits for it
-        assert [len(some) for some in link._publishing.values()] == [2]
-        await cancel_and_wait(waiting)
-        assert link._publishing == {}
-
-    played(main)
 
 
 @pytest.mark.parametrize(("user", "apart"), [("one", False), ("both", True)])
@@ -576,26 +486,6 @@ def test_what_may_have_been_accepted_before_is_given_back_to_the_queue(code: str
 
     asyncio.run(main())
     assert done == (["given back"] if code == "RATE_LIMIT" and delivered > 1 else [code, "done"])
-
-
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        ("A-1", "A-1"),
-        ("a" * 64, "a" * 64),
-        ("a" * 65, "x" + "61" * 65),
-        ("é", "xc3a9"),
-        ("a.b", "x612e62"),
-        ("~", "x7e"),
-    ],
-)
-def test_the_step_of_a_subject_for_each_principal(name: str, step: str) -> None:
-    assert nats.step_of(sap.Principal(name)) == step
-    link = nats.Link("nats://x", "sap")
-    assert link.subject("results", "t", sap.Principal(name)) == f"sap.results.{step}.t"
-    assert link.subject_of("b", sap.Principal(name), "normal") == f"sap.tasks.b.{step}"
-    assert link.subject_of("b", sap.Principal(name), "urgent") == f"sap.tasks.b.{step}.urgent"
-    assert link.subject_of("b", sap.ANONYMOUS, "low") == "sap.tasks.b.~.low"
 
 
 @pytest.mark.parametrize(

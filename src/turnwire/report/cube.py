@@ -7,18 +7,18 @@ leaves behind is a table of some ten thousand cells, whose sums are those of all
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from turnwire import registry
-from turnwire.report.columns import ABSENT, OTHERS, Different, Names, grouped
+from turnwire.report.records import ABSENT, OTHERS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.report.records import Chunk
+    from turnwire.report.records import Chunk, Coded
 
 _SECOND = 1_000_000
 WIDTHS = (
@@ -46,29 +46,7 @@ STRAY = 0.005
 
 Key = tuple[int, ...]
 """bucket, wire, kind, sender, receiver"""
-
-
-class Shown(NamedTuple):
-    """The cube as the page gets it: ``cells`` are rows (bucket, wire, kind, sender, receiver, records, bytes, tokens).
-
-    wires: those that were met, in the order of the registry. start: microseconds at which bucket 0 begins;
-    buckets: how many there are; first, last: the times met.
-    rejects: rows (bucket, wire's name, damaged ranges).
-    folded: agents that stand together as OTHERS. unnamed: whether there were too many names to even count them.
-    """
-
-    cells: list[tuple[int, ...]]
-    rejects: list[tuple[int, str, int]]
-    wires: list[str]
-    kinds: list[str]
-    agents: list[str]
-    width: int
-    start: int
-    buckets: int
-    first: int | None
-    last: int | None
-    folded: int
-    unnamed: bool
+_AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
 
 
 class Cube:
@@ -154,10 +132,7 @@ class Cube:
         damaged, self._damaged = self._damaged, Counter()
         for (bucket, wire), number in damaged.items():
             self._damaged[bucket // factor, wire] += number
-        self._merge(lambda key: (key[0] if key[0] == _UNTIMED else key[0] // factor, *key[1:]))
-
-    def _merge(self, renamed: Callable[[Key], Key]) -> None:
-        self._cells = _merged(self._cells.items(), renamed)
+        self._cells = _merged(self._cells, lambda key: (key[0] if key[0] == _UNTIMED else key[0] // factor, *key[1:]))
 
     def _shrink(self) -> None:
         while len(self._cells) > MOST_CELLS:
@@ -166,7 +141,7 @@ class Cube:
                 continue
             kept = MOST_AGENTS * 4 if self._kept is None else len(self._kept) // 2
             self._kept = set(self._busiest(kept))
-            self._merge(_only(self._kept))
+            self._cells = _merged(self._cells, _only(self._kept))
             if kept == 0:
                 return
 
@@ -174,21 +149,21 @@ class Cube:
         order = np.argsort(-self.agents.records, kind="stable")[:count]
         return [int(code) for code in order if self._kept is None or int(code) in self._kept]
 
-    def shown(self) -> Shown:
-        """What the page gets. The cube itself stays as it is."""
+    def shown(self) -> dict[str, Any]:
+        """The part of the page's data that is made of sums. The cube itself stays as it is."""
         kept = self._busiest(MOST_AGENTS)
         met = int((self.kinds.records > 0).sum())  # an enum names kinds of which a log may hold none
         kinds = np.argsort(-self.kinds.records, kind="stable")[: min(met, MOST_KINDS_SHOWN)].tolist()
-        cells = _merged(self._cells.items(), _only(set(kept)))
+        cells = _merged(self._cells, _only(set(kept)))
         width, low, high = self._axis(cells, MOST_SHOWN)
-        cells = _merged(cells.items(), self._placed(width, low, high))
+        cells = _merged(cells, self._placed(width, low, high))
         while len(cells) > MOST_CELLS_SHOWN and (high - low > 24 or len(kept) > 8):
             if high - low > 24 and width + 1 < len(WIDTHS):
                 width, low, high = self._axis(self._cells, (high - low) // 2)
             else:
                 kept = kept[: len(kept) // 2]
-            cells = _merged(self._cells.items(), _only(set(kept)))
-            cells = _merged(cells.items(), self._placed(width, low, high))
+            cells = _merged(self._cells, _only(set(kept)))
+            cells = _merged(cells, self._placed(width, low, high))
         agents, kind_codes = _places(kept), _places(kinds)
         wires = [name for name in registry.names() if name in self.wires]
         rows = sorted(
@@ -199,20 +174,22 @@ class Cube:
         placed, damaged = self._placed(width, low, high), Counter[tuple[int, str]]()
         for (bucket, wire), number in self._damaged.items():
             damaged[placed((bucket,))[0], wire] += number
-        return Shown(
-            cells=rows,
-            rejects=sorted((bucket, wire, number) for (bucket, wire), number in damaged.items()),
-            wires=wires,
-            kinds=[kind_names[code] for code in kinds],
-            agents=[names[code] for code in kept],
-            width=WIDTHS[width],
-            start=low * WIDTHS[width],
-            buckets=high - low + 1 if self._first is not None else 0,
-            first=self._first,
-            last=self._last,
-            folded=len(names) - len(kept),
-            unnamed=self.agents.unnamed > 0,
-        )
+        return {
+            "wires": wires,
+            "kinds": [kind_names[code] for code in kinds],
+            "agents": [names[code] for code in kept],
+            "folded_agents": len(names) - len(kept),
+            "more_agents": self.agents.unnamed > 0,
+            "time": {
+                "first": self._first,
+                "last": self._last,
+                "start": low * WIDTHS[width],
+                "width": WIDTHS[width],
+                "buckets": high - low + 1 if self._first is not None else 0,
+            },
+            "cells": [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(8)],
+            "reject_cells": sorted([bucket, wire, number] for (bucket, wire), number in damaged.items()),
+        }
 
     def _axis(self, cells: dict[Key, NDArray[np.int64]], most: int) -> tuple[int, int, int]:
         """The width (its place in WIDTHS) and the first and last bucket of the chart."""
@@ -244,11 +221,9 @@ class Cube:
         return renamed
 
 
-def _merged(
-    cells: Iterable[tuple[Key, NDArray[np.int64]]], renamed: Callable[[Key], Key]
-) -> dict[Key, NDArray[np.int64]]:
+def _merged(cells: dict[Key, NDArray[np.int64]], renamed: Callable[[Key], Key]) -> dict[Key, NDArray[np.int64]]:
     result: dict[Key, NDArray[np.int64]] = {}
-    for key, sums in cells:
+    for key, sums in cells.items():
         new = renamed(key)
         here = result.get(new)
         result[new] = sums if here is None else here + sums
@@ -287,3 +262,91 @@ def _places(codes: list[int]) -> Any:
     places: defaultdict[int, int] = defaultdict(lambda: OTHERS, {code: place for place, code in enumerate(codes)})
     places[ABSENT] = ABSENT
     return places
+
+
+# --- names and numbers in bounded memory ----------------------------------------------------------------------------
+
+
+class Names:
+    """Names in the order in which they were met, each with a code; those met after the first ``most`` are OTHERS.
+
+    ``records`` counts how often each was translated, ``unnamed`` how often one had to be OTHERS.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._codes: dict[str, int] = {}
+        self._counts = np.zeros(64, np.int64)
+        self.unnamed = 0
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._codes)
+
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """How often each name was met, in the order of the codes."""
+        return self._counts[: len(self._codes)]
+
+    def translate(self, column: Coded) -> NDArray[np.int64]:
+        """The column with the codes of these names."""
+        table = np.empty(len(column.names) + 1, np.int64)
+        table[-1] = ABSENT  # what code -1 picks
+        for place, name in enumerate(column.names):
+            table[place] = self.code(name)
+        result: NDArray[np.int64] = table[column.codes]
+        counts = np.bincount(result[result >= 0], minlength=len(self._codes))
+        if len(counts) > len(self._counts):
+            self._counts = np.append(self._counts, np.zeros(max(len(counts), len(self._counts)), np.int64))
+        self._counts[: len(counts)] += counts
+        self.unnamed += int((result == OTHERS).sum())
+        return result
+
+    def code(self, name: str) -> int:
+        """The code of a name; a new one is taken in where there is room."""
+        found = self._codes.get(name)
+        if found is None:
+            if len(self._codes) >= self._most:
+                return OTHERS
+            found = self._codes[name] = len(self._codes)
+        return found
+
+
+class Different:
+    """Counts different numbers, eight bytes each: all of them while they are not more than ``most``."""
+
+    def __init__(self, most: int, kind: type[np.int64 | np.uint64]) -> None:
+        self._most = most
+        self._sorted: NDArray[np.int64 | np.uint64] = np.empty(0, kind)
+        self._new: list[NDArray[np.int64 | np.uint64]] = []  # to sort all of them for each chunk would be quadratic
+        self._room = _AT_ONCE
+
+    def add(self, numbers: NDArray[np.int64 | np.uint64]) -> None:
+        """Takes numbers of the same kind."""
+        if len(self._sorted) <= self._most:
+            self._new.append(np.unique(numbers))
+            self._room -= len(self._new[-1])
+            if self._room <= 0:
+                self._merge()
+
+    def _merge(self) -> None:
+        self._sorted = np.unique(np.concatenate((self._sorted, *self._new)))
+        self._new = []
+        self._room = max(len(self._sorted), _AT_ONCE)
+
+    def count(self) -> tuple[int, bool]:
+        """How many there are, and whether there may be more."""
+        self._merge()
+        return len(self._sorted), len(self._sorted) > self._most
+
+
+def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """The different rows of these columns, and for each row the place of its like among them."""
+    group: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, codes = np.unique(column, return_inverse=True)
+        _, group = np.unique(group * len(values) + codes, return_inverse=True)
+    _, first = np.unique(group, return_index=True)
+    return list(zip(*(column[first].tolist() for column in columns), strict=True)), group

@@ -1,46 +1,66 @@
-"""The records of a log as the report reads them: a thin layer over the bulk scan and its common columns."""
+"""The records of a log as the report reads them: columns by their different values, and one record in full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.report.columns import ABSENT, Coded
-from turnwire.report.details import named
+from turnwire.errors import WireError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log import Batch, Scan, TextColumn
+    from turnwire.log import Batch, TextColumn
 
 COLUMNS = (
     *("file", "offset", "length", "line"),
     *("wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"),
 )
 """What is read of each record, beside its bytes."""
+ABSENT, OTHERS = -1, -2
+"""Codes of "there is no value" and of "one of the names that are not kept apart"."""
+MOST_RAW = 2048
+"""Bytes of a record as written that are shown."""
+MOST_FIELDS = 64
+MOST_VALUE = 1024
+"""Characters of one decoded field that are shown."""
+MOST_NAME = 256
+"""Characters of a sender, a conversation, a subject, the name of a field that are shown."""
+_OVERHEAD = 200  # characters that a message takes in the page beside its texts, about
 
 
-class Read(NamedTuple):
-    """Bytes that were read, and how many of them are records, rejects and other text."""
+class Coded(NamedTuple):
+    """A column of text: row i has ``names[codes[i]]``, or nothing where the code is ABSENT (i64)."""
 
-    bytes: int
-    records: int
-    rejects: int
-    text: int
+    names: Sequence[str]
+    codes: NDArray[np.int64]
+
+    def values(self) -> Iterator[str | None]:
+        """The value of each row."""
+        names = [*self.names, None]  # code -1 picks the last
+        return map(names.__getitem__, self.codes.tolist())
+
+
+def coded(values: Iterable[str | None]) -> Coded:
+    """The column of these values."""
+    places: dict[str | None, int] = {None: ABSENT}
+    codes = [places.setdefault(value, len(places) - 1) for value in values]
+    return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
 class Chunk:
-    """Some records of one ``file``. times: i64 microseconds, UTC, where ``timed``; offsets, lengths: i64 bytes."""
+    """Some records of one ``file``, the ``number``-th. times: i64 microseconds, UTC, where ``timed``; offsets, lengths:
+    i64 bytes."""
 
-    def __init__(self, batch: Batch, file: int = 0) -> None:
+    def __init__(self, batch: Batch, number: int = 0) -> None:
         self._batch = batch
         self.file = batch.file
-        self._file = file
+        self._number = number
         self._columns: dict[str, Coded] = {}
-        self._sequence, self._sequenced = batch["sequence"], batch.valid("sequence")
-        self._lines = batch["line"]
         self.offsets: NDArray[np.int64] = batch["offset"]
         self.lengths: NDArray[np.int64] = batch["length"]
         self.times: NDArray[np.int64] = batch["time"]
@@ -52,29 +72,18 @@ class Chunk:
     def coded(self, name: str) -> Coded:
         """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
         if name not in self._columns:
-            self._columns[name] = self._read(name)
+            column = self._batch.column(name)
+            if column.kind == "text":
+                self._columns[name] = _of_text(self._batch[name])
+            else:
+                codes = np.where(self._batch.valid(name), self._batch[name].astype(np.int64), ABSENT)
+                self._columns[name] = Coded(column.names, codes)
         return self._columns[name]
 
-    def _read(self, name: str) -> Coded:
-        column = self._batch.column(name)
-        if column.kind == "text":
-            return _of_text(self._batch[name])
-        codes = np.where(self._batch.valid(name), self._batch[name].astype(np.int64), ABSENT)
-        return Coded(column.names, codes)
-
-    def text(self, name: str, row: int) -> str | None:
-        """One value of such a column."""
-        column = self.coded(name)
-        code = int(column.codes[row])
-        return None if code == ABSENT else column.names[code]
-
-    def place(self, row: int) -> tuple[str | None, int, int]:
-        """file, line, offset"""
-        return self.file, int(self._lines[row]), int(self.offsets[row])
-
-    def number(self, row: int) -> int:
-        """A number that grows with the place of a record in the log."""
-        return (self._file << 48) + int(self.offsets[row])
+    def place(self, row: int) -> tuple[int, str | None, int, int]:
+        """A number that grows with the place of a record in the log, its file, line and offset."""
+        offset = int(self.offsets[row])
+        return (self._number << 48) + offset, self.file, int(self._batch["line"][row]), offset
 
     def raw(self, row: int) -> bytes:
         """The bytes of a record."""
@@ -90,7 +99,7 @@ class Chunk:
 
     def sequence(self, row: int) -> str | None:
         """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
-        return str(int(self._sequence[row])) if self._sequenced[row] else None
+        return str(int(self._batch["sequence"][row])) if self._batch.valid("sequence")[row] else None
 
 
 def _of_text(column: TextColumn) -> Coded:
@@ -107,28 +116,122 @@ def _of_text(column: TextColumn) -> Coded:
     return Coded([named(value.decode()) for value in places], codes)
 
 
-class Records:
-    """The records of a source, and what was damaged, read once."""
+# --- one record in full ---------------------------------------------------------------------------------------------
 
-    def __init__(self, source: Any, wire: str | None) -> None:
-        import turnwire
 
-        self._scan: Scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
-        self._told = 0  # how many rejects were given
+class Details(NamedTuple):
+    """A record that the page shows, each text cut to a bound.
 
-    def __iter__(self) -> Iterator[Chunk]:
-        files: dict[str | None, int] = {}
-        for batch in self._scan:
-            yield Chunk(batch, files.setdefault(batch.file, len(files)))
+    number: grows with its place in the log. time: microseconds, UTC. length: bytes in the log.
+    fields: (name, value) pairs.
+    """
 
-    def rejects(self) -> Iterator[dict[str, Any]]:
-        """The damaged ranges met since the last call."""
-        for reject in self._scan.rejects.since(self._told):
-            self._told += 1
-            yield reject
+    number: int
+    conversation: str | None
+    kind: str | None
+    sender: str | None
+    receiver: str | None
+    sequence: str | None
+    time: int | None
+    subject: str | None
+    file: str | None
+    line: int
+    offset: int
+    length: int
+    tokens: int | None
+    raw: str
+    fields: list[tuple[str, str]]
 
     @property
-    def counts(self) -> Read:
-        """Bytes of what was met so far."""
-        counts = self._scan.counts
-        return Read(counts.bytes, counts.records, counts.rejects, counts.text)
+    def size(self) -> int:
+        """Characters that the record takes in the page, about."""
+        texts = sum(len(name) + len(value) for name, value in self.fields)
+        return _OVERHEAD + len(self.raw) + texts + len(self.subject or "")
+
+
+def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
+    """One record of a chunk."""
+
+    def text(name: str) -> str | None:
+        column = chunk.coded(name)
+        code = int(column.codes[row])
+        return None if code == ABSENT else column.names[code]
+
+    number, file, line, offset = chunk.place(row)
+    try:
+        found = [*_few(fields(chunk.message(row)))]
+    except WireError as error:  # what scanning took and decoding refuses
+        found = [("not decoded", str(error))]
+    return Details(
+        number=number,
+        conversation=text("conversation"),
+        kind=text("kind"),
+        sender=text("sender"),
+        receiver=text("receiver"),
+        sequence=chunk.sequence(row),
+        time=int(chunk.times[row]) if chunk.timed[row] else None,
+        subject=text("subject"),
+        file=file,
+        line=line,
+        offset=offset,
+        length=int(chunk.lengths[row]),
+        tokens=tokens,
+        raw=shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
+        fields=[(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
+    )
+
+
+def named(text: str) -> str:
+    """A name that is not too long for a page: what is cut keeps a mark of its own, so that two never become one."""
+    if len(text) <= MOST_NAME:
+        return text
+    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{text[:MOST_NAME]}… ({len(text) - MOST_NAME:,} more characters, {mark})"
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, cut at its end where it is long, saying how much is missing."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
+
+
+def _few(several: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    number = 0
+    for number, field in enumerate(several):
+        if number < MOST_FIELDS:
+            yield field
+    if number >= MOST_FIELDS:
+        yield "…", f"{number + 1 - MOST_FIELDS:,} more fields"
+
+
+def fields(message: Any) -> Iterator[tuple[str, str]]:
+    """The decoded fields of a message of any wire as (name, value) pairs; parts of objects and lists by their path."""
+    if hasattr(message, "to_dict"):
+        yield from _flat("", message.to_dict())
+    elif hasattr(message, "block"):  # CSP: a header, and a block of ordered pairs
+        block = message.block
+        yield from (("FROM", message.sender), ("TO", message.receiver), ("CTX", message.ctx))
+        yield from (("INTENT", _word(message.intent)), (str(block.kind), block.id))
+        if hasattr(block, "op"):
+            yield "operation", _word(block.op)
+        yield from block.fields
+    else:  # what CSP holds beside messages
+        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+
+
+def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for name, part in value.items():
+            yield from _flat(f"{path}.{name}" if path else str(name), part)
+    elif isinstance(value, list | tuple) and value:
+        for place, part in enumerate(value):
+            yield from _flat(f"{path}[{place}]", part)
+    else:
+        yield path, _word(value)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)

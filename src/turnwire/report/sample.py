@@ -1,20 +1,23 @@
-"""The records that the page shows in full: whole conversations, chosen evenly, within a budget of messages and bytes.
+"""The parts of a log that the page holds: messages in full, and damaged ranges with their bytes.
 
-Every conversation has a number, the hash of its wire and id; those with the smallest numbers stay. So the choice is
-made while the log is read once, the same on every run, it does not prefer the beginning, and a conversation that stays
-was kept from its first message on.
+Messages are those of whole conversations, chosen evenly, within a budget of messages and bytes. Every conversation has
+a number, the hash of its wire and id; those with the smallest numbers stay. So the choice is made while the log is read
+once, the same on every run, it does not prefer the beginning, and a conversation that stays was kept from its first
+message on.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import Counter
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.report.columns import Different
-from turnwire.report.details import Details, details
+from turnwire.report.cube import Different
+from turnwire.report.records import Details, details
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +29,14 @@ MOST_BYTES = 8 << 20
 MOST_CONVERSATIONS = 1 << 23
 """Different conversations that are told apart when they are counted (eight bytes each)."""
 _ALL = 1 << 64
+
+MOST_REJECTS = 600
+MOST_OF_A_KIND = 100
+"""Damaged ranges of one wire and reason that are shown."""
+MOST_REJECT_BYTES = 256
+"""Bytes of one damaged range that are shown."""
+REJECT_COLUMNS = ("file", "offset", "length", "line", "fault", "wire", "reason", "raw")
+"""Columns of damaged ranges. fault: the byte of the file where reading failed; raw: its first bytes, as hex digits."""
 
 Key = tuple[str, str | None]
 """wire and conversation; None for the records of a wire that name no conversation"""
@@ -132,3 +143,60 @@ def _number(wire: str, conversation: str) -> int:
     """1 to 2^64-2, as good as random, the same on every machine."""
     name = f"{wire}\0{conversation}".encode("utf-8", "surrogatepass")
     return min(max(int.from_bytes(blake2b(name, digest_size=8).digest()), 1), _ALL - 2)
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+class Quarantine:
+    """Takes rejects, counts all, keeps the first of each wire and reason as rows of REJECT_COLUMNS."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.kept: list[list[Any]] = []
+
+    def add(self, rejects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Counts them and keeps those that are shown. Gives them all."""
+        found = list(rejects)
+        for reject in found:
+            kind = reject["wire"], reject["reason"]
+            self.counts[kind] += 1
+            if self.counts[kind] <= MOST_OF_A_KIND and len(self.kept) < MOST_REJECTS:
+                raw = bytes(reject["raw"][:MOST_REJECT_BYTES]).hex()
+                self.kept.append([*(reject[name] for name in REJECT_COLUMNS[:-1]), raw])
+        return found
+
+
+class DamageTimes:
+    """The times of damage: that of the last record before it in its file that has one, and where there is none, of the
+    first one after it."""
+
+    def __init__(self) -> None:
+        self._here: dict[str | None, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._before: dict[str | None, int] = {}
+        self._waiting: dict[str | None, Counter[str]] = {}
+
+    def add(self, chunk: Chunk) -> Iterable[tuple[int, str, int]]:
+        """Takes the next records of a log. Gives (time, wire, number) of damage that waited for them."""
+        if not chunk.timed.any():
+            return []
+        file, times = chunk.file, chunk.times[chunk.timed]
+        for earlier, (_, known) in self._here.items():  # the last file's, too: its damage may be told later
+            self._before[earlier] = int(known[-1])
+        self._here = {file: (chunk.offsets[chunk.timed], times)}
+        waited = self._waiting.pop(file, Counter())
+        self._before.setdefault(file, int(times[0]))
+        return [(int(times[0]), wire, number) for wire, number in waited.items()]
+
+    def of(self, rejects: Iterable[dict[str, Any]]) -> Iterable[tuple[int, str, int]]:
+        """(time, wire, number) of damage that is in the last records or right behind them."""
+        found: Counter[tuple[int, str]] = Counter()
+        for reject in rejects:
+            file = reject["file"]
+            if file not in self._before:
+                self._waiting.setdefault(file, Counter())[reject["wire"]] += 1
+                continue
+            offsets, times = self._here.get(file, (np.empty(0, np.int64), np.empty(0, np.int64)))
+            place = int(np.searchsorted(offsets, reject["offset"], "right")) - 1
+            found[int(times[place]) if place >= 0 else self._before[file], reject["wire"]] += 1
+        return [(time, wire, number) for (time, wire), number in found.items()]

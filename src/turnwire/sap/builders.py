@@ -12,7 +12,6 @@ from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
 from turnwire.json import text as json_text
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.json_object import JsonObject, plain
 from turnwire.sap.messages import (
     Ack,
     AgentError,
@@ -21,6 +20,7 @@ from turnwire.sap.messages import (
     CachePolicy,
     ConstitutionalContext,
     Issuer,
+    JsonObject,
     Nack,
     OutputContract,
     Producer,
@@ -29,6 +29,7 @@ from turnwire.sap.messages import (
     Target,
     Task,
     Telemetry,
+    plain,
 )
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
 from turnwire.sap.times import UUID, write_time

@@ -10,8 +10,8 @@ from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
+from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
-    MESSAGES,
     MUST,
     RESULT_MARKS,
     TASK_MARKS,

@@ -11,9 +11,8 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
-from turnwire.sap.json_object import JsonObject, set_fields, set_source
-from turnwire.sap.messages import Ack, Message, Nack, Result, Task
-from turnwire.sap.spec import ERROR_CODES, KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
+from turnwire.sap.messages import KEYS, MESSAGES, Ack, JsonObject, Message, Nack, Result, Task, set_fields, set_source
+from turnwire.sap.spec import ERROR_CODES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from turnwire.errors import EncodeError, Issue, Reason, RuleError
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
-from turnwire.sap.json_object import JsonObject
-from turnwire.sap.messages import Result, Task
+from turnwire.sap.messages import JsonObject, Result, Task
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
 from turnwire.sap.times import read_time, same_id, uuid_key
 

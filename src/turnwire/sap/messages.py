@@ -1,162 +1,470 @@
-"""The objects of SAP V2.0 (section 4) as thin typed classes."""
+"""The objects of SAP V2.0 (section 4): thin typed classes over dicts, and with them the tables of their fields."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
-from turnwire.sap import spec
-from turnwire.sap.json_object import JsonField, JsonObject
+from turnwire.json.held import maker
+from turnwire.sap.spec import (
+    MAY,
+    MUST,
+    SHOULD,
+    VERSION,
+    WIRE,
+    AgentKind,
+    Alignment,
+    CacheMode,
+    ErrorCode,
+    Field,
+    Kind,
+    PressureLevel,
+    Priority,
+    Receipt,
+    RiskTolerance,
+    Status,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
 
 
-class Issuer(JsonObject, table=spec.ISSUER):
+class JsonObject:
+    """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
+
+    Attributes:
+        fields: the dict itself, by the names of the wire; what is changed there is changed here.
+
+    A field is an attribute (``task.task_id``), None when it is absent; setting one to None takes it away, but for the
+    fields where null means something (parentTaskId, output), which ``del`` takes away. Unknown fields are reached by
+    ``record["name"]``. Nothing is checked before it is written, or by ``check``.
+    """
+
+    __slots__ = ("_fields", "_held", "_source")
+    __hash__ = None  # type: ignore[assignment]
+    TABLE: ClassVar[Table]
+    MEMBERS: ClassVar[dict[str, JsonField[Any]]] = {}
+    DEFAULTS: ClassVar[dict[str, Any]] = {}
+
+    _fields: dict[str, Any]
+    _held: str | bytes
+    """Of a message that was read and that nothing is to be said about, while its dict is still to be made: its text."""
+    _source: str | bytes | bool | None
+    """Of a message that was read and found sound, until something that can be changed is handed out or set: its text,
+    where it is known to be what writing the fields gives, or True; else None."""
+
+    def __init__(self, **values: Any) -> None:
+        set_fields(self, {})
+        set_source(self, None)
+        for name in values:
+            if name not in self.MEMBERS and name not in _wire_names(type(self)):
+                raise TypeError(f"{_unknown(type(self), name)}; unknown fields go into .fields")
+        for attribute, member in self.MEMBERS.items():
+            if attribute in values or member.name in values:
+                member.__set__(self, values.get(attribute, values.get(member.name)))
+            elif member.name in self.DEFAULTS:
+                self.fields[member.name] = self.DEFAULTS[member.name]
+
+    def __init_subclass__(cls, section: str = "", name: str = "") -> None:
+        cls.MEMBERS = {name: value for name, value in vars(cls).items() if isinstance(value, JsonField)}
+        if section:
+            fields = tuple(member.field for member in cls.MEMBERS.values())
+            cls.TABLE = Table(name or cls.__name__, section, fields)
+            # Section 10 wants envelopes that map 1:1 to dataclasses: this only lists the fields, the descriptors stay.
+            dataclass(init=False, repr=False, eq=False)(cls)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """A record over the given dict (kept, not copied), unknown fields and all; not checked."""
+        made = cls.__new__(cls)
+        set_fields(made, fields if isinstance(fields, dict) else dict(fields))
+        set_source(made, None)
+        return made
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The dict itself, by the names of the wire."""
+        fields = fields_of(self)
+        set_source(self, None)
+        return fields
+
+    @fields.setter
+    def fields(self, fields: dict[str, Any]) -> None:
+        set_fields(self, fields)
+        set_source(self, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy, through and through, of the fields as JSON values."""
+        return cast("dict[str, Any]", plain(fields_of(self)))
+
+    def replace(self, **values: Any) -> Self:
+        """A copy with some fields changed; unknown fields stay."""
+        made = self.from_dict(self.to_dict())
+        for name, value in values.items():
+            if name not in self.MEMBERS:
+                raise TypeError(_unknown(type(self), name))
+            self.MEMBERS[name].__set__(made, value)
+        return made
+
+    __replace__ = replace
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The fields that the specification does not know (a copy)."""
+        known = _wire_names(type(self))
+        return {name: value for name, value in self.fields.items() if name not in known}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field by its name on the wire."""
+        return self[name] if name in fields_of(self) else default
+
+    def __getitem__(self, name: str) -> Any:
+        value = fields_of(self)[name]
+        if isinstance(value, (dict, list)):
+            set_source(self, None)
+        return value
+
+    def __contains__(self, name: object) -> bool:
+        return name in fields_of(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(fields_of(self))
+
+    def __getattr__(self, name: str) -> Any:
+        """A known field by its name on the wire (``task.taskId``); the dict, where it is still to be made."""
+        if name == "_fields":
+            return fields_of(self)
+        for member in type(self).MEMBERS.values():
+            if member.name == name:
+                return member.__get__(self, type(self))
+        raise AttributeError(_unknown(type(self), name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise AttributeError(_unknown(type(self), name)) from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JsonObject) or type(other) is not type(self):
+            return NotImplemented
+        return self._fields == other._fields
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
+        return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, self.fields.items())
+
+    def __copy__(self) -> Self:
+        return self.from_dict(dict(self.fields))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.fields,)
+
+
+set_fields = JsonObject.__dict__["_fields"].__set__
+"""Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
+set_source = JsonObject.__dict__["_source"].__set__
+"""Sets the text of a record, or None."""
+
+
+def _unknown(cls: type[JsonObject], name: str) -> str:
+    """That there is no such attribute, and which one may have been meant (``task_id`` for ``taskId`` or ``taskid``)."""
+    from difflib import get_close_matches
+
+    alike = {_folded(spelt): known for known, member in cls.MEMBERS.items() for spelt in (known, member.name)}
+    near = [] if name.startswith("__") else get_close_matches(_folded(name), alike, 1, 0.75)
+    hint = f"; did you mean {alike[near[0]]!r}?" if near else ""
+    return f"{cls.__name__} has no field {name!r}{hint}"
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _wire_names(cls: type[JsonObject]) -> set[str]:
+    return {member.name for member in cls.MEMBERS.values()}
+
+
+def plain(value: Any) -> Any:
+    """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
+    kind = type(value)
+    if kind in _PLAIN:  # most values, and quicker than what follows
+        return value
+    if kind is dict:
+        return {name if type(name) is str else str(name): plain(item) for name, item in value.items()}
+    if kind is list:
+        return [plain(item) for item in value]
+    if isinstance(value, JsonObject):
+        return plain(value._fields)
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+class JsonField(Generic[T]):
+    """One field of an object, as an attribute and as a row of the object's table.
+
+    Args:
+        name: the field's name on the wire.
+        kind, need, late, text: as of :class:`~turnwire.sap.spec.Field`.
+        shape: a JsonObject class to show an object in (an array of them as a tuple), or an Enum class to show a known
+            value in.
+        values: of the closed set; default: those of the Enum.
+        nullable: None is written as null instead of taking the field away.
+    """
+
+    __slots__ = ("field", "many", "name", "nullable", "shape")
+
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        need: str = MAY,
+        *,
+        shape: type[Any] | None = None,
+        values: tuple[str, ...] = (),
+        nullable: bool = False,
+        late: bool = False,
+        text: str = "",
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.many = kind is Kind.RECORDS
+        self.nullable = nullable
+        table = None
+        if shape is not None and issubclass(shape, JsonObject):
+            table = shape.TABLE
+        elif shape is not None and kind is Kind.ENUM and not values:
+            values = tuple(member.value for member in shape)
+        self.field = Field(name, kind, need, values, table, nullable, late, text)
+
+    @overload
+    def __get__(self, record: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, record: JsonObject, owner: type[Any]) -> T: ...
+    def __get__(self, record: JsonObject | None, owner: type[Any]) -> Self | T:
+        if record is None:
+            return self
+        value: Any = fields_of(record).get(self.name)
+        if isinstance(value, (dict, list)):
+            set_source(record, None)
+        if value is None or self.shape is None:
+            found = value
+        elif self.many and isinstance(value, Sequence):
+            found = tuple(_shown(item, self.shape) for item in value)
+        else:
+            found = _shown(value, self.shape)
+        return found  # type: ignore[no-any-return]
+
+    def __set__(self, record: JsonObject, value: T) -> None:
+        if value is None and not self.nullable:
+            record.fields.pop(self.name, None)
+        elif isinstance(value, JsonObject):
+            record.fields[self.name] = value.fields
+        elif isinstance(value, Enum):
+            record.fields[self.name] = value.value
+        else:
+            record.fields[self.name] = plain(value) if isinstance(value, (tuple, list)) else value
+
+    def __delete__(self, record: JsonObject) -> None:
+        record.fields.pop(self.name, None)
+
+    def __repr__(self) -> str:
+        return f"<field {self.name}>"
+
+
+def _shown(value: Any, shape: type[Any]) -> Any:
+    """A value as its shape shows it; as it is where it has the wrong type."""
+    if issubclass(shape, JsonObject):
+        return shape.from_dict(value) if isinstance(value, dict) else value
+    return shape._value2member_map_.get(value, value) if isinstance(value, str) else value
+
+
+class Issuer(JsonObject, section="4.1"):
     """Who issues a task (section 4.1)."""
 
     __slots__ = ()
-    agent_id: JsonField[str] = JsonField("agentId")
-    agent_kind: JsonField[spec.AgentKind | str] = JsonField("agentKind", spec.AgentKind)
-    name: JsonField[str | None] = JsonField("name")
+    agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST, text="Logical id of the issuing agent or user.")
+    agent_kind: JsonField[AgentKind | str] = JsonField("agentKind", Kind.ENUM, MUST, shape=AgentKind)
+    name: JsonField[str | None] = JsonField("name", Kind.TEXT, text="Friendly name.")
 
 
-class Producer(JsonObject, table=spec.PRODUCER):
+class Producer(JsonObject, section="4.2"):
     """Who produced a result (section 4.2)."""
 
     __slots__ = ()
-    agent_id: JsonField[str] = JsonField("agentId")
-    agent_kind: JsonField[spec.AgentKind | str] = JsonField("agentKind", spec.AgentKind)
+    agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST)
+    agent_kind: JsonField[AgentKind | str] = JsonField(
+        "agentKind", Kind.ENUM, MUST, shape=AgentKind, values=("system", "agent")
+    )
 
 
-class Target(JsonObject, table=spec.TARGET):
+class Target(JsonObject, section="4.1"):
     """Where and how a task is executed (section 4.1)."""
 
     __slots__ = ()
-    agent_id: JsonField[str | None] = JsonField("agentId")
-    capability: JsonField[str] = JsonField("capability")
-    routing_hints: JsonField[dict[str, Any] | None] = JsonField("routingHints")
+    agent_id: JsonField[str | None] = JsonField(
+        "agentId", Kind.TEXT, SHOULD, text="Specific agent id (direct addressing)."
+    )
+    capability: JsonField[str] = JsonField(
+        "capability", Kind.TEXT, MUST, text="Namespaced capability, e.g. consult.align."
+    )
+    routing_hints: JsonField[dict[str, Any] | None] = JsonField(
+        "routingHints", Kind.OBJECT, text="e.g. priority, shard, affinity."
+    )
 
 
-class CachePolicy(JsonObject, table=spec.CACHE_POLICY):
+class CachePolicy(JsonObject, section="6"):
     """How the cache is used (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
 
     __slots__ = ()
-    mode: JsonField[spec.CacheMode | str | None] = JsonField("mode", spec.CacheMode)
-    max_age_sec: JsonField[int | None] = JsonField("maxAgeSec")
-    must_align: JsonField[bool | None] = JsonField("mustAlign")
+    mode: JsonField[CacheMode | str | None] = JsonField("mode", Kind.ENUM, shape=CacheMode)
+    max_age_sec: JsonField[int | None] = JsonField("maxAgeSec", Kind.COUNT, text="Acceptable staleness in seconds.")
+    must_align: JsonField[bool | None] = JsonField(
+        "mustAlign", Kind.BOOLEAN, text="Alignment is checked again on a cache hit."
+    )
 
 
-class ConstitutionalContext(JsonObject, table=spec.CONTEXT):
+class ConstitutionalContext(JsonObject, section="4.1"):
     """Alignment inputs of a task (section 4.1)."""
 
     __slots__ = ()
-    pressure_level: JsonField[spec.PressureLevel | str] = JsonField("pressureLevel", spec.PressureLevel)
-    principles: JsonField[Sequence[str] | None] = JsonField("principles")
-    pressure: JsonField[dict[str, float] | None] = JsonField("pressure")
-    objectives: JsonField[Sequence[str] | None] = JsonField("objectives")
-    constraints: JsonField[Sequence[str] | None] = JsonField("constraints")
-    risk_tolerance: JsonField[spec.RiskTolerance | str | None] = JsonField("riskTolerance", spec.RiskTolerance)
-    territory: JsonField[str | None] = JsonField("territory")
-    references: JsonField[Sequence[str] | None] = JsonField("references")
-    cache_policy: JsonField[CachePolicy | None] = JsonField("cachePolicy", CachePolicy)
+    pressure_level: JsonField[PressureLevel | str] = JsonField(
+        "pressureLevel", Kind.ENUM, MUST, shape=PressureLevel, late=True, text="Hydraulic decision level."
+    )
+    principles: JsonField[Sequence[str] | None] = JsonField("principles", Kind.TEXTS, SHOULD)
+    pressure: JsonField[dict[str, float] | None] = JsonField(
+        "pressure", Kind.PRESSURE, SHOULD, text="Principle to PSI, 0 to 100."
+    )
+    objectives: JsonField[Sequence[str] | None] = JsonField("objectives", Kind.TEXTS, SHOULD)
+    constraints: JsonField[Sequence[str] | None] = JsonField("constraints", Kind.TEXTS, SHOULD, text="Hard rules.")
+    risk_tolerance: JsonField[RiskTolerance | str | None] = JsonField(
+        "riskTolerance", Kind.ENUM, SHOULD, shape=RiskTolerance
+    )
+    territory: JsonField[str | None] = JsonField("territory", Kind.TEXT, SHOULD, text="Domain or space.")
+    references: JsonField[Sequence[str] | None] = JsonField("references", Kind.TEXTS, text="URIs or ids for grounding.")
+    cache_policy: JsonField[CachePolicy | None] = JsonField("cachePolicy", Kind.RECORD, SHOULD, shape=CachePolicy)
 
 
-class OutputContract(JsonObject, table=spec.OUTPUT_CONTRACT):
+class OutputContract(JsonObject, section="4.1"):
     """What the output of a task has to be (section 4.1)."""
 
     __slots__ = ()
-    schema: JsonField[dict[str, Any] | None] = JsonField("schema")
-    format: JsonField[str | None] = JsonField("format")
+    schema: JsonField[dict[str, Any] | None] = JsonField(
+        "schema", Kind.OBJECT, text="JSON Schema or contract descriptor."
+    )
+    format: JsonField[str | None] = JsonField("format", Kind.TEXT, text="e.g. json, markdown, text.")
 
 
-class Budget(JsonObject, table=spec.BUDGET):
+class Budget(JsonObject, section="4.1"):
     """Limits of one execution (section 4.1); numbers."""
 
     __slots__ = ()
-    tokens: JsonField[float | None] = JsonField("tokens")
-    seconds: JsonField[float | None] = JsonField("seconds")
+    tokens: JsonField[float | None] = JsonField("tokens", Kind.QUANTITY)
+    seconds: JsonField[float | None] = JsonField("seconds", Kind.QUANTITY)
 
 
-class Telemetry(JsonObject, table=spec.TELEMETRY):
+class Telemetry(JsonObject, section="4.1"):
     """Execution controls (section 4.1)."""
 
     __slots__ = ()
-    priority: JsonField[spec.Priority | str | None] = JsonField("priority", spec.Priority)
-    deadline: JsonField[str | None] = JsonField("deadline")
-    budget: JsonField[Budget | None] = JsonField("budget", Budget)
-    trace: JsonField[bool | None] = JsonField("trace")
+    priority: JsonField[Priority | str | None] = JsonField("priority", Kind.ENUM, shape=Priority)
+    deadline: JsonField[str | None] = JsonField("deadline", Kind.TIME)
+    budget: JsonField[Budget | None] = JsonField("budget", Kind.RECORD, shape=Budget)
+    trace: JsonField[bool | None] = JsonField("trace", Kind.BOOLEAN, text="Request deep tracing.")
 
 
-class ReplyTo(JsonObject, table=spec.REPLY_TO):
+class ReplyTo(JsonObject, section="4.1"):
     """Where results go (section 4.1)."""
 
     __slots__ = ()
-    endpoint: JsonField[str | None] = JsonField("endpoint")
-    expect_ack: JsonField[bool | None] = JsonField("expectAck")
+    endpoint: JsonField[str | None] = JsonField("endpoint", Kind.TEXT, text="URI or channel key.")
+    expect_ack: JsonField[bool | None] = JsonField("expectAck", Kind.BOOLEAN)
 
 
-class Attachment(JsonObject, table=spec.ATTACHMENT):
+class Attachment(JsonObject, section="4.1"):
     """A reference to a payload kept elsewhere (section 4.1); digest is ``sha256:<hex>``."""
 
     __slots__ = ()
-    uri: JsonField[str | None] = JsonField("uri")
-    kind: JsonField[str | None] = JsonField("kind")
-    digest: JsonField[str | None] = JsonField("digest")
+    uri: JsonField[str | None] = JsonField("uri", Kind.TEXT)
+    kind: JsonField[str | None] = JsonField("kind", Kind.TEXT)
+    digest: JsonField[str | None] = JsonField("digest", Kind.DIGEST)
 
 
-class Artifact(JsonObject, table=spec.ARTIFACT):
+class Artifact(JsonObject, section="4.2"):
     """An output kept elsewhere (section 4.2)."""
 
     __slots__ = ()
-    uri: JsonField[str | None] = JsonField("uri")
-    kind: JsonField[str | None] = JsonField("kind")
-    digest: JsonField[str | None] = JsonField("digest")
+    uri: JsonField[str | None] = JsonField("uri", Kind.TEXT)
+    kind: JsonField[str | None] = JsonField("kind", Kind.TEXT)
+    digest: JsonField[str | None] = JsonField("digest", Kind.DIGEST)
 
 
-class PolicyCheck(JsonObject, table=spec.POLICY_CHECK):
+class PolicyCheck(JsonObject, section="4.2"):
     """A finding about one principle (section 4.2)."""
 
     __slots__ = ()
-    principle: JsonField[str | None] = JsonField("principle")
-    status: JsonField[str | None] = JsonField("status")
-    notes: JsonField[str | None] = JsonField("notes")
+    principle: JsonField[str | None] = JsonField("principle", Kind.TEXT)
+    status: JsonField[str | None] = JsonField("status", Kind.TEXT)
+    notes: JsonField[str | None] = JsonField("notes", Kind.TEXT)
 
 
-class Violation(JsonObject, table=spec.VIOLATION):
+class Violation(JsonObject, section="4.2"):
     """A detected violation (section 4.2)."""
 
     __slots__ = ()
-    principle: JsonField[str | None] = JsonField("principle")
-    severity: JsonField[str | None] = JsonField("severity")
-    evidence: JsonField[str | None] = JsonField("evidence")
+    principle: JsonField[str | None] = JsonField("principle", Kind.TEXT)
+    severity: JsonField[str | None] = JsonField("severity", Kind.TEXT)
+    evidence: JsonField[str | None] = JsonField("evidence", Kind.TEXT)
 
 
-class CacheEvidence(JsonObject, table=spec.CACHE_EVIDENCE):
+class CacheEvidence(JsonObject, section="6"):
     """What the cache had to do with a result (section 6)."""
 
     __slots__ = ()
-    hit: JsonField[bool | None] = JsonField("hit")
-    cache_key: JsonField[str | None] = JsonField("cacheKey")
-    age_sec: JsonField[int | None] = JsonField("ageSec")
+    hit: JsonField[bool | None] = JsonField("hit", Kind.BOOLEAN)
+    cache_key: JsonField[str | None] = JsonField("cacheKey", Kind.TEXT)
+    age_sec: JsonField[int | None] = JsonField("ageSec", Kind.COUNT)
 
 
-class ConstitutionalEvidence(JsonObject, table=spec.EVIDENCE):
+class ConstitutionalEvidence(JsonObject, section="4.2"):
     """Alignment proof of a result (section 4.2)."""
 
     __slots__ = ()
-    alignment: JsonField[spec.Alignment | str] = JsonField("alignment", spec.Alignment)
-    pressure_readings: JsonField[dict[str, float] | None] = JsonField("pressureReadings")
-    policy_checks: JsonField[Sequence[PolicyCheck] | None] = JsonField("policyChecks", PolicyCheck, many=True)
-    violations: JsonField[Sequence[Violation] | None] = JsonField("violations", Violation, many=True)
-    citations: JsonField[Sequence[str] | None] = JsonField("citations")
-    cache: JsonField[CacheEvidence | None] = JsonField("cache", CacheEvidence)
+    alignment: JsonField[Alignment | str] = JsonField("alignment", Kind.ENUM, MUST, shape=Alignment)
+    pressure_readings: JsonField[dict[str, float] | None] = JsonField(
+        "pressureReadings", Kind.NUMBERS, SHOULD, text="Principle to the number used at decision time."
+    )
+    policy_checks: JsonField[Sequence[PolicyCheck] | None] = JsonField(
+        "policyChecks", Kind.RECORDS, SHOULD, shape=PolicyCheck
+    )
+    violations: JsonField[Sequence[Violation] | None] = JsonField("violations", Kind.RECORDS, shape=Violation)
+    citations: JsonField[Sequence[str] | None] = JsonField("citations", Kind.TEXTS)
+    cache: JsonField[CacheEvidence | None] = JsonField("cache", Kind.RECORD, shape=CacheEvidence)
 
 
-class AgentError(JsonObject, table=spec.ERROR):
+class AgentError(JsonObject, section="8", name="Error"):
     """Why a task failed (sections 4.2 and 8). The set of codes is open."""
 
     __slots__ = ()
-    code: JsonField[spec.ErrorCode | str | None] = JsonField("code", spec.ErrorCode)
-    message: JsonField[str | None] = JsonField("message")
-    details: JsonField[dict[str, Any] | None] = JsonField("details")
+    code: JsonField[ErrorCode | str | None] = JsonField("code", Kind.TEXT, shape=ErrorCode)
+    message: JsonField[str | None] = JsonField("message", Kind.TEXT)
+    details: JsonField[dict[str, Any] | None] = JsonField("details", Kind.OBJECT)
 
 
 class Message(JsonObject):
@@ -165,67 +473,94 @@ class Message(JsonObject):
     __slots__ = ()
 
 
-class Task(Message, table=spec.TASK):
+class Task(Message, section="4.1"):
     """A unit of work issued to an agent or capability (section 4.1)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": spec.VERSION}
-    protocol_version: JsonField[str] = JsonField("protocolVersion")
-    task_id: JsonField[str] = JsonField("taskId")
-    parent_task_id: JsonField[str | None] = JsonField("parentTaskId", nullable=True)
-    correlation_id: JsonField[str] = JsonField("correlationId")
-    issued_at: JsonField[str] = JsonField("issuedAt")
-    issuer: JsonField[Issuer] = JsonField("issuer", Issuer)
-    target: JsonField[Target] = JsonField("target", Target)
-    constitutional_context: JsonField[ConstitutionalContext] = JsonField("constitutionalContext", ConstitutionalContext)
-    payload: JsonField[dict[str, Any]] = JsonField("payload")
-    output_contract: JsonField[OutputContract | None] = JsonField("outputContract", OutputContract)
-    telemetry: JsonField[Telemetry | None] = JsonField("telemetry", Telemetry)
-    reply_to: JsonField[ReplyTo | None] = JsonField("replyTo", ReplyTo)
-    attachments: JsonField[Sequence[Attachment] | None] = JsonField("attachments", Attachment, many=True)
-    tags: JsonField[Sequence[str] | None] = JsonField("tags")
-    meta: JsonField[dict[str, Any] | None] = JsonField("meta")
+    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
+    protocol_version: JsonField[str] = JsonField("protocolVersion", Kind.VERSION, MUST)
+    task_id: JsonField[str] = JsonField("taskId", Kind.UUID, MUST)
+    parent_task_id: JsonField[str | None] = JsonField("parentTaskId", Kind.UUID, nullable=True)
+    correlation_id: JsonField[str] = JsonField("correlationId", Kind.UUID, MUST, text="For tracing across messages.")
+    issued_at: JsonField[str] = JsonField("issuedAt", Kind.TIME, MUST)
+    issuer: JsonField[Issuer] = JsonField("issuer", Kind.RECORD, MUST, shape=Issuer)
+    target: JsonField[Target] = JsonField("target", Kind.RECORD, MUST, shape=Target)
+    constitutional_context: JsonField[ConstitutionalContext] = JsonField(
+        "constitutionalContext", Kind.RECORD, MUST, shape=ConstitutionalContext
+    )
+    payload: JsonField[dict[str, Any]] = JsonField("payload", Kind.OBJECT, MUST, text="Inputs of the capability.")
+    output_contract: JsonField[OutputContract | None] = JsonField(
+        "outputContract", Kind.RECORD, SHOULD, shape=OutputContract
+    )
+    telemetry: JsonField[Telemetry | None] = JsonField("telemetry", Kind.RECORD, shape=Telemetry)
+    reply_to: JsonField[ReplyTo | None] = JsonField("replyTo", Kind.RECORD, shape=ReplyTo)
+    attachments: JsonField[Sequence[Attachment] | None] = JsonField("attachments", Kind.RECORDS, shape=Attachment)
+    tags: JsonField[Sequence[str] | None] = JsonField("tags", Kind.TEXTS)
+    meta: JsonField[dict[str, Any] | None] = JsonField("meta", Kind.OBJECT)
 
 
-class Result(Message, table=spec.RESULT):
+class Result(Message, section="4.2"):
     """The outcome of a task, or how far it is (section 4.2)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": spec.VERSION}
-    protocol_version: JsonField[str] = JsonField("protocolVersion")
-    task_id: JsonField[str] = JsonField("taskId")
-    correlation_id: JsonField[str] = JsonField("correlationId")
-    reported_at: JsonField[str] = JsonField("reportedAt")
-    producer: JsonField[Producer] = JsonField("producer", Producer)
-    status: JsonField[spec.Status | str] = JsonField("status", spec.Status)
-    output: JsonField[Any] = JsonField("output", nullable=True)
-    artifacts: JsonField[Sequence[Artifact] | None] = JsonField("artifacts", Artifact, many=True)
-    metrics: JsonField[dict[str, Any] | None] = JsonField("metrics")
-    constitutional_evidence: JsonField[ConstitutionalEvidence] = JsonField(
-        "constitutionalEvidence", ConstitutionalEvidence
+    DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
+    protocol_version: JsonField[str] = JsonField("protocolVersion", Kind.VERSION, MUST)
+    task_id: JsonField[str] = JsonField("taskId", Kind.UUID, MUST)
+    correlation_id: JsonField[str] = JsonField("correlationId", Kind.UUID, MUST)
+    reported_at: JsonField[str] = JsonField("reportedAt", Kind.TIME, MUST)
+    producer: JsonField[Producer] = JsonField("producer", Kind.RECORD, MUST, shape=Producer)
+    status: JsonField[Status | str] = JsonField("status", Kind.ENUM, MUST, shape=Status)
+    output: JsonField[Any] = JsonField(
+        "output", Kind.ANY, SHOULD, nullable=True, text="Data as the output contract says."
     )
-    error: JsonField[AgentError | None] = JsonField("error", AgentError)
-    next_actions: JsonField[Sequence[dict[str, Any]] | None] = JsonField("nextActions")
-    meta: JsonField[dict[str, Any] | None] = JsonField("meta")
+    artifacts: JsonField[Sequence[Artifact] | None] = JsonField("artifacts", Kind.RECORDS, shape=Artifact)
+    metrics: JsonField[dict[str, Any] | None] = JsonField("metrics", Kind.OBJECT, text="Tokens, latency, cost.")
+    constitutional_evidence: JsonField[ConstitutionalEvidence] = JsonField(
+        "constitutionalEvidence", Kind.RECORD, MUST, shape=ConstitutionalEvidence
+    )
+    error: JsonField[AgentError | None] = JsonField("error", Kind.RECORD, shape=AgentError)
+    next_actions: JsonField[Sequence[dict[str, Any]] | None] = JsonField(
+        "nextActions", Kind.OBJECTS, text="Proposed follow-ups."
+    )
+    meta: JsonField[dict[str, Any] | None] = JsonField("meta", Kind.OBJECT)
 
 
-class Ack(Message, table=spec.ACK):
+class Ack(Message, section="4.3"):
     """A task was accepted for processing (section 4.3)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"status": spec.Receipt.ACK.value}
-    message_id: JsonField[str] = JsonField("messageId")
-    correlation_id: JsonField[str | None] = JsonField("correlationId", nullable=True)
-    status: JsonField[spec.Receipt | str] = JsonField("status", spec.Receipt)
-    reason: JsonField[str | None] = JsonField("reason")
+    DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.ACK.value}
+    message_id: JsonField[str] = JsonField("messageId", Kind.TEXT, MUST, text="The taskId by default.")
+    correlation_id: JsonField[str | None] = JsonField(
+        "correlationId", Kind.UUID, MUST, nullable=True, text="null where none could be read."
+    )
+    status: JsonField[Receipt | str] = JsonField("status", Kind.ENUM, MUST, shape=Receipt, values=("ACK",))
+    reason: JsonField[str | None] = JsonField("reason", Kind.TEXT)
 
 
-class Nack(Message, table=spec.NACK):
+class Nack(Message, section="4.3"):
     """A task was refused before any work, with the reason (section 4.3)."""
 
     __slots__ = ()
-    DEFAULTS: ClassVar[dict[str, Any]] = {"status": spec.Receipt.NACK.value}
-    message_id: JsonField[str] = JsonField("messageId")
-    correlation_id: JsonField[str | None] = JsonField("correlationId", nullable=True)
-    status: JsonField[spec.Receipt | str] = JsonField("status", spec.Receipt)
-    reason: JsonField[str | None] = JsonField("reason")
+    DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.NACK.value}
+    message_id: JsonField[str] = JsonField("messageId", Kind.TEXT, MUST, text="The taskId by default.")
+    correlation_id: JsonField[str | None] = JsonField(
+        "correlationId", Kind.UUID, MUST, nullable=True, text="null where none could be read."
+    )
+    status: JsonField[Receipt | str] = JsonField("status", Kind.ENUM, MUST, shape=Receipt, values=("NACK",))
+    reason: JsonField[str | None] = JsonField("reason", Kind.TEXT)
+
+
+MESSAGES = (Task.TABLE, Result.TABLE, Ack.TABLE, Nack.TABLE)
+
+
+def _keys(table: Table) -> set[str]:
+    names = {field.name for field in table.fields}
+    return names.union(*(_keys(field.table) for field in table.fields if field.table is not None))
+
+
+KEYS = tuple(sorted(set().union(*map(_keys, MESSAGES))))
+"""Every name of a field, for the JSON reader to share."""
+
+fields_of = maker(JsonObject, WIRE, KEYS)
+"""The dict of an object; quicker than ``record._fields`` where it is still to be made."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from turnwire.phrases import as_json, listed
 from turnwire.sap import spec
+from turnwire.sap.messages import Result, Task
 
 _SAP_VALUES = {
     "protocolVersion": "2.0",
@@ -108,7 +109,7 @@ def short() -> str:
 
     tables = "\n".join(
         f"- {table.name}: {as_json(example(table))}\n  and where it helps: {more(table)}."
-        for table in (spec.TASK, spec.RESULT)
+        for table in (Task.TABLE, Result.TABLE)
     )
     receipt = {**dict.fromkeys(("messageId", "correlationId"), "<UUID>"), "status": "ACK|NACK", "reason": "<string>"}
     return f"""\

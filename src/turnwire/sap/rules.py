@@ -8,8 +8,7 @@ from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet, issue_of
-from turnwire.sap.json_object import JsonObject
-from turnwire.sap.messages import Ack, Nack, Result, Task
+from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
 from turnwire.sap.secrets import secrets
 from turnwire.sap.times import same_id
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason
 from turnwire.json._canonical_py import pointer_step
-from turnwire.sap.spec import ACK, MESSAGES, NACK, RESULT, TASK, VERSION, Field, Kind, Table
-
-if TYPE_CHECKING:
-    from turnwire.sap.messages import Task
+from turnwire.sap.messages import MESSAGES, Result, Task
+from turnwire.sap.spec import VERSION, Field, Kind, Table
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
@@ -38,7 +36,7 @@ _SHAPES: dict[Kind, dict[str, Any]] = {
 }
 
 _CONDITIONS: dict[str, list[dict[str, Any]]] = {
-    RESULT.name: [
+    Result.TABLE.name: [
         {
             "$comment": "section 8: FAILED must say why",
             "if": {"properties": {"status": {"const": "FAILED"}}, "required": ["status"]},
@@ -69,7 +67,7 @@ def json_schema() -> dict[str, Any]:
         "$schema": DIALECT,
         "$id": "urn:turnwire:sap:2.0",
         "title": "UBOS SAP V2.0",
-        "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in (TASK, RESULT, ACK, NACK)],
+        "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in MESSAGES],
         "$defs": objects,
     }
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from turnwire.sap.builders import Outcome, alignment_of
 from turnwire.sap.handlers import Cancelled, Overrun, guarded
-from turnwire.sap.json_object import JsonObject, plain
-from turnwire.sap.messages import Result, Task
+from turnwire.sap.messages import JsonObject, Result, Task, plain
 from turnwire.sap.spec import Alignment, Status
 
 _log = logging.getLogger("turnwire.sap")

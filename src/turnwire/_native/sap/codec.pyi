@@ -5,9 +5,7 @@ from typing_extensions import disjoint_base
 
 from turnwire.contract import LIMITS as LIMITS
 from turnwire.sap.spec import MUST as MUST
-from turnwire.sap.spec import RESULT as RESULT
 from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
-from turnwire.sap.spec import TASK as TASK
 from turnwire.sap.spec import VERSION as VERSION
 from turnwire.sap.spec import Field as Field
 from turnwire.sap.spec import Table

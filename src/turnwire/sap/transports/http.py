@@ -58,7 +58,6 @@ _HTTP_STATUS = {
     ErrorCode.INTERNAL.value: 503,
 }
 
-_CORRELATION = CORRELATION.lower().encode()
 Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
@@ -70,12 +69,17 @@ LINGER = 5.0
 _READ = "turnwire.read"  # in the scope of a request whose body was read to its end
 
 
-class _Unread(Exception):
-    """A body that was not read, and with which status that is answered."""
+class _Problem(Exception):
+    """A refusal: by a code of section 8 and words, or by a Nack. more: further members of the answer."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(
+        self, code: str, text: str, *, status: int | None = None, nack: Nack | None = None, **more: Any
+    ) -> None:
         super().__init__(text)
-        self.status = status
+        self.code = str(code)
+        self.status = status or _HTTP_STATUS.get(self.code, 500)
+        self.nack = nack
+        self.more = more
 
 
 def bearer(table: Mapping[str, Named]) -> Identify:
@@ -118,7 +122,7 @@ def app(
     ]
     if receive is not None:
         routes.append(Route("/results", _Posted(endpoint.post_result), methods=["POST"]))
-    return Starlette(routes=routes)
+    return Starlette(routes=routes, exception_handlers={_Problem: _answer_problem})
 
 
 class _Posted:
@@ -128,7 +132,11 @@ class _Posted:
         self._handler = handler
 
     async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
-        response = await self._handler(Request(scope, receive, send))
+        request = Request(scope, receive, send)
+        try:
+            response = await self._handler(request)
+        except _Problem as problem:
+            response = _answer_problem(request, problem)
         if response.status_code >= 400 and _READ not in scope and scope["http_version"].startswith("1"):
             response.headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
             await _parting(response, scope, receive, send)
@@ -151,20 +159,6 @@ async def _parting(response: Response, scope: Scope, receive: Receiving, send: S
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class _ResultResponse(Response):
-    """200 with a Result. Its headers are written here, with no look at what a handler might have set."""
-
-    def __init__(self, text: str, correlation: str) -> None:
-        self.status_code = 200
-        self.background = None
-        self.body = text.encode()
-        self.raw_headers = [
-            (b"content-length", str(len(self.body)).encode()),
-            (b"content-type", b"application/json"),
-            (_CORRELATION, correlation.encode()),
-        ]
-
-
 class _Endpoint:
     def __init__(
         self, agent: Serving, max_body: int, identify: Identify | None, receive: Receive | None, body_seconds: float
@@ -177,79 +171,75 @@ class _Endpoint:
 
     async def post_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
-        headers = dict(reversed(request.scope["headers"]))
-        message = await self._message(request, headers)
-        if isinstance(message, Response):
-            return message
+        message = await self._message(request)
         if not isinstance(message, Task):
-            return _problem(request, ErrorCode.INVALID_TASK, f"a Task is posted here, not a {type(message).__name__}")
-        if LINES.encode() in headers.get(b"accept", b""):
+            text = f"a Task is posted here, not a {type(message).__name__}"
+            raise _Problem(ErrorCode.INVALID_TASK, text)
+        if LINES in request.headers.get("accept", ""):
             return await self._stream(message, caller)
         job = await self.agent.receive(message, principal=caller, given=True)
         if isinstance(job, Nack):
-            return _refusal(job)
-        wants_ack = b"respond-async" in headers.get(b"prefer", b"")
+            raise _refusal(job)
+        wants_ack = "respond-async" in request.headers.get("prefer", "")
         if job.stage is Stage.REFUSED:
-            return _denied(job, as_nack=wants_ack)
-        if wants_ack:
-            if not expects_ack(message):
-                return Response(status_code=202, headers={CORRELATION: message.correlation_id})
-            return _answer(ack(message), 202, message.correlation_id)
-        return _ResultResponse(await job.text_of_result(), message.fields["correlationId"])
+            if wants_ack:
+                raise _refusal(denied(job))
+            result = await job.wait()
+            code = "" if result.error is None else str(result.error.code)
+            return _answer(encode(result), _HTTP_STATUS.get(code, 403), result.correlation_id)
+        if not wants_ack:
+            return _answer(await job.text_of_result(), 200, message.correlation_id)
+        if not expects_ack(message):
+            return Response(status_code=202, headers={CORRELATION: message.correlation_id})
+        return _answer(encode(ack(message)), 202, message.correlation_id)
 
     async def _stream(self, task: Task, caller: Principal | None) -> Response:
         coming: asyncio.Queue[Result] = asyncio.Queue()
         job = await self.agent.receive(task, coming.put, principal=caller)
         if isinstance(job, Nack):
-            return _refusal(job)
+            raise _refusal(job)
         if job.stage is Stage.REFUSED:
-            return _denied(job, as_nack=True)
+            raise _refusal(denied(job))
         headers = {CORRELATION: task.correlation_id}
         return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
 
     async def get_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
         if (denial := authorise(caller, Action.READ)) is not None:
-            return _problem(request, *denial)
+            raise _Problem(*denial)
         try:
             found = await self.agent.look_up(request.path_params["task_id"], principal=caller)
         except KeyError:
-            return _problem(request, ErrorCode.NOT_FOUND, "no such task")
-        return _answer(found, 202 if isinstance(found, Ack) else 200, found.correlation_id)
+            raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
+        return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
         if caller is None:
-            return _problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        message = await self._message(request, dict(reversed(request.scope["headers"])))
-        if isinstance(message, Response):
-            return message
+            raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
+        message = await self._message(request)
         if not isinstance(message, Result) or self.receive is None:
-            return _problem(request, ErrorCode.INVALID_TASK, "a Result is posted here")
+            raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
         if (denial := authorise(caller, Action.DELIVER, message)) is not None:
-            return _problem(request, *denial)
+            raise _Problem(*denial)
         await self.receive(message)
         return Response(status_code=204, headers={CORRELATION: message.correlation_id})
 
-    async def _message(self, request: Request, headers: Mapping[bytes, bytes]) -> Task | Result | Ack | Nack | Response:
-        kind = headers.get(b"content-type", b"")
-        if kind != b"application/json" and kind.partition(b";")[0].strip().lower() != b"application/json":
-            return _problem(request, ErrorCode.INVALID_TASK, "the body is application/json", status=415)
-        body = b""
+    async def _message(self, request: Request) -> Task | Result | Ack | Nack:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise _Problem(ErrorCode.INVALID_TASK, "the body is application/json", status=415)
         try:
             async with asyncio.timeout(self.body_seconds):
                 body = await _body(request, self.max_body)
-            request.scope[_READ] = True
-            return decode(body)
-        except _Unread as unread:
-            return _problem(request, ErrorCode.INVALID_TASK, str(unread), status=unread.status)
         except TimeoutError:
             text = f"the body took more than {self.body_seconds:g} seconds"
-            return _problem(request, ErrorCode.INVALID_TASK, text, status=408)
+            raise _Problem(ErrorCode.INVALID_TASK, text, status=408) from None
+        request.scope[_READ] = True
+        try:
+            return decode(body)
         except DecodeError as error:
-            more = {"reason": str(error.reason), "offset": error.offset, "path": error.path}
             refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
-            return _refusal(refused, more)
+            raise _refusal(refused, reason=str(error.reason), offset=error.offset, path=error.path) from None
 
 
 async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
@@ -265,59 +255,44 @@ async def _body(request: Request, limit: int) -> bytes:
     """The body, never more of it in memory than the limit and one chunk."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
-        raise _Unread(413, f"more than {limit} bytes")
+        raise _Problem(ErrorCode.INVALID_TASK, f"more than {limit} bytes", status=413)
     chunks: list[bytes] = []
     size = 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
             if size > limit:
-                raise _Unread(413, f"more than {limit} bytes")
+                raise _Problem(ErrorCode.INVALID_TASK, f"more than {limit} bytes", status=413)
             chunks.append(chunk)
     except ClientDisconnect:
-        raise _Unread(400, "the connection ended within the body") from None
+        raise _Problem(ErrorCode.INVALID_TASK, "the connection ended within the body") from None
     return b"".join(chunks)
 
 
-def _answer(message: Result | Ack, status: int, correlation: str | None) -> Response:
+def _answer(text: str, status: int, correlation: str | None) -> Response:
     headers = {CORRELATION: correlation} if correlation is not None else {}
-    return Response(encode(message, strict=False), status, headers, media_type="application/json")
+    return Response(text, status, headers, media_type="application/json")
 
 
-def _denied(job: Job, *, as_nack: bool) -> Response:
-    """The FAILED Result of somebody who may not do this; a Nack where a receipt was asked for."""
-    if as_nack:
-        return _refusal(denied(job))
-    result = job.result()
-    assert result is not None and result.error is not None
-    code = str(result.error.code)
-    return _answer(result, _HTTP_STATUS.get(code, 403), result.correlation_id)
+def _refusal(refused: Nack, **more: Any) -> _Problem:
+    return _Problem(code_of(refused), refused.reason or "", nack=refused, **more)
 
 
-def _refusal(refused: Nack, more: Mapping[str, Any] | None = None) -> Response:
-    body = {**(more or {}), "nack": refused.fields}
-    return _problem_response(code_of(refused), refused.reason or "", body, refused.correlation_id)
-
-
-def _problem(request: Request, code: ErrorCode, text: str, *, status: int | None = None) -> Response:
-    """A problem met before a task was read; its correlation can only be that of the header."""
-    header = request.headers.get(CORRELATION, "")
-    correlation = header if UUID.fullmatch(header) else None
-    refused = Nack(message_id=request.url.path, correlation_id=correlation, reason=f"{code}: {text}")
-    return _problem_response(str(code), text, {"nack": refused.fields}, correlation, status)
-
-
-def _problem_response(
-    code: str, text: str, more: Mapping[str, Any], correlation: str | None, status: int | None = None
-) -> Response:
-    status = status or _HTTP_STATUS.get(code, 500)
-    body = {"type": f"urn:ubos:sap:{code}", "title": code, "status": status, "detail": text, **more}
-    headers = {CORRELATION: correlation} if correlation is not None else {}
+def _answer_problem(request: Request, problem: _Problem) -> Response:
+    """The problem document (RFC 9457). What was met before a task was read has the correlation of the header."""
+    nack = problem.nack
+    if nack is None:
+        header = request.headers.get(CORRELATION, "")
+        correlation = header if UUID.fullmatch(header) else None
+        nack = Nack(message_id=request.url.path, correlation_id=correlation, reason=f"{problem.code}: {problem}")
+    status = problem.status
+    body = {"type": f"urn:ubos:sap:{problem.code}", "title": problem.code, "status": status, "detail": str(problem)}
+    headers = {CORRELATION: nack.correlation_id} if nack.correlation_id is not None else {}
     if status in (429, 503):
         headers["Retry-After"] = "1"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status, headers, media_type=PROBLEM)
+    return JSONResponse({**body, **problem.more, "nack": nack.fields}, status, headers, media_type=PROBLEM)
 
 
 class Replies:

@@ -174,12 +174,9 @@ class Link:
         results = StreamConfig(name=self.results_stream, subjects=[f"{self.prefix}.results.>"], max_age=keep_seconds)
         for config in (tasks, results):
             try:
-                known = (await self.stream.stream_info(config.name)).config
+                await self.stream.stream_info(config.name)
             except NotFoundError:
                 await self.stream.add_stream(config)
-                continue
-            if not set(config.subjects or ()) <= set(known.subjects or ()):  # of a version that had fewer
-                await self.stream.update_stream(known, subjects=config.subjects)
 
     async def close(self) -> None:
         """Ends the connection."""
@@ -518,10 +515,8 @@ class Worker:
         """What workers share of one of the queue's subjects; made where it is not there."""
         stream, jetstream = self._link.tasks_stream(self._queue), self._link.stream
         try:
-            known = (await jetstream.consumer_info(stream, name)).config.filter_subject
+            await jetstream.consumer_info(stream, name)
         except NotFoundError:
-            known = None
-        if known != subject:  # one without it is of a version that had one subject for all
             config = ConsumerConfig(name=name, durable_name=name, filter_subject=subject)
             await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._waiting)
         return Source(await jetstream.pull_subscribe_bind(durable=name, stream=stream), priority)
