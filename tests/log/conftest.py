@@ -25,8 +25,8 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.log.output.texts", "_views", "log.views"),
         ("turnwire.log.output.batch", "_times", "framing.times"),
         ("turnwire.log.engine.fill", "_views", "log.views"),
-        ("turnwire.log.output.text_arrays", "_views", "log.views"),
-        ("turnwire.log.output.text_arrays", "_arrays", "log.arrays"),
+        ("turnwire.log.output.texts", "_views", "log.views"),
+        ("turnwire.log.output.texts", "_arrays", "log.arrays"),
         ("turnwire.log.output.arrow", "_arrays", "log.arrays"),
     ):
         monkeypatch.setattr(import_module(module), name, core_module(backend, core))

@@ -45,8 +45,8 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     )
     for module, name, twin in (
         *parts,
-        ("log.output.text_arrays", "_views", "log.views"),
-        ("log.output.text_arrays", "_arrays", "log.arrays"),
+        ("log.output.texts", "_views", "log.views"),
+        ("log.output.texts", "_arrays", "log.arrays"),
         ("log.output.arrow", "_arrays", "log.arrays"),
     ):
         monkeypatch.setattr(import_module(f"turnwire.{module}"), name, core_module(request.param, twin))

@@ -189,7 +189,7 @@ def test_one_folder_for_each_day(tmp_path: Path, format: str) -> None:
 
 
 def test_many_days_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnwire.log.output.partitions.MOST_OPEN", 2)
+    monkeypatch.setattr("turnwire.log.output.outputs.MOST_OPEN", 2)
     paths = write(mixed(), tmp_path / "out", partition_by="wire", format="ndjson")
     assert len(paths) == 9, "that which waited for the longest time is ended, so each goes on three times"
     found = sorted(json.loads(line)["subject"] for path in paths for line in Path(path).read_text().splitlines())

@@ -24,10 +24,9 @@ from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
-from turnwire.log import Block, plan, read_block
+from turnwire.log import Block, file_state, plan, read_block, split_points
 from turnwire.log.cluster_plan import scan_cuts
-from turnwire.log.input.resuming import TICK
-from turnwire.log.planning import cutting, states
+from turnwire.log.input.file_identity import TICK
 
 pytestmark = pytest.mark.once
 
@@ -258,8 +257,8 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def near_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are looked at, too, and no further than a line or so."""
-    monkeypatch.setattr(cutting, "LEAST_LOOKED_AT", 1)
-    monkeypatch.setattr(cutting, "_AROUND", 80)
+    monkeypatch.setattr(split_points, "LEAST_LOOKED_AT", 1)
+    monkeypatch.setattr(split_points, "_NEAR", 80)
 
 
 def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
@@ -397,7 +396,7 @@ def test_a_file_that_was_just_written_is_waited_for(
         keeping_times(path, flip(0.55))
 
     clock = SimpleNamespace(sleep=write, time_ns=lambda: os.stat(path).st_ctime_ns + age)
-    monkeypatch.setattr(states, "time", clock)
+    monkeypatch.setattr(file_state, "time", clock)
     blocks = plan(str(path), wire="nslip")
     assert waited == [TICK / 1e9] * waits
     assert together(blocks) == one_scan(str(path), "nslip")

@@ -18,7 +18,7 @@ import pytest
 from tests.log.rotating import BANNER, KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following, pieces
+from turnwire.log.input import following, rotated_files
 from turnwire.log.input.rotated_names import is_counted, is_like, plain_name
 
 pytestmark = pytest.mark.once
@@ -424,7 +424,7 @@ def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
     packed: bool, settled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody does in a compressed file, nor in one that was not written for a while."""
-    monkeypatch.setattr(pieces, "SETTLED", 1.0 if settled else 1e10)
+    monkeypatch.setattr(rotated_files, "SETTLED", 1.0 if settled else 1e10)
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
     os.utime(path, (1, 1))

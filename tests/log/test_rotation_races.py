@@ -15,7 +15,7 @@ from tests.log.rotating import BANNER, Steps, Writer, interleave, record
 from tests.log.test_following import followed
 from tests.log.test_rotation import numbers_of
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import blocks, earlier, following, pieces, reading, rotation
+from turnwire.log.input import blocks, following, reading, rotated_files, rotation
 from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
@@ -133,7 +133,7 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
             (tmp_path / "app.log.1").write_bytes(path.read_bytes())
             path.write_bytes(banner + b"".join(map(line, range(count, 3 * count))))
             if look == 1:  # the cut shows before anything is read, however long ago it was
-                monkeypatch.setattr(pieces, "unwritten", lambda file: True)
+                monkeypatch.setattr(rotated_files, "unwritten", lambda file: True)
         return into(source, view)
 
     monkeypatch.setattr(reading.Input, "into", cut)
@@ -204,7 +204,7 @@ def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: p
     log = Restless(tmp_path, kept, MOST)
     first = scan_nslip(log.path, resume={})
     seen, position = numbers_of(first), first.position
-    for module in (earlier, rotation):
+    for module in (rotated_files, rotation):
         monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
     for _ in range(3):
         log.rotate()
@@ -223,7 +223,7 @@ def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch
     first = scan_nslip(log.path, resume={})
     assert numbers_of(first) == [0]
     log.rotate()
-    for module in (earlier, rotation):
+    for module in (rotated_files, rotation):
         monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
     found = scan_nslip(log.path, resume=first.position)
     assert numbers_of(found) == list(range(1, log.written))

@@ -5,7 +5,7 @@ from turnwire._lazy import lazy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.log.cluster_plan import Block, plan, read_block
-    from turnwire.log.input.gaps import Gap
+    from turnwire.log.input.bookmarks import Gap
     from turnwire.log.output.batch import Batch
     from turnwire.log.output.messages import Message, Reject
     from turnwire.log.output.outputs import write
@@ -22,7 +22,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "cluster_plan": "Block plan read_block",
-        "input.gaps": "Gap",
+        "input.bookmarks": "Gap",
         "output.batch": "Batch",
         "output.messages": "Message Reject",
         "output.outputs": "write",

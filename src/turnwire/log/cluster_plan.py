@@ -8,24 +8,76 @@ from __future__ import annotations
 import json
 import os
 import stat
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from io import RawIOBase
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS
+from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
+from turnwire.log.file_state import HEAD, State, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.sources import Source, sources
-from turnwire.log.planning.between import scan_cuts
-from turnwire.log.planning.cutting import can_be_looked_at, cuts_by_looking, cuts_by_reading
-from turnwire.log.planning.line_numbers import LINE_NUMBERS
-from turnwire.log.planning.plain import plain, restored
-from turnwire.log.planning.proving import Proof
-from turnwire.log.planning.states import HEAD, State, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.scanning import Scan, scan
+from turnwire.log.split_points import LINE_NUMBERS, Proof, can_be_looked_at, cuts_by_looking, cuts_by_reading, scan_cuts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted((plain(one) for one in value), key=repr)}
+    if isinstance(value, Limits):
+        return {"limits": dict(value._asdict())}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(one) for one in value]}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"bytes": b64encode(value).decode()}
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, str) and not _is_utf8(value):
+        return {"name": b64encode(os.fsencode(value)).decode()}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 53:
+        return {"int": str(value)}  # JSON's numbers are exact up to there only
+    if isinstance(value, dict):
+        return {"dict": {key: plain(one) for key, one in value.items()}}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "set": lambda values: {restored(one) for one in values},
+    "tuple": lambda values: tuple(restored(one) for one in values),
+    "limits": lambda fields: Limits(**fields),
+    "bytes": b64decode,
+    "time": datetime.fromisoformat,
+    "name": lambda text: os.fsdecode(b64decode(text)),
+    "int": int,
+    "dict": lambda fields: {key: restored(one) for key, one in fields.items()},
+}
+
+
+def restored(value: Any) -> Any:
+    """The value of :func:`plain`."""
+    if isinstance(value, dict):
+        ((kind, inside),) = value.items()
+        return _READERS[kind](inside)
+    return [restored(one) for one in value] if isinstance(value, list) else value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block", "scan_cuts"]
-
 BLOCK_BYTES = 64 << 20
 _OPENING = 4096
 """What a file adds to the size of a block beside its bytes: the work of opening it."""

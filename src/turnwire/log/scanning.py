@@ -21,7 +21,7 @@ from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
 
 if TYPE_CHECKING:
-    from turnwire.log.input.gaps import Gap
+    from turnwire.log.input.bookmarks import Gap
     from turnwire.log.output.messages import Message, Reject
 
 Item = TypeVar("Item")
@@ -171,8 +171,7 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The batches as an Arrow stream, small ones joined. Its run begins with the first batch: consumers may take a
         stream for its schema alone."""
-        from turnwire.log.output.arrow import stream_capsule
-        from turnwire.log.output.joining import joined
+        from turnwire.log.output.arrow import joined, stream_capsule
 
         self._starts.check()
         batches = self._when_asked()

@@ -216,8 +216,7 @@ def _shown_sink(found: Scan, wire: str | None, choose: bool, files: int, setting
 
 
 def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
-    from turnwire.log.output.outputs import FileOutput, format_of_file
-    from turnwire.log.output.partitions import PartitionedOutput
+    from turnwire.log.output.outputs import FileOutput, PartitionedOutput, format_of_file
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
     try:

@@ -13,15 +13,15 @@ from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.compression import REASONS
+from turnwire.log.input.file_identity import TAIL, bookmark
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, line_end
-from turnwire.log.input.resuming import TAIL, bookmark
 from turnwire.log.input.sources import Reading
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows, line_start
 
 if TYPE_CHECKING:
-    from turnwire.log.input.resuming import Bookmark
+    from turnwire.log.input.file_identity import Bookmark
 
 
 _MOST_READINGS = 64

@@ -14,11 +14,10 @@ from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
-from turnwire.log.input import folders
+from turnwire.log.input import rotated_names
 from turnwire.log.input.blocks import blocks
-from turnwire.log.input.bookmarks import Bookmarks
+from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.following import follow
-from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop, Stopped
 from turnwire.log.input.rotation import Bases, logs_first
@@ -109,7 +108,7 @@ class Run:
         finally:
             self.stop.set()
             clear()
-            folders.forget()
+            rotated_names.forget()
 
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError where errors are raised."""

@@ -9,10 +9,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.earlier import what_was
-from turnwire.log.input.pieces import Before, is_still, of_open_file
+from turnwire.log.input.file_identity import Place, identity
 from turnwire.log.input.reading import Block, blocks_of_memory, mapped
-from turnwire.log.input.resuming import Place, identity
+from turnwire.log.input.rotated_files import Before, is_still, of_open_file, what_was
 from turnwire.log.input.rotation import is_being_copied, is_being_made
 from turnwire.log.input.sources import Job, Reading, Source
 

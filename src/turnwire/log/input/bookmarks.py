@@ -1,4 +1,4 @@
-"""The bookmarks of a token: which files were read how far, by device and inode, by name, by what they hold."""
+"""The bookmarks of a position, and the gaps between what was read and what can still be had."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.compression import format_of
-from turnwire.log.input.resuming import (
+from turnwire.log.input.file_identity import (
     BANNER,
     MOST,
     OPENING,
@@ -25,6 +25,39 @@ from turnwire.log.input.resuming import (
     place_of,
 )
 from turnwire.log.input.rotated_names import is_like
+
+
+class Gap(NamedTuple):
+    """Bytes of a log that cannot be had, or cannot be shown not to be missing.
+
+    file: the name of the log; start: the byte (as decompressed) from which on; stop: the byte in front of which that
+    ends, None where unknown; why:  ``file_shrunk`` (it was cut: what was written after the copy, or after the last
+    look where there is no copy, is gone), ``file_replaced`` (it was cut and has grown again, or was written anew) or
+    ``file_gone`` (the file that had the name is not there any more, and what came between may be gone with it).
+    """
+
+    file: str
+    start: int
+    stop: int | None
+    why: Reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """The gap as a line of JSON has it: from, and to, which is null where unknown."""
+        return {"gap": True, "file": self.file, "from": self.start, "to": self.stop, "why": str(self.why)}
+
+    @property
+    def text(self) -> str:
+        """What it says to people, without the name of the file."""
+        end = "an unknown end" if self.stop is None else f"byte {self.stop}"
+        return f"gap from byte {self.start} to {end}: {_WORDS[self.why]}"
+
+
+_WORDS = {
+    Reason.FILE_SHRUNK: "the file was cut, and what was written just before that may be gone",
+    Reason.FILE_REPLACED: "the file was rewritten, and what was written just before that may be gone",
+    Reason.FILE_GONE: "the file that had this name is gone, and what was written to it or after it may be gone, too",
+}
+
 
 GONE = 16
 """Bookmarks of files whose inodes others have, at most."""

@@ -11,12 +11,10 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.blocks import MOVING, blocks
-from turnwire.log.input.bookmarks import ByContent
-from turnwire.log.input.earlier import MORE, what_was
-from turnwire.log.input.gaps import Gap
-from turnwire.log.input.pieces import Before, is_still
+from turnwire.log.input.bookmarks import ByContent, Gap
+from turnwire.log.input.file_identity import BANNER, Bookmark, Place, all_of, copied_in, is_copy, place_of
 from turnwire.log.input.reading import Block
-from turnwire.log.input.resuming import BANNER, Bookmark, Place, all_of, copied_in, is_copy, place_of
+from turnwire.log.input.rotated_files import MORE, Before, is_still, what_was
 from turnwire.log.input.rotated_names import COMPRESSED, is_like
 from turnwire.log.input.rotation import (
     Rotated,

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.log.input.birth import born
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.folders import names_in
+from turnwire.log.input.file_identity import BANNER, TAIL, TICK, Bookmark, born, is_copy, take
 from turnwire.log.input.reading import Stop, opened
-from turnwire.log.input.resuming import BANNER, TAIL, TICK, Bookmark, is_copy, take
-from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, plain_name
+from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, names_in, plain_name
 from turnwire.log.input.sources import Source
 
 _NUMBER = re.compile(r"\d+")

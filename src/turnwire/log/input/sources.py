@@ -15,11 +15,10 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from turnwire.contract import Limits
-from turnwire.log.input.bookmarks import Bookmarks
-from turnwire.log.input.gaps import Gap
+from turnwire.log.input.bookmarks import Bookmarks, Gap
+from turnwire.log.input.file_identity import Identity, Place
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop
-from turnwire.log.input.resuming import Identity, Place
 from turnwire.log.input.urls import is_url, stored
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.log.input.compression import Decompressed, format_of, undecided
-from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.resuming import (
+from turnwire.log.input.file_identity import (
     OPENING,
     TAIL,
     Bookmark,
@@ -23,6 +22,7 @@ from turnwire.log.input.resuming import (
     is_earlier,
     unwritten,
 )
+from turnwire.log.input.reading import Block, Cutter, Growing, Input
 from turnwire.log.input.sources import Job, Reading, Source
 
 RECENT = 1 << 16

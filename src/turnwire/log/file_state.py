@@ -1,4 +1,4 @@
-"""Files as they were when a plan was made, and whether they still are: size, times, and a digest of their bytes.
+"""The state of a file as a plan saw it, and whether it still is so: size, times, and a digest of its bytes.
 
 The digest is of all bytes of a block where the plan read them all, and of some otherwise: then the time at which the
 inode was changed, which nobody can set, tells a file that was written to under the same size and times.
@@ -10,8 +10,8 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from turnwire.log.input.resuming import TICK
-from turnwire.log.planning.between import READ
+from turnwire.log.input.file_identity import TICK
+from turnwire.log.split_points import READ
 
 HEAD = 4096
 SAMPLES = 16
