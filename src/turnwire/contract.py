@@ -118,7 +118,7 @@ class Wire:
 
     - short_prompt: () -> a shorter text of that kind, without an example of everything.
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
-    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own.
+    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
     - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
     - cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line.
     - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
@@ -184,9 +184,6 @@ class Wire:
     else:
 
         def __getattr__(self, name):
-            if name == "bulk" and self._bulk_of_plan:
-                self.__dict__[name] = found = _meant("turnwire.log.engine.text_columns:scanner", "")(self)
-                return found
             try:
                 found = _meant(self._references[name], self.package)
             except KeyError:
@@ -265,14 +262,18 @@ class Wire:
             "doubtful_texts": doubtful_texts,
             "all_clear": all_clear,
         }
-        self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT
 
     def __repr__(self) -> str:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
 
     def has(self, name: str) -> bool:
         """True if the wire has an optional attribute such as "bulk"; imports nothing."""
-        return self._references[name] not in (None, (), {}) or (name == "bulk" and self._bulk_of_plan)
+        return self._references[name] not in (None, (), {})
+
+    @property
+    def is_scanned(self) -> bool:
+        """True if a scan finds the wire: it has a bulk scanner, or a :class:`TextPlan` of which the scan makes one."""
+        return self.has("bulk") or (self.style != OBJECT and self.has("plan"))
 
     def writes_as_document(self, text: str) -> bool:
         """True if the text is that of a document of a wire of style "object", not of a JSON object."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.contract import BulkScanner
     from turnwire.errors import Issue
 
 _BUILT_IN = {
@@ -180,18 +179,9 @@ def wire(name: str) -> Wire:
     raise UnknownName("wire", name, names(), f"{name!r} is not a wire; the wires are {', '.join(names())}")
 
 
-def bulk_scanner(name: str) -> BulkScanner:
-    """The bulk scanner of a wire. Raises UnknownName where it cannot be scanned."""
-    found = wire(name)
-    if found.bulk is None:
-        text = f"{name} cannot be scanned: the wire has no plan and no bulk scanner; decode() reads it"
-        raise UnknownName("wire", name, scanned(), text)
-    return found.bulk
-
-
 def scanned() -> tuple[str, ...]:
-    """The names of the wires that a scan of all wires finds: those that have a bulk scanner."""
-    return tuple(name for name, found in _all().items() if found.has("bulk"))
+    """The names of the wires that a scan of all wires finds: those that have a bulk scanner or a text plan."""
+    return tuple(name for name, found in _all().items() if found.is_scanned)
 
 
 def _in_order() -> Iterator[Wire]:

@@ -20,7 +20,7 @@ from turnwire._backend import core_module
 from turnwire.contract import BulkScanner, Column
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.columns import DTYPES
-from turnwire.registry import bulk_scanner
+from turnwire.log.wire_scanners import bulk_scanner
 
 JSON_WIRES = ("sstp", "sap", "kick")
 LIMIT = 16 << 20

@@ -20,7 +20,7 @@ from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
 from turnwire._backend import core_module
 from turnwire.log import plan, read_block
-from turnwire.registry import bulk_scanner
+from turnwire.log.wire_scanners import bulk_scanner
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 

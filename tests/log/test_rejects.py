@@ -28,10 +28,11 @@ from tests.log.json_engines import JSON_WIRES, both
 from tests.log.test_json import OBJECTS, line_of
 from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
-from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, registry, scan
+from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
 from turnwire.json.plan import Judgement
 from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.output import rejects as quarantine
+from turnwire.log.wire_scanners import bulk_scanner
 from turnwire.sap import spec as sap
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
 
@@ -124,7 +125,7 @@ def test_since_while_scanning() -> None:
 @pytest.mark.usefixtures("scan_core")
 def test_a_fault_in_front_of_a_range_is_in_an_earlier_line() -> None:
     """As of the first one that is raised. Of a range as long as what is shown of it nothing is left out."""
-    data, scanner = b"a\nb\n" + b"x" * 81, registry.bulk_scanner("nslip")
+    data, scanner = b"a\nb\n" + b"x" * 81, bulk_scanner("nslip")
     for length, more in ((80, ""), (81, "...")):
         found = {
             name: np.array([number]) for name, number in (("offset", 14), ("fault", 11), ("line", 5), ("reason", 1))

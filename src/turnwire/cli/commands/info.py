@@ -66,7 +66,7 @@ def facts() -> dict[str, Any]:
 
 def _abilities(wire: Wire) -> list[str]:
     """The abilities of a wire: read and write it, and where it can be, scan it in bulk."""
-    return ["read", "write", *(["scan"] if wire.has("bulk") else [])]
+    return ["read", "write", *(["scan"] if wire.is_scanned else [])]
 
 
 def _version(distribution: str) -> str | None:

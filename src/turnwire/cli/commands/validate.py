@@ -18,6 +18,7 @@ from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.terminal import printable
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.log.wire_scanners import bulk_scanner
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -91,7 +92,7 @@ class RecordValidator:
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
-        return registry.bulk_scanner(wire).decode(raw, unknown=self.unknown)
+        return bulk_scanner(wire).decode(raw, unknown=self.unknown)
 
     def all_clear(self, wire: str) -> Callable[[bytes], bool] | None:
         """A test of the bytes of a record: True where its check surely finds nothing. None without such a test."""
@@ -131,7 +132,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     """
     from turnwire.log.output.json_lines import json_line
 
-    if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
+    if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")
     names = inputs.checked(sources)
     validator = RecordValidator(wire, settings["unknown"], settings["fences"], settings["policy"])

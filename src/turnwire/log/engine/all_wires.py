@@ -32,6 +32,7 @@ from turnwire.log.engine.shortcut import Shortcut
 from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_wires import TextWires
 from turnwire.log.output import rejects as quarantine
+from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     Arrays = dict[str, Any]
@@ -123,7 +124,7 @@ class Finder:
 
         every = registry.names()
         found = _findable(registry.wires())
-        scanners = {name: registry.bulk_scanner(name) for name in found}
+        scanners = {name: bulk_scanner(name) for name in found}
         objects = [name for name in found if registry.wire(name).style == OBJECT]
         kinds = {name: _kinds(scanner) for name, scanner in scanners.items()}
         names = tuple(dict.fromkeys(kind for there in kinds.values() for kind in there))
@@ -135,7 +136,7 @@ class Finder:
         self.wires = tuple(found) if wire is None else (wire,)
         self.alone = wire is not None and wire not in found
         self.code = None if wire is None else every.index(wire)
-        self.own = None if wire is None else registry.bulk_scanner(wire)
+        self.own = None if wire is None else bulk_scanner(wire)
         self.located = self.own is not None and not self.own.json
         shared = agreed([registry.wire(name).plan._replace(wire=name) for name in objects])
         if self.own is not None and not self.located:
@@ -377,7 +378,7 @@ def finder(wire: str | None = None) -> Finder:
     """The search for a wire, or for all (None): made once. Only how soon its shortcut is tried again changes in it.
     Raises UnknownName."""
     if wire is not None:
-        registry.bulk_scanner(wire)
+        bulk_scanner(wire)
     return _finder(wire, registry.names())
 
 
@@ -390,7 +391,7 @@ def _findable(wires: Mapping[str, Wire]) -> list[str]:
     """The wires that one pass finds. Warns, once, of each other one: its records are text to such a scan."""
     found = []
     for name, wire in wires.items():
-        if not wire.has("bulk"):
+        if not wire.is_scanned:
             lack = "it has no plan and no bulk scanner"
         elif wire.style == OBJECT and not wire.has("plan"):
             lack = "it has no plan"
@@ -408,7 +409,7 @@ def _unused(*_: Any, **__: Any) -> Any:
 
 
 def _decode(raw: Any, *, wire: str, unknown: str = "error") -> Any:
-    return registry.bulk_scanner(wire).decode(raw, unknown=unknown)
+    return bulk_scanner(wire).decode(raw, unknown=unknown)
 
 
 def _kinds(scanner: BulkScanner) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column
 from turnwire.errors import UnknownName, nearest
+from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +104,7 @@ def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: st
     """The error about a column that a scan has not: it names the wires that have it, once one of them is named."""
     there, having = tuple(there), []
     if "wire" in own(scanner):
-        columns = {wire: own(registry.bulk_scanner(wire)) for wire in registry.scanned()}
+        columns = {wire: own(bulk_scanner(wire)) for wire in registry.scanned()}
         having = [wire for wire, mine in columns.items() if name in mine]
         if not having and nearest(name, there) is None:
             every = dict.fromkeys(column for mine in columns.values() for column in mine)

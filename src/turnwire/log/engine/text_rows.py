@@ -12,6 +12,7 @@ from turnwire.log.engine.columns import DTYPES, own
 from turnwire.log.engine.fill import records_at
 from turnwire.log.engine.text_wires import HELD, TextWires
 from turnwire.log.output import rejects as quarantine
+from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     from turnwire.log.engine.block_pass import Pass
@@ -81,7 +82,7 @@ def fill_common(search: Pass, codes: tuple[int, ...]) -> None:
 def _fill(search: Pass, code: int, rows: Any) -> None:
     finder, arrays = search.finder, search.space.arrays
     name = registry.names()[code]
-    scanner = registry.bulk_scanner(name)
+    scanner = bulk_scanner(name)
     assert scanner.read is not None, "these wires are read by their decode"
     mine, dtypes, sources = own(scanner), {"present": "u8"}, {}
     for common, (way, source) in scanner.common.items():

@@ -14,6 +14,7 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
 from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, rows_of, span_of
+from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -320,7 +321,7 @@ class Batch(Columns):
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
         """What makes messages of the bytes of records of a wire, as ``message`` does. Raises UnknownName for a wire
         that is not in this batch."""
-        scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
+        scanner = bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
         if wire != scanner.wire:
             raise UnknownName("wire", wire, [scanner.wire], f"{wire!r} is not the wire of this batch")
         decode = scanner.decode.function if isinstance(scanner.decode, Deferred) else scanner.decode

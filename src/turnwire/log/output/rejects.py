@@ -16,6 +16,7 @@ from turnwire.errors import DecodeError, Reason, UnknownKey
 from turnwire.json.scanner import plain
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import Columns
+from turnwire.log.wire_scanners import bulk_scanner
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: st
     for each string around them, until it does."""
     if wire not in registry.names():
         return f"{WORDS[reason]} (a byte of the stream as stored)", None
-    return _explained(registry.bulk_scanner(wire), reason, raw, inner, unknown)
+    return _explained(bulk_scanner(wire), reason, raw, inner, unknown)
 
 
 def _explained(
@@ -325,7 +326,7 @@ class Explainer:
         if scanner is None:
             if wire not in registry.names():
                 return explained(wire, reason, raw, inner, self._unknown)
-            scanner = self._scanners[wire] = registry.bulk_scanner(wire)
+            scanner = self._scanners[wire] = bulk_scanner(wire)
             self._alike[wire] = registry.wire(wire).style == OBJECT
         escaped = inner is not None or b"\\" in raw  # what is escaped is quoted without its digits
         if escaped or len(raw) > _LONGEST or self._missed > _TRIED or not self._alike[wire]:
