@@ -19,7 +19,7 @@ from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip
 from tests.nslip.twins import plain
 from turnwire.log.input import memory
-from turnwire.log.input.memory import Pool, Room
+from turnwire.log.input.memory import Pool, RowEstimate
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
@@ -203,7 +203,7 @@ def test_the_peak_of_ten_gigabytes_is_bounded(packed: bool, threads: int) -> Non
 @pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])
 @pytest.mark.parametrize("smallest", [19, 40])
 def test_a_guess_learns_and_has_bounds(size: int, smallest: int) -> None:
-    room = Room(smallest)
+    room = RowEstimate(smallest)
     for rows in (0, size // 200, room.most(size), size // 64):
         for _ in range(80):
             room.tell(size, rows)

@@ -306,7 +306,7 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]
     rotate()
-    real, left = following.what_was, [None] * moves
+    real, left = following.find_rotated_files, [None] * moves
 
     def moved(*arguments: Any) -> Any:
         if left:

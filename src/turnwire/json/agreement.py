@@ -11,13 +11,13 @@ from typing import Any
 
 from turnwire.json.plan import NO_NUMBER, Fill, Need, Value, Variant, WirePlan
 
-__all__ = ["agreed"]
+__all__ = ["merge_plans"]
 
 MOST_WORDS = 64
 """The words that one value may be, of all wires: the cores keep a set of them in 64 bits."""
 
 
-def agreed(plans: Sequence[WirePlan]) -> tuple[WirePlan, ...]:
+def merge_plans(plans: Sequence[WirePlan]) -> tuple[WirePlan, ...]:
     """The plans with one and the same :class:`Value` for each path. Raises ValueError where the wires have more than
     ``MOST_WORDS`` words for one."""
     asked: dict[str, list[Value]] = {}

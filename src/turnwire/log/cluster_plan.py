@@ -20,7 +20,14 @@ from turnwire.log.file_state import HEAD, State, changed, digest_of, inode_of, i
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
-from turnwire.log.split_points import LINE_NUMBERS, Proof, can_be_looked_at, cuts_by_looking, cuts_by_reading, scan_cuts
+from turnwire.log.split_points import (
+    LINE_NUMBERS,
+    SplitCheck,
+    can_be_looked_at,
+    cuts_by_looking,
+    cuts_by_reading,
+    scan_cuts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -352,7 +359,7 @@ class _Part(RawIOBase):
 
     def _prove(self, limit: int) -> None:
         """Sees that nothing goes over the end of the block."""
-        found = Proof(self._file, self._block.start, self._stop, self._state.size, limit)
+        found = SplitCheck(self._file, self._block.start, self._stop, self._state.size, limit)
         if found.fault is not None:
             text = f"the file cannot be cut at byte {self._stop}, as it was planned: {found.fault}"
             text += "; plan it with read=True, or read it without a plan"

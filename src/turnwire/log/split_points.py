@@ -296,7 +296,7 @@ class _Places:
 _BEHIND = 64 << 10
 
 
-class Proof:
+class SplitCheck:
     """The pass over one block: ``fault`` says in words why its end is no cut, or is None; ``lines``: how many line ends
     the block has."""
 

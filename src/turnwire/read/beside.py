@@ -1,18 +1,171 @@
-"""The JSON values that stand beside what was found in a file, outside strings: for checklists that know near misses."""
+"""Text and JSON values beside the messages in a file and in what holds them, for checklists that know near misses.
+
+Text at the top of a file is :attr:`turnwire.read.located.Found.gaps`; here is the same of strings and of prefixes.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.read.wrapping import DEEPEST_STRING, Text
+from turnwire.checklists import log_line
+from turnwire.framing.lines import MOST_PREFIX
+from turnwire.framing.prefixes import Repeated
+from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.read.located import Found
 
 
-class Beside(NamedTuple):
+_MARKS_OF_QUOTES = re.compile(rb"[ \t]*(?:>[ \t]*)*")
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
+_NEWLINE, _EDGES = 0x0A, 2
+_BLANKS = b" \t\r\n"
+
+
+class TextLine(NamedTuple):
+    """A line of text beside messages: its byte in the file (in a JSON string, of its quote), its line (1-based), what
+    it says without its prefix, and whether it is in a log, in which other lines are what programs say."""
+
+    offset: int
+    line: int
+    text: bytes
+    in_log: bool
+
+
+def lines_around(found: Found, wire: str) -> Iterator[TextLine]:
+    """The lines beside the messages of a wire in the same JSON strings, then those behind the same prefixes."""
+    if found.of(wire).any():
+        yield from lines_in_strings(found)
+        yield from lines_behind_prefixes(found, wire)
+
+
+def lines_in_strings(found: Found) -> Iterator[TextLine]:
+    """Those in strings. What is in a string of one line, or of lines of a log, is in a log."""
+    place, line = 0, 1
+    for start, said in found.strings():
+        lines = [text for text in said.split(b"\n") if text.strip(_BLANKS)]
+        if not lines:
+            continue
+        line += found.data.count(b"\n", place, start)
+        place = start
+        in_log = b"\n" not in said.strip(b"\r\n") or any(map(log_line, lines))
+        for text in lines:
+            yield TextLine(start, line, text.strip(_BLANKS), in_log)
+
+
+def lines_behind_prefixes(found: Found, wire: str) -> Iterator[TextLine]:
+    """Those that begin as the line of the message in front of them or behind them does, in letters and other marks; of
+    a message in a JSON string, as its line does up to that, and what the string says.
+
+    Where all lines beside messages begin so, and that is white space or the mark of a quote, it is not a log.
+    """
+    lines = list(_with_prefixes(found, wire))
+    plain = all(prefix is not None and _MARKS_OF_QUOTES.fullmatch(prefix) for _, _, prefix, _ in lines)
+    place, line = 0, 1
+    for start, size, prefix, texts in lines:
+        if prefix is None:
+            continue
+        line += found.data.count(b"\n", place, start)
+        place = start
+        for text in texts:
+            yield TextLine(start + size, line, text, not plain)
+
+
+def prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes]]:
+    """Each text in front of a message of a wire in its line, but for its digits once: (byte, line, text)."""
+    offsets, _, _, inside = found.places
+    seen: set[bytes] = set()
+    place, line = 0, 1
+    for offset in offsets[found.of(wire) & ~inside].tolist():
+        prefix = _prefix(found.data, offset)
+        form = prefix.translate(_ZEROS)
+        if prefix and form not in seen:
+            seen.add(form)
+            line += found.data.count(b"\n", place, offset)
+            place = offset
+            yield offset, line, prefix
+
+
+def _with_prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes | None, list[bytes]]]:
+    """Each line that is not blank around all that was found: its byte, how many bytes of it are a prefix, that prefix
+    (None where it is none), and what it says behind that."""
+    offsets, _, _, inside = found.places
+    data = found.data
+    if inside.all() and data.strip(_BLANKS).count(b"\n") < _different(offsets):
+        return  # all lines have messages
+    mine = found.of(wire)
+    own, quoted = offsets[mine], inside[mine]
+    forms: dict[tuple[bytes, bool], Repeated] = {}
+    for start, stop in _with_whole_lines(data, found.rest_places):
+        whole = _whole_lines(data, start, stop)
+        if whole is None:
+            continue
+        number = int(own.searchsorted(start))
+        near = {(_prefix(data, int(own[at])), bool(quoted[at])) for at in (number - 1, number) if 0 <= at < len(own)}
+        if not forms.keys() >= near:
+            forms = {(prefix, within): Repeated(prefix) for prefix, within in near if prefix}
+        first, behind = whole
+        for text in data[first:behind].split(b"\n"):
+            if text.strip(_BLANKS):
+                size, said = _behind(text.removesuffix(b"\r"), forms)
+                yield first, size, text[:size] or None, [one for one in said if one]
+            first += len(text) + 1
+
+
+def _behind(line: bytes, forms: dict[tuple[bytes, bool], Repeated]) -> tuple[int, list[bytes]]:
+    """How many bytes of a line are a prefix, and what it says behind that; forms: by the prefix, and whether a JSON
+    string follows it."""
+    for (_, within), form in forms.items():
+        size = form.taken(line)
+        if size < 0 or (within and line[size : size + 1] != b'"'):
+            continue
+        said = Text(line).said(size + 1, inside_end(line, size + 1)) if within else None
+        rest = line[size:] if said is None else said.raw
+        return size, [one.strip(_BLANKS) for one in rest.split(b"\n")]
+    return 0, [line]
+
+
+def _different(offsets: Any) -> int:
+    """How many different numbers there are in an array in order."""
+    return 1 + int((offsets[1:] != offsets[:-1]).sum()) if len(offsets) else 0
+
+
+def _with_whole_lines(data: bytes, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the places, (start, stop), in which there may be a whole line."""
+    import numpy as np
+
+    if not places:
+        return []
+    read = np.frombuffer(data, np.uint8)
+    starts, stops = np.array(places, np.int64).T
+    ends = np.flatnonzero(read == _NEWLINE)
+    edges = ((starts == 0) | (read[starts - 1] == _NEWLINE)).astype(np.int64) + (stops == len(data))
+    found = ends.searchsorted(stops) - ends.searchsorted(starts) + edges >= _EDGES
+    return [places[at] for at in found.nonzero()[0].tolist()]
+
+
+def _whole_lines(data: bytes, start: int, stop: int) -> tuple[int, int] | None:
+    """From where to where a gap has whole lines; None where it has none that are not blank."""
+    if start and data[start - 1] != _NEWLINE:
+        start = data.find(b"\n", start, stop) + 1
+        if not start:
+            return None
+    behind = stop if stop == len(data) else data.rfind(b"\n", start, stop)
+    return (start, behind) if behind > start else None
+
+
+def _prefix(data: bytes, offset: int) -> bytes:
+    """What is in front of a byte in its line, where that can be the prefix of other lines."""
+    start = max(0, offset - MOST_PREFIX - 1)
+    found = data.rfind(b"\n", start, offset) + 1
+    prefix = data[found:offset] if found or not start else b""
+    return b"" if prefix[-1:].isalnum() else prefix
+
+
+class StrayJson(NamedTuple):
     """A JSON value that is neither a record nor a reject: its byte, its line (1-based), and what it says."""
 
     offset: int
@@ -20,7 +173,7 @@ class Beside(NamedTuple):
     value: Any
 
 
-def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[Beside]:
+def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
     """The outermost objects of good JSON beside what was found, where one of ``marks`` is with them, in order."""
     place = line = 0
     for start, stop in found.gaps:
@@ -30,10 +183,10 @@ def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[Beside]:
         for first, _, value in Text(chunk).objects():
             line += found.data.count(b"\n", place, start + first)
             place = start + first
-            yield Beside(place, line + 1, value)
+            yield StrayJson(place, line + 1, value)
 
 
-def elements(found: Found) -> list[Beside]:
+def elements(found: Found) -> list[StrayJson]:
     """What else is in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
     gaps = found.gaps
@@ -51,7 +204,7 @@ def elements(found: Found) -> list[Beside]:
             return []
         line += found.data.count(b"\n", place, start)
         place = start
-        several += [Beside(start, line + 1, value) for value in values if not isinstance(value, dict)]
+        several += [StrayJson(start, line + 1, value) for value in values if not isinstance(value, dict)]
     return several
 
 

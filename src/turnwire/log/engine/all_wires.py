@@ -25,11 +25,11 @@ from turnwire.errors import Reason
 from turnwire.framing.documents import Documents
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import TEXTS, Claims, LineWire, ShortTexts
+from turnwire.log.engine.column_buffers import ColumnBuffers
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.document_rows import DocumentWire
 from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
-from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_wires import TextWires
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.wire_scanners import bulk_scanner
@@ -120,7 +120,7 @@ class Finder:
 
     def __init__(self, wire: str | None = None) -> None:
         from turnwire.json import scanner as json
-        from turnwire.json.agreement import agreed
+        from turnwire.json.agreement import merge_plans
 
         every = registry.names()
         found = _findable(registry.wires())
@@ -138,7 +138,7 @@ class Finder:
         self.code = None if wire is None else every.index(wire)
         self.own = None if wire is None else bulk_scanner(wire)
         self.located = self.own is not None and not self.own.json
-        shared = agreed([registry.wire(name).plan._replace(wire=name) for name in objects])
+        shared = merge_plans([registry.wire(name).plan._replace(wire=name) for name in objects])
         if self.own is not None and not self.located:
             self.columns: tuple[Column, ...] = self.own.columns
             plans = tuple(_own_plan(plan, str(wire), every) for plan in shared)
@@ -241,7 +241,7 @@ class Finder:
         return {name: np.empty(room, dtype) for name, dtype in LOCATION.items()} | flags
 
     def scan(
-        self, block: Any, final: bool, space: Space, line: int, state: State, keep: bool, limit: int
+        self, block: Any, final: bool, space: ColumnBuffers, line: int, state: State, keep: bool, limit: int
     ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
         """One block, without the second pass: (arrays, rows, tables of rejects with how many there are in each,
         position, line)."""

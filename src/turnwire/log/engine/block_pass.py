@@ -14,10 +14,10 @@ from turnwire.framing.assembly import undecided
 from turnwire.framing.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_directly, fill_records, fill_strings
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, StringClaims, nothing
+from turnwire.log.engine.column_buffers import ColumnBuffers
 from turnwire.log.engine.document_rows import DocumentWire, fill_documents, read_document
 from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
-from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_rows import claim, fill_claimed, fill_common
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
@@ -56,7 +56,7 @@ class Pass:
         finder: Finder,
         block: Any,
         final: bool,
-        space: Space,
+        space: ColumnBuffers,
         line: int,
         state: State,
         keep: bool,

@@ -11,9 +11,9 @@ from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.framing.documents import BOM
 from turnwire.log.engine.all_wires import Finder, State
-from turnwire.log.engine.space import Space
+from turnwire.log.engine.column_buffers import ColumnBuffers
 from turnwire.log.engine.where import Filter
-from turnwire.log.input.memory import Pool, Room, carve
+from turnwire.log.input.memory import Pool, RowEstimate, carve
 from turnwire.log.input.reading import Block
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
@@ -82,8 +82,8 @@ class Engine:
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._room = Room(finder.scanner.smallest)
-        self._own_room = Room(finder.scanner.smallest if finder.own is None else finder.own.smallest)
+        self._room = RowEstimate(finder.scanner.smallest)
+        self._own_room = RowEstimate(finder.scanner.smallest if finder.own is None else finder.own.smallest)
         self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
     def scan(
@@ -157,7 +157,7 @@ class Engine:
         """What the search of all wires finds in a block of what is asked for."""
         room = self._room.guess(block.size)
         make = self._finder.location if self._finder.located else self._carved
-        space = Space(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))
+        space = ColumnBuffers(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))
         found = self._finder.scan(block, final, space, line, state, self.keep, self._limit)
         arrays, rows, rejects, position, line = found
         self._room.tell(block.size, rows)

@@ -11,7 +11,7 @@ from typing import Any
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.file_identity import Place, identity
 from turnwire.log.input.reading import Block, blocks_of_memory, mapped
-from turnwire.log.input.rotated_files import Before, is_still, of_open_file, what_was
+from turnwire.log.input.rotated_files import RotatedFiles, find_rotated_files, is_still, of_open_file
 from turnwire.log.input.rotation import is_being_copied, is_being_made
 from turnwire.log.input.sources import Job, Reading, Source
 
@@ -94,7 +94,7 @@ def _is_made_just_now(reading: Reading, file: Any, job: Job) -> bool:
     return is_being_made(file, name) or (bool(marks.files) and is_being_copied(file, name))
 
 
-def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | None]:
+def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, RotatedFiles | None]:
     """A file, open, and what had its name before and is not read yet, as both are at one moment: where the file is
     renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``stack`` closes it."""
     tries, until = _TRIES, time.monotonic() + MOVING
@@ -112,7 +112,7 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
         reading.begin_at(standing.place)
         if who is None or who[:2] in job.bookmarks.done:
             return file, None
-        before = what_was(name, standing, who[:2], job)
+        before = find_rotated_files(name, standing, who[:2], job)
         settled = before is None or (not before.again and _leads_to(name, file) and is_still(who, file))
         if before is None or settled or not tries:
             if before is not None and before.anew:

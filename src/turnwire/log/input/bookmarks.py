@@ -15,8 +15,8 @@ from turnwire.log.input.file_identity import (
     MOST,
     OPENING,
     Bookmark,
+    FileComparison,
     Identity,
-    Standing,
     changed,
     checked,
     copied_in,
@@ -186,24 +186,24 @@ class Bookmarks:
         found = copied_in(file, lambda head: [*self._content.beginning(head), *self.gone], exact)
         return sorted(found, key=_read, reverse=True)
 
-    def stands(self, name: str | None, who: Identity | None, file: Any) -> Standing:
+    def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
         """How an open file compares with what was read. An unknown compressed one is compared with the files that
         are not there any more: it may be made from one of them."""
         if who is None or not self.files:
-            return Standing()
+            return FileComparison()
         latest, same = self._names.get(name or ""), self.files.get(who[:2])
         fault = None if same is None else changed(same, who, file)
         if same is not None and fault is None and not _is_used_again(same, latest, who):
-            return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
+            return FileComparison(place_of(same, file), own=same, over=_is_written_over(same, who))
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in self.copied_in(file):
                 if mark.file == who[:2] or mark in self.gone or not self._is_there(mark):
-                    return Standing(place_of(mark))
+                    return FileComparison(place_of(mark))
         if latest is not None and latest.file == who[:2]:
-            return Standing(before=latest, why=fault)
+            return FileComparison(before=latest, why=fault)
         if latest is None or self._is_there(latest):
-            return Standing()  # new; what had its name has another one, and is read under that
-        return Standing(before=latest, why=Reason.FILE_GONE)
+            return FileComparison()  # new; what had its name has another one, and is read under that
+        return FileComparison(before=latest, why=Reason.FILE_GONE)
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
         """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do

@@ -24,7 +24,7 @@ _AT_BIRTH = 80
 machine that Linux runs on."""
 
 
-def born(descriptor: int, status: os.stat_result) -> int:
+def creation_time(descriptor: int, status: os.stat_result) -> int:
     """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own."""
     return _known(status) or _asked()(descriptor)
 
@@ -145,7 +145,9 @@ def identity(file: Any) -> Identity | None:
     file.seek(0)
     head = file.read(HEAD)
     file.seek(at)
-    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, born(file.fileno(), found))
+    return Identity(
+        found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, creation_time(file.fileno(), found)
+    )
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
@@ -270,7 +272,7 @@ class Place(NamedTuple):
     recorded: bool = False
 
 
-class Standing(NamedTuple):
+class FileComparison(NamedTuple):
     """How a file compares with what was read before. before: the bookmark of what had its name, where this is not
     the file that was read, or no longer holds what was read; why: what became of that; own: the bookmark of the file,
     where it still holds what was read: it may have been cut since then, and begin with the same bytes again; over:

@@ -14,7 +14,7 @@ from turnwire.log.input.blocks import MOVING, blocks
 from turnwire.log.input.bookmarks import ByContent, Gap
 from turnwire.log.input.file_identity import BANNER, Bookmark, Place, all_of, copied_in, is_copy, place_of
 from turnwire.log.input.reading import Block
-from turnwire.log.input.rotated_files import MORE, Before, is_still, what_was
+from turnwire.log.input.rotated_files import MORE, RotatedFiles, find_rotated_files, is_still
 from turnwire.log.input.rotated_names import COMPRESSED, is_like
 from turnwire.log.input.rotation import (
     Rotated,
@@ -106,7 +106,7 @@ class _Follower:
             for tail in (*self._tails.values(), *self._renamed):
                 tail.file.close()
 
-    def _opened(self, source: Source) -> tuple[Tail, _There, Before | None] | None:
+    def _opened(self, source: Source) -> tuple[Tail, _There, RotatedFiles | None] | None:
         """A file, what was beside it when it was opened or before, and what had its name since the last scan, all of
         one moment: where the file is renamed or cut meanwhile, what comes after it would be taken for what came before.
         None for what is no regular file. What is just being renamed is waited for."""
@@ -129,7 +129,7 @@ class _Follower:
                 continue
             if tail.who[:2] in self._job.bookmarks.done:
                 return tail, there, None
-            before = what_was(name, tail.standing, tail.who[:2], self._job)
+            before = find_rotated_files(name, tail.standing, tail.who[:2], self._job)
             moves = moves - 1 if time.monotonic() < until else 0
             same = tail.who[:2] == (status.st_dev, status.st_ino)
             same = same and (before is None or not before.again)
@@ -139,7 +139,7 @@ class _Follower:
             tail.file.close()
             self._job.stop.sleep(_PAUSE)
 
-    def _first(self, tail: Tail, there: _There, before: Before | None) -> Iterator[tuple[Reading, Block]]:
+    def _first(self, tail: Tail, there: _There, before: RotatedFiles | None) -> Iterator[tuple[Reading, Block]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
         if tail.who[:2] in self._job.bookmarks.done or self._is_followed(tail.who[:2]):
             tail.file.close()

@@ -75,7 +75,7 @@ def rounded(number: int) -> int:
     return -(-number // step) * step
 
 
-class Room:
+class RowEstimate:
     """How many rows the columns of a block get: as many as the blocks before had use for, and a few more.
 
     Columns with room for the most rows there can be would lie far apart, and where pages are large the unused parts are

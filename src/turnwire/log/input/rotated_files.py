@@ -13,9 +13,9 @@ from turnwire.log.input.file_identity import (
     BANNER,
     TAIL,
     Bookmark,
+    FileComparison,
     Identity,
     Place,
-    Standing,
     changed,
     holds,
     identity,
@@ -96,7 +96,7 @@ def _bytes_of(block: Block, most: int | None = None) -> bytes:
     return bytes(memoryview(block.data)[0 if most is None else max(block.size - most, 0) : block.size])
 
 
-class Before(NamedTuple):
+class RotatedFiles(NamedTuple):
     """Files that had a name before, open, oldest first, each with the place to go on at. kept: whether the first of
     them holds what was read under that name last, and what follows it; told: what the gap behind them is told of, with
     its start where nothing is kept, or None where nothing is missing; anew: whether the file that has the name was cut,
@@ -115,7 +115,7 @@ class Before(NamedTuple):
         for _, file, _ in self.pieces:
             file.close()
 
-    def without(self, file: Any) -> Before:
+    def without(self, file: Any) -> RotatedFiles:
         """The same but what is compressed of an open file, which was renamed since it was opened: it is read itself."""
         first = int(self.kept)
         made = [piece for piece in self.pieces[first:] if piece[0].packed and begins(piece[1], file)]
@@ -155,7 +155,7 @@ MORE = 20
 """Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 
-def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> Before | None:
+def find_rotated_files(name: str, standing: FileComparison, now: tuple[int, int], job: Job) -> RotatedFiles | None:
     """What is left of files that had a name, by how the file of that name compares with what was read (now: that file);
     None where nothing is to be looked for. Where files were renamed or compressed meanwhile, the answer says so: it is
     one look, and whoever asks looks again."""
@@ -164,7 +164,7 @@ def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> B
         return None
     cut = Gap(name, own.offset, None, Reason.FILE_REPLACED) if own is not None and standing.over else None
     if standing.before is None and os.path.basename(name) not in job.bases(os.path.dirname(name)):
-        return None if cut is None else Before([], told=cut)
+        return None if cut is None else RotatedFiles([], told=cut)
     seen, settled = _sight(name)
     if standing.before is not None and standing.why is not None:
         start = standing.before.offset
@@ -174,7 +174,7 @@ def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> B
         start = own.offset
         found = (_unseen if own.reached <= BANNER else _alike)(name, own, now, job)
         if not found.pieces and cut is not None:
-            found = Before([], told=cut)
+            found = RotatedFiles([], told=cut)
     later, still = _sight(name)
     names = {file: path for file, (path, _) in later.items()}
     if not (settled and still) or {file: path for file, (path, _) in seen.items()} != names:
@@ -188,7 +188,7 @@ def _sight(name: str) -> tuple[dict[tuple[int, int], tuple[str, int]], bool]:
     return {one.file: (one.path, one.size) for one in found}, settled
 
 
-def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Before:
+def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> RotatedFiles:
     """What is left of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
     came between: looked for beside it, oldest first. What cannot be had is told as a gap, and so is each cut: of what
     was written between a copy and the cut nothing is left to see."""
@@ -201,10 +201,10 @@ def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job:
     pieces += _between(name, since, now, pieces, job, copied)[0]
     gap = Gap(name, before.offset, None, cut or why)
     if cut is not None:
-        return Before(pieces, kept is not None, gap)
+        return RotatedFiles(pieces, kept is not None, gap)
     whole = kept is not None and _is_of_it(before, *kept, name)
     whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
-    return Before(pieces, kept is not None, None if whole or is_rotated(name) else gap)
+    return RotatedFiles(pieces, kept is not None, None if whole or is_rotated(name) else gap)
 
 
 def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
@@ -217,20 +217,20 @@ def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
     return before.recorded if alone is None else alone
 
 
-def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
+def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
     been cut since then. What was written to older files that were read shows no cut. Nor does a copy that holds just
     what the file begins with, where no record was read: what was cut after it may be gone, and so may what came before
     it."""
     pieces, copied = _between(name, own.written + 1, now, [], job, own)
     if not pieces and not copied and not own.recorded and _is_copied(name, own.written + 1, now, job):
-        return Before([], told=Gap(name, 0, None, Reason.FILE_SHRUNK))
+        return RotatedFiles([], told=Gap(name, 0, None, Reason.FILE_SHRUNK))
     cut = copied or any(not (place.recorded or (place.offset and not one.packed)) for one, _, place in pieces)
     for number, (one, file, place) in enumerate(pieces):
         if not place.offset and is_copy(file, own):  # its copy: the others came after it
             pieces[number] = (one, file, place_of(own, None if one.packed else file))
             break
-    return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if cut else None)
+    return RotatedFiles(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if cut else None)
 
 
 def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
@@ -251,7 +251,7 @@ def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
     return told
 
 
-def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
+def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
     """What was rotated of a file that holds what was read of it. Where a copy beside it holds that, too, and goes on in
     another way, the file was cut since then, and begins again with the same bytes."""
     done, present = job.bookmarks.done, job.bookmarks.present
@@ -266,7 +266,7 @@ def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
         looks=1,
     )
     if copy is None:
-        return Before([])
+        return RotatedFiles([])
     return _missed(name, own, Reason.FILE_REPLACED, now, job)._replace(anew=True)
 
 

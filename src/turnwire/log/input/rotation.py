@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.file_identity import BANNER, TAIL, TICK, Bookmark, born, is_copy, take
+from turnwire.log.input.file_identity import BANNER, TAIL, TICK, Bookmark, creation_time, is_copy, take
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, names_in, plain_name
 from turnwire.log.input.sources import Source
@@ -259,7 +259,7 @@ def is_dated_backup(one: Rotated, name: str) -> bool:
 
 
 def _made(file: Any) -> int:
-    return born(file.fileno(), os.fstat(file.fileno()))
+    return creation_time(file.fileno(), os.fstat(file.fileno()))
 
 
 def _shape(path: str) -> str:

@@ -12,9 +12,9 @@ from turnwire.log.input.file_identity import (
     OPENING,
     TAIL,
     Bookmark,
+    FileComparison,
     Identity,
     Place,
-    Standing,
     all_of,
     bookmark,
     holds,
@@ -51,7 +51,7 @@ class Tail:
         self._size = self._last_size = 0
         self.lost: Reason | None = None
         self.idle = 0
-        self.standing: Standing = job.bookmarks.stands(source.name, who, file)
+        self.standing: FileComparison = job.bookmarks.stands(source.name, who, file)
         place = self.standing.place
         self.reading.begin_at(place)
         self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
@@ -148,7 +148,7 @@ class Tail:
 
     def is_written_over(self) -> bool:
         """Whether the file was written since the last look and has the size that it had then, as
-        :class:`Standing` says of a file that was read before; asked twice, as a write changes the time first."""
+        :class:`FileComparison` says of a file that was read before; asked twice, as a write changes the time first."""
         for pause in (_PAUSE, 0.0):
             status = os.fstat(self.file.fileno())
             if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 
-class Space:
+class ColumnBuffers:
     """The arrays that a pass fills. make: (rows) -> arrays with room for so many; more: (size, rows) -> the room to go
     on with where so many rows were not enough for a block of this size."""
 
@@ -31,9 +31,9 @@ class Space:
             array[:rows] = self.arrays[name][:rows]
         self.arrays = {**self.arrays, **larger}
 
-    def small(self, size: int) -> Space:
+    def small(self, size: int) -> ColumnBuffers:
         """Arrays of the same kind for a text of ``size`` bytes."""
-        return Space(size, self._more(size, 1), self._new, self._more)
+        return ColumnBuffers(size, self._more(size, 1), self._new, self._more)
 
     def _new(self, room: int) -> Arrays:
         """Arrays that no other block uses."""
