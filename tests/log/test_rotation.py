@@ -314,7 +314,7 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
             rotate()
         return real(*arguments)
 
-    monkeypatch.setattr(following, "what_was", moved)
+    monkeypatch.setattr(following, "find_rotated_files", moved)
     with followed(path, resume=first.position) as reader:
         told = 1 + min(moves, following._MOVES)
         assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))
