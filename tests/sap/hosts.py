@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -49,6 +50,35 @@ async def serve(app: Any) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await running
+
+
+@asynccontextmanager
+async def reached(
+    transport: str, serving: Any, url: str = "", prefix: str | None = None, **options: Any
+) -> AsyncIterator[Any]:
+    """A client of an agent, or of the agents of a bus, over a transport; both are entered here.
+
+    url: of the broker. options: of the client. MCP is in this process, "mcp over http" is not.
+    """
+    async with AsyncExitStack() as opened:
+        if transport == "bus" and isinstance(serving, sap.Agent):
+            line = bus.Bus(serving.transcript, **options)
+            line.register(serving)
+            serving = line
+        client: Any = await opened.enter_async_context(serving)
+        if transport == "http":
+            where = await opened.enter_async_context(serve(http.app(serving)))
+            client = await opened.enter_async_context(http.Client(where, **options))
+        elif transport == "mcp":
+            client = await opened.enter_async_context(mcp.Client(mcp.server(serving), **options))
+        elif transport == "mcp over http":
+            where = await opened.enter_async_context(serve(mcp.server(serving).streamable_http_app()))
+            client = await opened.enter_async_context(mcp.Client(f"{where}/mcp", **options))
+        elif transport == "nats":
+            names: dict[str, Any] = {"queue": "b", "prefix": prefix or f"p{uuid.uuid4().hex[:8]}"}
+            await opened.enter_async_context(nats.Worker(serving, url, **names))
+            client = await opened.enter_async_context(nats.Client(url, **names, **options))
+        yield client
 
 
 class Machine(Protocol):

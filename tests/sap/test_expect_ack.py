@@ -7,13 +7,13 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.sap.hosts import Broker, serve
+from tests.sap.hosts import Broker, reached
 from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import Unanswered
@@ -139,27 +139,6 @@ def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Broker) 
 # ---------------------------------------------------------------- agents that cannot say anything yet
 
 
-@asynccontextmanager
-async def served(transport: str, agent: sap.Agent, broker: Broker) -> AsyncIterator[Any]:
-    patient = {"timeout": PATIENT, "ack_seconds": SOON}
-    async with AsyncExitStack() as opened:
-        if transport == "bus":
-            line = sap.Bus(agent.transcript, ack_seconds=SOON)
-            line.register(agent)
-            yield await opened.enter_async_context(line)
-            return
-        await opened.enter_async_context(agent)
-        if transport == "http":
-            url = await opened.enter_async_context(serve(http.app(agent)))
-            yield await opened.enter_async_context(http.Client(url, **patient))
-        elif transport == "mcp":
-            yield await opened.enter_async_context(mcp.Client(mcp.server(agent), **patient))
-        else:
-            names: dict[str, Any] = {"queue": "b", "prefix": "slow"}
-            await opened.enter_async_context(nats.Worker(agent, broker.url, **names))
-            yield await opened.enter_async_context(nats.Client(broker.url, **names, **patient))
-
-
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
 def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, broker: Broker) -> None:
     """Whoever expects an Ack hears that there is none; the task goes its way, and is executed once."""
@@ -174,7 +153,8 @@ def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, 
             done.append(one.task_id)
             return "done"
 
-        async with served(transport, agent, broker) as client:
+        patient = {} if transport == "bus" else {"timeout": PATIENT}
+        async with reached(transport, agent, broker.url, ack_seconds=SOON, **patient) as client:
             assert agent._execution.transcript is not None
             agent._execution.transcript._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
             some = [expecting(), expecting()]

@@ -10,17 +10,16 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.sap.hosts import serve
+from tests.sap.hosts import reached, serve
 from tests.sap.scenario import CHECKS, task
 from tests.sap.test_agent import do, offering, run
 from tests.sap.test_principals import KEYS, PUBLIC
-from tests.sap.test_transports import over_bus, over_http, over_mcp
 from turnwire import sap
 from turnwire.errors import BadAnswer
 from turnwire.ledger import Ledger
 from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
 from turnwire.sap.signing import verify_message
-from turnwire.sap.transports import bus, http, mcp
+from turnwire.sap.transports import http, mcp
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -45,11 +44,11 @@ def agent_of(folder: Path, **more: Any) -> sap.Agent:
     return agent
 
 
-@pytest.mark.parametrize("opened", [over_bus, over_http, over_mcp])
-def test_a_result_has_a_bound_on_every_transport(opened: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", ["bus", "http", "mcp over http"])
+def test_a_result_has_a_bound_on_every_transport(transport: str, tmp_path: Path) -> None:
     async def main() -> None:
         agent = agent_of(tmp_path, max_result=4000)
-        async with opened(agent) as client:
+        async with reached(transport, agent) as client:
             for size, status in ((100, "SUCCEEDED"), (1000, "SUCCEEDED"), (2000, "FAILED"), (100_000, "FAILED")):
                 one = task("work.size", {"size": size}, constitutionalContext__cachePolicy={"mode": "prefer"})
                 result = await client.call(one)
@@ -81,17 +80,8 @@ def test_a_large_output_goes_by_reference(transport: str, tmp_path: Path) -> Non
         store = Folder(tmp_path / "objects")
         agent = agent_of(tmp_path, max_result=2000, objects=store)
         for objects in (store, None):
-            if transport == "bus":
-                line = bus.Bus(agent.transcript, objects=objects)
-                line.register(agent)
-                async with line:
-                    await ask(line, objects)
-            elif transport == "http":
-                async with agent, serve(http.app(agent)) as url, http.Client(url, objects=objects) as client:
-                    await ask(client, objects)
-            else:
-                async with agent, mcp.Client(mcp.server(agent), objects=objects) as client:
-                    await ask(client, objects)
+            async with reached(transport, agent, objects=objects) as client:
+                await ask(client, objects)
 
     async def ask(client: Any, objects: Folder | None) -> None:
         result = await client.call(task("work.size", {"size": 5000}))

@@ -17,11 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.sap.documents import RESULT, TASK
-from tests.sap.hosts import Broker, serve
+from tests.sap.hosts import Broker, reached, serve
 from tests.sap.scenario import make_agent, task
 from tests.sap.test_agent import do, offering
 from tests.sap.test_principals import KEYS, PUBLIC, agent_in
-from tests.sap.test_transports import over_nats, run
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unanswered, Unreachable
 from turnwire.ledger import Ledger
@@ -240,7 +239,11 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
         with pytest.raises(ValueError, match="subject"):
             client._link.subject("tasks", "a.b")
 
-    run(tmp_path, over_nats(nats_url, "more"), what)
+    async def main() -> None:
+        async with reached("nats", make_agent(tmp_path), nats_url, "more", timeout=10) as client:
+            await what(client)
+
+    asyncio.run(main())
 
 
 def test_nats_gives_the_task_of_a_dead_worker_to_another(tmp_path: Path, nats_url: str) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from tests.sap.hosts import serve
+from tests.sap.hosts import OVER, Broker, serve
 from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import BadAnswer, RuleError
@@ -19,7 +19,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.access import LONGEST_NAME, authenticated, principal_of
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import REFUSED_KIND, RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import bus, http, mcp, nats
+from turnwire.sap.transports import http, mcp
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -51,63 +51,15 @@ def agent_in(folder: Path, **more: Any) -> sap.Agent:
     return agent
 
 
-Clients = Callable[[str | None], Any]
-"""A client of somebody by name; of None, somebody with credentials that nobody knows."""
-
-
-@asynccontextmanager
-async def over_bus(agent: sap.Agent, _url: str) -> AsyncIterator[Clients]:
-    line = bus.Bus(agent.transcript)
-    line.register(agent)
-
-    @asynccontextmanager
-    async def client(name: str | None) -> AsyncIterator[Any]:
-        yield line.acting(name)
-
-    async with line:
-        yield client
-
-
-@asynccontextmanager
-async def over_http(agent: sap.Agent, _url: str) -> AsyncIterator[Clients]:
-    app = http.app(agent, identify={f"token of {name}": name for name in KEYS})
-    async with agent, serve(app) as url:
-        yield lambda name: http.Client(url, token=f"token of {name}")
-
-
-@asynccontextmanager
-async def over_mcp(agent: sap.Agent, _url: str) -> AsyncIterator[Clients]:
-    def client(name: str | None) -> Any:
-        return mcp.Client(mcp.server(agent, identify=lambda _request: name))
-
-    async with agent:
-        yield client
-
-
-@asynccontextmanager
-async def over_nats(agent: sap.Agent, url: str) -> AsyncIterator[Clients]:
-    prefix = f"who{id(agent)}"
-
-    def client(name: str | None) -> Any:
-        key = KEYS["x" if name is None else name]
-        return nats.Client(url, queue="b", prefix=prefix, timeout=8, principal=name or "A-prime", signer=key)
-
-    async with agent, nats.Worker(agent, url, queue="b", prefix=prefix, identify=nats.signed(PUBLIC)):
-        yield client
-
-
-@pytest.mark.parametrize("opened", [over_bus, over_http, over_mcp, over_nats])
-def test_everybody_gets_his_own_and_strangers_nothing(tmp_path: Path, nats_url: str, opened: Any) -> None:
+@pytest.mark.parametrize("transport", OVER)
+def test_everybody_gets_his_own_and_strangers_nothing(tmp_path: Path, broker: Broker, transport: str) -> None:
     async def main() -> None:
         agent = agent_in(tmp_path)
         one = task("work.who", {})
         mine = one.replace(issuer=sap.Issuer(agent_id="M-allory", agent_kind="agent"))
-        async with (
-            opened(agent, nats_url) as client,
-            client(None) as stranger,
-            client("M-allory") as mallory,
-            client("A-prime") as prime,
-        ):
+        machine: Any = SimpleNamespace(broker=broker, prefix="everybody", url="")
+        async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
+            stranger, mallory, prime = clients[None], clients["M-allory"], clients["A-prime"]
             for thief in (stranger, mallory):
                 result = await thief.call(one)
                 assert result.error is not None and result.error.code == "UNAUTHORIZED"

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.sap.hosts import serve
+from tests.sap.hosts import reached
 from tests.sap.scenario import EXPECTED, make_agent, play, summary, task
 from tests.sap.test_agent import offering
 from turnwire import sap
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import bus, http, mcp, nats
+from turnwire.sap.transports import bus, mcp
 from turnwire.sap.transports.bus import Provider, provider_for
 
 pytestmark = [
@@ -28,43 +27,12 @@ pytestmark = [
 ]
 
 
-Open = Callable[[sap.Agent], Any]
-
-
-@asynccontextmanager
-async def over_bus(agent: sap.Agent) -> AsyncIterator[Any]:
-    line = bus.Bus(agent.transcript)
-    line.register(agent)
-    async with line:
-        yield line
-
-
-@asynccontextmanager
-async def over_http(agent: sap.Agent) -> AsyncIterator[Any]:
-    async with agent, serve(http.app(agent)) as url, http.Client(url) as client:
-        yield client
-
-
-@asynccontextmanager
-async def over_mcp(agent: sap.Agent) -> AsyncIterator[Any]:
-    async with agent, serve(mcp.server(agent).streamable_http_app()) as url, mcp.Client(f"{url}/mcp") as client:
-        yield client
-
-
-def over_nats(url: str, prefix: str) -> Open:
-    @asynccontextmanager
-    async def opened(agent: sap.Agent) -> AsyncIterator[Any]:
-        worker = nats.Worker(agent, url, queue="b", prefix=prefix)
-        async with agent, worker, nats.Client(url, queue="b", prefix=prefix, timeout=10) as client:
-            yield client
-
-    return opened
-
-
-def run(folder: Path, opened: Open, what: Callable[[Any], Awaitable[Any]], **settings: Any) -> tuple[Any, sap.Agent]:
+def run(
+    folder: Path, transport: str, what: Callable[[Any], Awaitable[Any]], url: str = "", **settings: Any
+) -> tuple[Any, sap.Agent]:
     async def main() -> tuple[Any, sap.Agent]:
         agent = make_agent(folder, **settings)
-        async with opened(agent) as client:
+        async with reached(transport, agent, url) as client:
             return await what(client), agent
 
     folder.mkdir(exist_ok=True)
@@ -72,8 +40,8 @@ def run(folder: Path, opened: Open, what: Callable[[Any], Awaitable[Any]], **set
 
 
 def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: Path, nats_url: str) -> None:
-    transports = {"bus": over_bus, "http": over_http, "mcp": over_mcp, "nats": over_nats(nats_url, "same")}
-    made = {name: run(tmp_path / name, opened, play)[0] for name, opened in transports.items()}
+    transports = ("bus", "http", "mcp over http", "nats")
+    made = {name: run(tmp_path / name, name, play, nats_url)[0] for name in transports}
     assert summary(made["bus"]) == EXPECTED
     assert [one["kept"] for one in made["bus"] if "kept" in one] == [True]
     for name in transports:
@@ -92,7 +60,7 @@ def test_the_transcript_holds_tasks_and_results_and_the_history_conforms(tmp_pat
     async def what(line: Any) -> None:
         await line.call(one)
 
-    _, agent = run(tmp_path, over_bus, what)
+    _, agent = run(tmp_path, "bus", what)
     assert agent.transcript is not None
     kinds = [entry.kind for entry in agent.transcript]
     assert kinds == [TASK_KIND, RESULT_KIND, STARTED_KIND, RESULT_KIND, RESULT_KIND]
@@ -110,8 +78,8 @@ def test_a_full_queue_nacks(tmp_path: Path, nats_url: str) -> None:
         slow = [task("work.sleep", {"seconds": 0.5}) for _ in range(8)]
         return await asyncio.gather(*(client.send(one) for one in slow))
 
-    for name, opened in (("bus", over_bus), ("http", over_http), ("nats", over_nats(nats_url, "full"))):
-        receipts, _ = run(tmp_path / name, opened, what, queue=2, workers=1)
+    for name in ("bus", "http", "nats"):
+        receipts, _ = run(tmp_path / name, name, what, nats_url, queue=2, workers=1)
         refused = [receipt for receipt in receipts if isinstance(receipt, sap.Nack)]
         assert refused, name
         assert all((receipt.reason or "").startswith("RATE_LIMIT") for receipt in refused)
@@ -127,7 +95,7 @@ def test_reply_to_and_trace_on_the_bus(tmp_path: Path) -> None:
         assert {envelope.correlation_id for envelope in envelopes} == {one.correlation_id}
         return [str(envelope.result.status) for envelope in envelopes]
 
-    statuses, _ = run(tmp_path, over_bus, what)
+    statuses, _ = run(tmp_path, "bus", what)
     assert statuses == ["QUEUED", "RUNNING", "SUCCEEDED"]
 
 
@@ -143,8 +111,8 @@ def test_a_redelivered_task_is_not_done_again_even_after_a_restart(tmp_path: Pat
         assert (receipt.reason or "").startswith("INVALID_TASK")
         return first
 
-    first, _ = run(tmp_path, over_bus, what)
-    second, agent = run(tmp_path, over_bus, what)
+    first, _ = run(tmp_path, "bus", what)
+    second, agent = run(tmp_path, "bus", what)
     assert first == second
     assert agent.transcript is not None
     assert [entry.kind for entry in agent.transcript] == [TASK_KIND, STARTED_KIND, RESULT_KIND]
@@ -163,7 +131,7 @@ def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="bus:"):
             line.subscribe("elsewhere")
 
-    run(tmp_path, over_bus, what)
+    run(tmp_path, "bus", what)
 
 
 def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
@@ -263,20 +231,6 @@ def two(folder: Path) -> sap.Bus:
     return bus
 
 
-@asynccontextmanager
-async def behind(transport: str, bus: sap.Bus, url: str, opened: AsyncExitStack) -> AsyncIterator[Any]:
-    if transport == "http":
-        yield await opened.enter_async_context(http.Client(await opened.enter_async_context(serve(http.app(bus)))))
-    elif transport == "mcp":
-        yield await opened.enter_async_context(mcp.Client(mcp.server(bus)))
-    elif transport == "nats":
-        names: dict[str, Any] = {"queue": "all", "prefix": f"p{uuid.uuid4().hex[:8]}"}
-        await opened.enter_async_context(nats.Worker(bus, url, **names))
-        yield await opened.enter_async_context(nats.Client(url, **names))
-    else:
-        yield bus
-
-
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
 def test_hints_choose_among_providers_on_every_transport(transport: str, tmp_path: Path, nats_url: str) -> None:
     def to(name: str = "work.where", **target: Any) -> sap.Task:
@@ -284,7 +238,7 @@ def test_hints_choose_among_providers_on_every_transport(transport: str, tmp_pat
 
     async def main() -> None:
         bus = two(tmp_path)
-        async with bus, AsyncExitStack() as opened, behind(transport, bus, nats_url, opened) as client:
+        async with reached(transport, bus, nats_url) as client:
             for hints, name in (({"shard": "eu"}, "B"), ({"shard": "us"}, "C"), ({"affinity": "C"}, "C")):
                 one = to(routingHints=hints)
                 result = await client.call(one)

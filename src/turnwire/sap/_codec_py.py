@@ -64,7 +64,7 @@ class Messages:
         return None
 
     def is_calm(self, data: Any) -> bool:
-        """Whether surely nothing is to be said about the message of a text, which this twin cannot tell in one pass."""
+        """True if surely nothing is to be said about the message of a text, which this twin cannot tell in one pass."""
         return False
 
     def made(self, fields: dict[str, Any], source: str | bytes | None) -> Any:
@@ -72,7 +72,7 @@ class Messages:
         return None
 
     def is_clean(self, message: Any) -> bool:
-        """Whether surely nothing is to be said about a message by itself, which this twin cannot tell in one pass."""
+        """True if surely nothing is to be said about a message by itself, which this twin cannot tell in one pass."""
         return False
 
     def text(self, message: Any, strict: bool) -> str | None:
@@ -89,7 +89,7 @@ class Messages:
             return None
 
     def _is_doubtful(self, message: Any, fields: dict[str, Any]) -> bool:
-        """Whether a warning is due to more than one field, or a pressure is written as an integer, but is none."""
+        """True if a warning is due to more than one field, or a pressure is written as an integer, but is none."""
         if type(message) is self.task:
             pressure = fields["constitutionalContext"].get("pressure", {})
             return any(isinstance(value, float) for value in pressure.values())
@@ -103,12 +103,12 @@ class Messages:
 
 
 def sound(fields: Any, plan: Plan) -> bool:
-    """Whether :func:`judge` has nothing to say about ``fields``."""
+    """True if :func:`judge` has nothing to say about ``fields``."""
     return next(judge(fields, plan.table), None) is None
 
 
 def judge(fields: Any, table: Table, path: str = "") -> Iterator[Finding]:
-    """What is wrong or doubtful about an object, in the order of its table."""
+    """The findings about an object, in the order of its table."""
     if not isinstance(fields, dict):
         yield _wrong_type(path, "an object", fields)
         return
@@ -127,7 +127,7 @@ _TEXT, _ENUM, _UUID, _TIME, _VERSION, _ANY = Kind.TEXT, Kind.ENUM, Kind.UUID, Ki
 
 
 def _fine(value: Any, field: Field) -> bool:
-    """Whether there is surely nothing to say about a value; most are so, and :func:`_judge_value` takes longer."""
+    """True if there is surely nothing to say about a value; most are so, and :func:`_judge_value` takes longer."""
     kind = field.kind
     if kind is _ANY:
         return True
@@ -241,5 +241,5 @@ def _wrong_type(where: str, wanted: str, value: Any) -> Finding:
 
 
 def quiet(value: Any) -> bool:
-    """Whether nothing below ``value`` looks like a secret. The compiled twin may say False where this says True."""
+    """True if nothing below ``value`` looks like a secret. The compiled twin may say False where this says True."""
     return next(secrets(value, ""), None) is None

@@ -1,4 +1,4 @@
-"""Who calls, and who may do what (section 11): judged before any look-up, row or work."""
+"""Principals and access rules (section 11): judged before any look-up, row or work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def principal_of(caller: Named) -> Principal | None:
 
 
 def authenticated(caller: Named) -> Principal | None:
-    """What a transport makes of the answer of its ``identify``: None is denied, and so is whoever has no name.
+    """The principal by the answer of a transport's ``identify``: None is denied, and so is whoever has no name.
 
     ANONYMOUS becomes the principal "anonymous", which has to be allowed by a rule like any other: where callers are
     identified, nobody is taken at the word of a task's issuer.
@@ -51,7 +51,7 @@ def authenticated(caller: Named) -> Principal | None:
 
 
 class Action(str, Enum):
-    """What a principal wants to do."""
+    """An action that a principal asks for."""
 
     SUBMIT = "submit"  # a Task: have it executed
     READ = "read"  # no message: fetch the Result of a task of its own
@@ -64,16 +64,18 @@ Denial = tuple[ErrorCode, str]
 
 
 class Authoriser(Protocol):
-    """What an agent asks about submitted tasks: an :class:`Access`, or anything of your own with this method."""
+    """The authoriser that an agent asks about submitted tasks: an :class:`Access`, or anything of your own with this
+    method."""
 
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
-        """Why the principal may not have the task executed, or None."""
+        """The reason why the principal may not have the task executed, or None."""
 
 
 def authorise(
     principal: Named, action: Action | str, message: Task | Result | None = None, access: Authoriser | None = None
 ) -> Denial | None:
-    """Why ``principal`` may not do this, or None. Asked before any look-up, any row in a transcript and any job.
+    """The reason why ``principal`` may not do this, or None. Asked before any look-up, any row in a transcript and any
+    job.
 
     None as the principal (unknown credentials) is denied whatever the action. A Task is judged by ``access``, if there
     is one; a Result may be delivered by its producer, or by anybody where nobody is authenticated. Reading and
@@ -129,7 +131,7 @@ class Access:
         return cls(map(_rule, tables))
 
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
-        """Why a task is refused, or None.
+        """The reason why a task is refused, or None.
 
         principal: who the transport knows the sender to be; of ANONYMOUS the issuer's own word is taken. UNAUTHORIZED:
         the issuer is not who was authenticated, or nobody knows it; FORBIDDEN: it may do other things, not this one.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turnwire.ledger import Ledger
 
 CLOSING_SECONDS = 5.0
-"""How long an agent that is closed waits for receivers of Results."""
+"""Seconds for which an agent that is closed waits for receivers of Results."""
 
 _log = logging.getLogger("turnwire.sap")
 
@@ -115,17 +115,17 @@ class Agent:
 
     @property
     def running(self) -> bool:
-        """Whether somebody works on accepted tasks."""
+        """True if somebody works on accepted tasks."""
         return self._running
 
     @property
     def waiting(self) -> int:
-        """How many accepted tasks wait for their turn."""
+        """The number of accepted tasks that wait for their turn."""
         return self._queue.qsize() if self._running else 0
 
     @property
     def unfinished(self) -> int:
-        """How many tasks it has that are not done, those being admitted and those being delivered included."""
+        """The number of its tasks that are not done, those being admitted and those being delivered included."""
         return len(self._jobs)
 
     def add_route(self, scheme: str, route: Route) -> None:
@@ -461,7 +461,7 @@ class Agent:
         return await job.wait()
 
     def holds(self, task_id: str, principal: Principal) -> bool:
-        """Whether a task of this principal is here, or was a short while ago."""
+        """True if a task of this principal is here, or was a short while ago."""
         key = key_of(principal, task_id)
         return key in self._jobs or key in self._ended
 

@@ -42,7 +42,7 @@ ContextLike = ConstitutionalContext | Mapping[str, Any]
 
 
 class TaskFields(TypedDict, total=False):
-    """What :func:`make_task` takes by name, for editors and type checkers."""
+    """The arguments by name of :func:`make_task`, for editors and type checkers."""
 
     issuer: str | Issuer
     context: ContextLike | None
@@ -155,7 +155,7 @@ NOTHING: Any = _Nothing()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a capability made of a task. Only what is given is written.
+    """The outcome that a capability made of a task. Only what is given is written.
 
     output: anything JSON has, or NOTHING. status: where None, from ``alignment`` and ``error``. alignment: where None,
     or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The rest as in

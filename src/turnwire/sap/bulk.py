@@ -51,7 +51,7 @@ _KINDS: dict[Kind, tuple[str, ...]] = {
     Kind.DIGEST: ("string",),
     Kind.QUANTITY: _ANYTHING,
 }
-"""What a field of each kind may be for ``decode`` to take it surely."""
+"""The JSON kinds of each field's value that ``decode`` surely takes."""
 _FORMS = {Kind.UUID: "uuid", Kind.TIME: "time", Kind.VERSION: "word", Kind.ENUM: "word"}
 
 COLUMNS = (
@@ -130,7 +130,7 @@ _MANY = 3
 
 
 def _claimed(names: Set[str]) -> bool:
-    """Whether these keys are those of a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
+    """True if these keys are those of a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
     or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
     further = len(_FURTHER_KEYS & names)
     versioned = "protocolVersion" in names
@@ -141,7 +141,7 @@ def _claimed(names: Set[str]) -> bool:
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no message is a damaged one: by its keys, or it has those and the status of a receipt
+    """True if an object that is no message is a damaged one: by its keys, or it has those and the status of a receipt
     and at most one more. Such keys among others are a message queue's own."""
     if _claimed(fields.keys()):
         return True
@@ -151,7 +151,7 @@ def claims(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them. What is left of a
+    """True if damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them. What is left of a
     receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
     strong = [name for name, written in _WRITTEN_STRONG if written in raw]
     if strong and any(written in raw for _, written in _WRITTEN):  # two are enough: nothing more is looked for

@@ -81,7 +81,7 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
 
 
 def key_text(task: Task, essence: Any) -> bytes:
-    """What is hashed for the key."""
+    """The bytes that are hashed for the key."""
     fields = task.fields
     context = fields["constitutionalContext"]
     return canonical(
@@ -113,7 +113,7 @@ Align = Callable[[Mapping[str, Any], Mapping[str, Any]], "str | None"]
 
 
 def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
-    """Why an outcome vetted under ``stored`` may not answer ``asked``, or None.
+    """The reason why an outcome vetted under ``stored`` may not answer ``asked``, or None.
 
     It may when it was vetted at least as strictly: every constraint and objective asked for was in force, the decision
     level was no lower, the risk tolerance no higher, and every pressure named now was known and no lower.
@@ -139,7 +139,7 @@ def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
 
 
 def _at_least(wanted: Any, found: Any, order: list[str], unknown: str | None = None) -> bool:
-    """Whether ``found`` is no lower than ``wanted``; nothing wanted is always met, an unknown value never is."""
+    """True if ``found`` is no lower than ``wanted``; nothing wanted is always met, an unknown value never is."""
     wanted = unknown if wanted is None else wanted
     found = unknown if found is None else found
     if wanted is None or wanted == found:

@@ -1,4 +1,4 @@
-"""What the clients of all transports have in common: tasks in one line, answers that are checked, retries."""
+"""The clients of all transports: tasks in one line, answers that are checked, retries."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Caller:
         retries: int | None = None,
         **fields: Any,
     ) -> Any:
-        """Of a Task, its final Result; of a capability with its payload, the output.
+        """Calls a Task for its final Result, or a capability with its payload for the output.
 
         Args:
             retries: how often the same task is sent again after RATE_LIMIT or a lost connection; it is not executed
@@ -154,7 +154,7 @@ class Caller:
 
 
 def is_final(result: Result) -> bool:
-    """Whether nothing comes after it."""
+    """True if nothing comes after it."""
     return result.status in TERMINAL
 
 

@@ -58,7 +58,7 @@ UNJUDGED = (
     Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
     Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
 )
-"""What the specification says and no log can show."""
+"""Demands of the specification that no log can show."""
 
 _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
 _ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
@@ -254,7 +254,7 @@ class SapChecklist(checklists.Judge):
                 self._stamp = stamp
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged breaks the clause that its reason goes with."""
+        """Judges a damaged record: it breaks the clause that its reason goes with."""
         text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
         self.applied.update(("forms", "required"))
         self.fault(_clause(error.reason), line, text, offset)
@@ -308,7 +308,7 @@ def _clause(reason: Reason) -> str:
 
 
 def _is_doubtful(issue: Issue, message: Message) -> bool:
-    """Whether an issue is told and breaks no clause: one that may well be fine, unless it is a secret for certain; and
+    """True if an issue is told and breaks no clause: one that may well be fine, unless it is a secret for certain; and
     a context without pressureLevel that says its pressure by principle, as the Task that section 4.1 prints."""
     where = str(issue.where)
     if where == _LEVEL and issue.reason is Reason.MISSING_FIELD:
@@ -336,7 +336,7 @@ _OF_RESULTS = frozenset(("evidence", "status"))
 _OF_ENDS = _OF_RESULTS | {"learning"}
 _OF_ANSWERS = frozenset(("cache", "correlation"))
 CHECKLIST = Specification(CLAUSES, UNJUDGED, SapChecklist, options=("learning", "now"))
-"""What SAP is judged by."""
+"""The specification by which SAP is judged."""
 
 
 def conformance(

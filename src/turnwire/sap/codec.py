@@ -30,7 +30,7 @@ _reader = json_text.reader(WIRE, KEYS)
 
 
 def is_sound(fields: Any, table: Table) -> bool:
-    """Whether there is nothing to say about the fields of an object."""
+    """True if there is nothing to say about the fields of an object."""
     core = _core
     try:
         plan = _plans[core, table.name]
@@ -40,7 +40,7 @@ def is_sound(fields: Any, table: Table) -> bool:
 
 
 def is_clean(message: JsonObject) -> bool:
-    """Whether surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
+    """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
     only of a Task and a Result."""
     core = _core
     messages = _messages.get(core) or _messages_of(core)
@@ -48,7 +48,7 @@ def is_clean(message: JsonObject) -> bool:
 
 
 def all_clear(data: bytes) -> bool:
-    """Whether ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
+    """True if ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
     core = _core
     if (_messages.get(core) or _messages_of(core)).is_calm(data):
         return True
@@ -60,18 +60,18 @@ def all_clear(data: bytes) -> bool:
 
 
 def _clearing_of(core: Any) -> Callable[[dict[str, Any]], bool] | None:
-    """What tells it of the fields."""
+    """The test of fields for that, None where the core has none."""
     clean = getattr(core, "clean", None)
     return None if clean is None else partial(clean, *(core.Plan(_CLASSES[name].TABLE) for name in ("Task", "Result")))
 
 
 def is_quiet(value: Any) -> bool:
-    """Whether surely nothing below ``value`` looks like a secret."""
+    """True if surely nothing below ``value`` looks like a secret."""
     return _core.quiet(value)
 
 
 def findings(message: JsonObject) -> list[Any]:
-    """What the table of a message's object says about its fields: errors and warnings, in order."""
+    """The findings of a message's table about its fields: errors and warnings, in order."""
     fields = message._fields
     if is_sound(fields, message.TABLE):
         return []
@@ -118,7 +118,7 @@ def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
-    """Why ``decode`` refuses an object: reason, words, JSON pointer; None where it does not."""
+    """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
@@ -182,7 +182,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 
 def _messages_of(core: Any) -> Any:
-    """What makes, checks and writes messages of which there is nothing to say."""
+    """The core's maker, checker and writer of messages of which there is nothing to say."""
     plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
     _messages[core] = core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
     return _messages[core]
@@ -211,7 +211,7 @@ def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def detect(data: str | Buffer) -> bool:
-    """Whether one record looks like SAP: a JSON object that names protocolVersion and taskId, or messageId.
+    """True if one record looks like SAP: a JSON object that names protocolVersion and taskId, or messageId.
 
     Cheap; never raises.
     """

@@ -12,10 +12,10 @@ from turnwire.sap.jobs import Job, Stage
 from turnwire.sap.messages import Result
 
 REPLY_SECONDS = 30.0
-"""How long a receiver of Results may take for one before it is given up."""
+"""Seconds that a receiver of Results may take for one before it is given up."""
 
 CANCEL_SECONDS = 1.0
-"""How long one that was cancelled may take to end."""
+"""Seconds that one may take to end when it was cancelled."""
 
 _log = logging.getLogger("turnwire.sap")
 
@@ -24,7 +24,7 @@ Route = Callable[[str, Result], Awaitable[None]]
 
 
 class Deliveries:
-    """What one agent sends, and its other work in the background.
+    """The sending of one agent's Results, and its other work in the background.
 
     Args:
         routes: by the scheme of an endpoint. delivered: is told when the terminal Result of a job has been sent.
@@ -75,7 +75,7 @@ class Deliveries:
             self._sent(of, text)
 
     def _route(self, job: Job) -> tuple[Route, str] | None:
-        """Where replyTo leads, if anywhere."""
+        """The route of a job's replyTo and its endpoint, if there is one."""
         reply_to = job.task.fields.get("replyTo")
         endpoint = reply_to.get("endpoint") if reply_to is not None else None
         route = self._routes.get(endpoint.partition(":")[0]) if endpoint else None

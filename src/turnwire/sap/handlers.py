@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Context(NamedTuple):
-    """What a handler learns beside the task.
+    """The circumstances of a task, for its handler.
 
     trace: deep tracing was requested. seconds: time left, or None. budget: of telemetry. principal: the name of the
     caller, "" where nobody was authenticated. attempt: 1, or more for a task that was started before and not finished.
@@ -91,7 +91,7 @@ class Died(Exception):
 
 
 def guarded(work: Callable[..., T], *values: Any) -> T:
-    """What ``work`` makes of a handler's values, whose methods may raise anything: Died for what is no Exception."""
+    """Applies ``work`` to a handler's values, whose methods may raise anything: Died for what is no Exception."""
     try:
         return work(*values)
     except Exception:
@@ -129,13 +129,14 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """Whether no call can begin before one that was left behind ends."""
+        """True if no call can begin before one that was left behind ends."""
         return len(self.left_behind) >= self.size
 
     async def run(
         self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None] | None = None
     ) -> Any:
-        """What the call gives. Raises what it raises (Died for what is not an Exception), Overrun, Cancelled, Stuck.
+        """Runs the call and gives its value. Raises what it raises (Died for what is not an Exception), Overrun,
+        Cancelled, Stuck.
 
         seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done.
         """

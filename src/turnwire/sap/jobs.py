@@ -39,7 +39,8 @@ STAGES: dict[Stage, frozenset[Stage]] = {
     Stage.FINISHED: frozenset({Stage.DELIVERED}),
     Stage.DELIVERED: frozenset(),
 }
-"""From which stage to which. What is finished without a handler (a hit, a miss, an old Result) goes past RUNNING."""
+"""The steps from stage to stage. What is finished without a handler (a hit, a miss, an old Result) goes past
+RUNNING."""
 
 SHOWN: dict[Stage, frozenset[Status]] = {
     Stage.RECEIVED: frozenset(),
@@ -49,7 +50,7 @@ SHOWN: dict[Stage, frozenset[Status]] = {
     Stage.FINISHED: TERMINAL,
     Stage.DELIVERED: TERMINAL,
 }
-"""Which statuses of section 5 a Result may have that leaves in a stage."""
+"""The statuses of section 5 that a Result may have which leaves in a stage."""
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
@@ -122,7 +123,7 @@ class Job:
 
     @property
     def traced(self) -> bool:
-        """Whether every state is to be reported."""
+        """True if every state is to be reported."""
         telemetry = self.task.fields.get("telemetry")
         return telemetry is not None and bool(telemetry.get("trace"))
 

@@ -71,7 +71,7 @@ class Signal:
 
     @property
     def key(self) -> str:
-        """What it is found by in the ledger."""
+        """The key by which it is found in the ledger."""
         return signal_key(self.capability, self.territory, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
 
 
 class Verdict(NamedTuple):
-    """Whether the outcome of a task was good, who said so last, and which principles are blamed (none: all)."""
+    """The judgement of a task's outcome: good or not, and which principles are blamed (none: all)."""
 
     good: bool
     blamed: frozenset[str]
@@ -292,7 +292,7 @@ _SEVERAL = 2
 
 
 def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, dict[_Inputs, set[Any]]]) -> bool:
-    """Whether outputs do not depend on a field. groups: who has it, by a number that stands for all other inputs;
+    """True if outputs do not depend on a field. groups: who has it, by a number that stands for all other inputs;
     whole: by that of all inputs, what was answered to them. Few who have a field differ in nothing else, so that the
     other inputs of these can be looked at."""
     seen = 0
@@ -384,7 +384,7 @@ class Artifact(NamedTuple):
 
 
 class Sink(Protocol):
-    """Where artifacts go: the "Master Librarian" of section 7."""
+    """The receiver of artifacts: the "Master Librarian" of section 7."""
 
     def emit(self, artifact: Artifact, /) -> None:
         """Takes a new artifact."""

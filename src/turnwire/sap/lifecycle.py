@@ -38,7 +38,7 @@ def digest_of(message: JsonObject) -> bytes:
 
 
 class Progress(NamedTuple):
-    """Where one task is. task: None when only results were seen; status: None before the first result."""
+    """The progress of one task. task: None when only results were seen; status: None before the first result."""
 
     task_id: str
     correlation_id: str
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether the state is terminal."""
+        """True if the state is terminal."""
         return self.status in TERMINAL
 
 
@@ -131,7 +131,7 @@ class Lifecycle:
         return issues
 
     def _again(self, track: _Track, result: Result) -> bool:
-        """Whether it is a result that was seen before."""
+        """True if it is a result that was seen before."""
         if track.last is not None:
             track.seen.add(digest_of(track.last))
             track.last = None
@@ -143,7 +143,7 @@ class Lifecycle:
         return [Issue(reason, where, "warning", text)]
 
     def __getitem__(self, task_id: str) -> Progress:
-        """Where a task is. Raises KeyError for one that was never seen."""
+        """The progress of a task. Raises KeyError for one that was never seen."""
         track = self._tracks[uuid_key(task_id)]
         results = len(track.seen) + (track.last is not None)
         return Progress(task_id, track.correlation, track.status, track.task, results)
@@ -155,7 +155,7 @@ class Lifecycle:
         return iter(self._tracks)
 
     def ended(self, task_id: str) -> bool:
-        """Whether a task has come to its end."""
+        """True if a task has come to its end."""
         track = self._tracks.get(uuid_key(task_id))
         return track is not None and track.status in TERMINAL
 

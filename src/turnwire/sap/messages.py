@@ -53,9 +53,9 @@ class JsonObject:
 
     _fields: dict[str, Any]
     _held: str | bytes
-    """Of a message that was read and that nothing is to be said about, while its dict is still to be made: its text."""
+    """The text of a message that was read, and nothing is to be said about, while its dict is still to be made."""
     _source: str | bytes | bool | None
-    """Of a message that was read and found sound, until something that can be changed is handed out or set: its text,
+    """The text of a message that was read and found sound, until something that can be changed is handed out or set,
     where it is known to be what writing the fields gives, or True; else None."""
 
     def __init__(self, **values: Any) -> None:
@@ -178,7 +178,8 @@ set_source = JsonObject.__dict__["_source"].__set__
 
 
 def _unknown(cls: type[JsonObject], name: str) -> str:
-    """That there is no such attribute, and which one may have been meant (``task_id`` for ``taskId`` or ``taskid``)."""
+    """Words for an unknown attribute, with the one that may have been meant (``task_id`` for ``taskId`` or
+    ``taskid``)."""
     from difflib import get_close_matches
 
     alike = {_folded(spelt): known for known, member in cls.MEMBERS.items() for spelt in (known, member.name)}
@@ -296,7 +297,7 @@ def _shown(value: Any, shape: type[Any]) -> Any:
 
 
 class Issuer(JsonObject, section="4.1"):
-    """Who issues a task (section 4.1)."""
+    """The issuer of a task (section 4.1)."""
 
     __slots__ = ()
     agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST, text="Logical id of the issuing agent or user.")
@@ -305,7 +306,7 @@ class Issuer(JsonObject, section="4.1"):
 
 
 class Producer(JsonObject, section="4.2"):
-    """Who produced a result (section 4.2)."""
+    """The producer of a result (section 4.2)."""
 
     __slots__ = ()
     agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST)
@@ -315,7 +316,7 @@ class Producer(JsonObject, section="4.2"):
 
 
 class Target(JsonObject, section="4.1"):
-    """Where and how a task is executed (section 4.1)."""
+    """The agent and the capability that execute a task (section 4.1)."""
 
     __slots__ = ()
     agent_id: JsonField[str | None] = JsonField(
@@ -330,7 +331,7 @@ class Target(JsonObject, section="4.1"):
 
 
 class CachePolicy(JsonObject, section="6"):
-    """How the cache is used (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
+    """The use of the cache (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
 
     __slots__ = ()
     mode: JsonField[CacheMode | str | None] = JsonField("mode", Kind.ENUM, shape=CacheMode)
@@ -362,7 +363,7 @@ class ConstitutionalContext(JsonObject, section="4.1"):
 
 
 class OutputContract(JsonObject, section="4.1"):
-    """What the output of a task has to be (section 4.1)."""
+    """The form that the output of a task has to have (section 4.1)."""
 
     __slots__ = ()
     schema: JsonField[dict[str, Any] | None] = JsonField(
@@ -390,7 +391,7 @@ class Telemetry(JsonObject, section="4.1"):
 
 
 class ReplyTo(JsonObject, section="4.1"):
-    """Where results go (section 4.1)."""
+    """The receiver of results (section 4.1)."""
 
     __slots__ = ()
     endpoint: JsonField[str | None] = JsonField("endpoint", Kind.TEXT, text="URI or channel key.")
@@ -434,7 +435,7 @@ class Violation(JsonObject, section="4.2"):
 
 
 class CacheEvidence(JsonObject, section="6"):
-    """What the cache had to do with a result (section 6)."""
+    """The part of the cache in a result (section 6)."""
 
     __slots__ = ()
     hit: JsonField[bool | None] = JsonField("hit", Kind.BOOLEAN)
@@ -459,7 +460,7 @@ class ConstitutionalEvidence(JsonObject, section="4.2"):
 
 
 class AgentError(JsonObject, section="8", name="Error"):
-    """Why a task failed (sections 4.2 and 8). The set of codes is open."""
+    """The reason why a task failed (sections 4.2 and 8). The set of codes is open."""
 
     __slots__ = ()
     code: JsonField[ErrorCode | str | None] = JsonField("code", Kind.TEXT, shape=ErrorCode)
@@ -468,7 +469,7 @@ class AgentError(JsonObject, section="8", name="Error"):
 
 
 class Message(JsonObject):
-    """What can be sent alone on a transport: Task, Result, Ack, Nack."""
+    """A message, which is sent alone on a transport: Task, Result, Ack, Nack."""
 
     __slots__ = ()
 

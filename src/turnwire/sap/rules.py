@@ -1,4 +1,4 @@
-"""What ``check`` says about a message: its fields, the conditions between them (sections 4, 5, 8), and lints (11)."""
+"""Rules for messages: their fields, the conditions between them (sections 4, 5, 8), and lints (11)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
 
 
 def check(message: Any, *, task: Task | None = None) -> list[Issue]:
-    """What is wrong or doubtful about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
+    """The faults and doubts about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
 
     Args:
         message: the message, or any of their nested objects.
@@ -54,7 +54,8 @@ def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
 
 
 def lint(message: JsonObject) -> list[Issue]:
-    """What may well be meant but is better done otherwise: secrets in a payload, odd or telling URIs (section 11)."""
+    """The lints, which may well be meant but are better done otherwise: secrets in a payload, odd or telling URIs
+    (section 11)."""
     expect(message, JsonObject, "a SAP message is judged")
     fields = message._fields
     if isinstance(message, Task):

@@ -80,7 +80,7 @@ _PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@:]*:([^/?#@]+)@")
 
 
 def is_certain(fields: dict[str, Any], where: str) -> bool:
-    """Whether what looks like a secret at a JSON pointer is one beyond doubt: by its form, as the password
+    """True if what looks like a secret at a JSON pointer is one beyond doubt: by its form, as the password
     in a URI, or by a name that nothing else has and a value that stands for nothing else."""
     *parents, name = (step.replace("~1", "/").replace("~0", "~") for step in where.split("/")[1:])
     part: Any = fields

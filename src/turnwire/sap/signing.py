@@ -37,7 +37,7 @@ def sign(data: bytes, key: Key) -> bytes:
 
 
 def verify(data: bytes, signature: bytes, public: bytes) -> bool:
-    """Whether the signature of bytes is that of a public key (32 raw bytes)."""
+    """True if the signature of bytes is that of a public key (32 raw bytes)."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
     except (InvalidSignature, ValueError):

@@ -43,7 +43,7 @@ class PressureLevel(_Name):
 
 
 class AgentKind(_Name):
-    """What an issuer is; a producer is never a user."""
+    """The kind of an issuer; a producer is never a user."""
 
     USER = "user"
     SYSTEM = "system"
@@ -51,7 +51,7 @@ class AgentKind(_Name):
 
 
 class CacheMode(_Name):
-    """How a task wants the cache used (section 6)."""
+    """The use of the cache that a task asks for (section 6)."""
 
     PREFER = "prefer"
     ONLY = "only"
@@ -76,7 +76,7 @@ class Priority(_Name):
 
 
 class Receipt(_Name):
-    """What a transport answers at once (section 4.3)."""
+    """The receipt that a transport answers at once (section 4.3)."""
 
     ACK = "ACK"
     NACK = "NACK"
@@ -110,7 +110,7 @@ TRANSITIONS: dict[Status | None, frozenset[Status]] = {
 
 
 class Kind(int, Enum):
-    """What a field's value is. The numbers are shared with the compiled twin."""
+    """The kind of a field's value. The numbers are shared with the compiled twin."""
 
     ANY = 0
     TEXT = 1

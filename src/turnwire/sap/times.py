@@ -95,7 +95,7 @@ def uuid_key(uuid: str) -> str:
 
 
 def same_id(one: str | None, other: str | None) -> bool:
-    """Whether two ids are one by value."""
+    """True if two ids are one by value."""
     if isinstance(one, str) and isinstance(other, str):
         return uuid_key(one) == uuid_key(other)
     return one == other

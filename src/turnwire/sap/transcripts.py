@@ -1,4 +1,4 @@
-"""What an agent writes down of its tasks in a ledger, many rows to a commit, and what it finds there again.
+"""The transcript of an agent in a ledger: rows about its tasks, many to a commit, and how they are found again.
 
     sap.task      key: a Task, as it was accepted
     sap.started   key: {"holder", "until", …}: an agent begins the work, goes on with it, or leaves it
@@ -38,7 +38,7 @@ Row = tuple[str, str, str]
 """kind, body, key."""
 
 ATTEMPTS = 100
-"""How often others may write between a look and its rows before that is given up."""
+"""The number of times that others may write between a look and its rows, before that is given up."""
 
 Prepare = Callable[[], tuple[list[Row], Any]]
 """Looks at the ledger: the rows that are to be appended, and the answer that holds then; None: it is to be read."""
@@ -153,7 +153,7 @@ def refused_row(principal: str, task_id: str, correlation_id: str, code: str, te
 
 
 class Known(NamedTuple):
-    """What a transcript has of a task: the content of the Task or None, the terminal Result's text or None."""
+    """The rows of a task in a transcript: the content of the Task or None, the terminal Result's text or None."""
 
     content: bytes | None
     correlation: str | None
@@ -161,7 +161,7 @@ class Known(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Whose a task is. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds."""
+    """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds."""
 
     mine: bool
     attempt: int
@@ -186,12 +186,12 @@ class Transcript(Batching):
         await self.do(lambda: (list(rows), None), None)
 
     async def known(self, key: str) -> Known:
-        """What there is of the task with this key."""
+        """The rows of the task with this key."""
         found: Known = await self.do(lambda: ([], self._known(key)), None)
         return found
 
     async def admit(self, key: str, text: str) -> Known:
-        """What there was of the task with this key; where that is nothing, its Task is appended."""
+        """The rows there were of the task with this key; where there were none, its Task is appended."""
 
         def unknown() -> tuple[list[Row], Known]:
             found = self._known(key)
@@ -263,7 +263,7 @@ class Transcript(Batching):
         return None if oldest is None else oldest.decode()
 
     def _held(self, key: str) -> Claim | None:
-        """Who has the task, by its rows in their order: a row takes it where it was free, let go, or over."""
+        """The holder of the task by its rows in their order: a row takes it where it was free, let go, or over."""
         holder, until, attempt = None, 0.0, 0
         for entry in reversed(list(self.ledger.find(STARTED_KIND, key))):
             said = _said(entry)
@@ -294,7 +294,7 @@ def _machine() -> str:
 
 
 def _is_gone(holder: str) -> bool:
-    """Whether the process of a holder has surely ended: it was one of this machine, and there is none of that id."""
+    """True if the process of a holder has surely ended: it was one of this machine, and there is none of that id."""
     machine, pid, _ = holder.rsplit(":", 2)
     if machine != _machine() or os.name != "posix":
         return False

@@ -17,7 +17,8 @@ _log = logging.getLogger("turnwire.sap")
 
 @dataclass(frozen=True)
 class Vetting:
-    """What a vetter found. policy_checks and violations as in section 4.2; without a check one is made of the word."""
+    """The finding of a vetter. policy_checks and violations as in section 4.2; without a check one is made of the
+    word."""
 
     alignment: Alignment | str
     policy_checks: Sequence[JsonObject | Mapping[str, Any]] = ()
@@ -82,7 +83,8 @@ async def _ask(vetter: Vetter, run: Run, task: Task, draft: Result) -> Vetting |
 
 
 def _vetting(found: Found, name: str) -> Vetting | None:
-    """What a vetter gave, with a check of its name where it gave none. Raises ValueError for what is not a word."""
+    """The finding that a vetter gave, with a check of its name where it gave none. Raises ValueError for what is not a
+    word."""
     if found is None:
         return None
     made = found if isinstance(found, Vetting) else Vetting(Alignment(found))

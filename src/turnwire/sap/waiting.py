@@ -19,7 +19,8 @@ ALLOWANCE: dict[str, int] = {
     Priority.NORMAL.value: 64,
     Priority.LOW.value: 256,
 }
-"""How many later tasks may go before one of this priority, at most: ageing, counted in tasks instead of seconds."""
+"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
+seconds."""
 
 CANCEL_AGAIN = 1.0
 """Seconds after which a task that goes on is cancelled once more."""
@@ -36,7 +37,7 @@ def priority_of(task: Task) -> str:
 
 
 class PriorityQueue(asyncio.PriorityQueue[tuple[int, int, T]]):
-    """What waits, the next one first. One that came n tasks later goes first only if its allowance is n smaller."""
+    """A queue, the next one first. One that came n tasks later goes first only if its allowance is n smaller."""
 
     _queue: list[tuple[int, int, T]]
 

@@ -1,4 +1,4 @@
-"""What SAP V2.0 is for the rest of turnwire."""
+"""The descriptor of SAP V2.0 for the rest of turnwire."""
 
 from turnwire.contract import OBJECT, Wire
 

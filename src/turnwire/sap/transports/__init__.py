@@ -24,11 +24,11 @@ class Serving(Protocol):
 
     @property
     def running(self) -> bool:
-        """Whether somebody works on accepted tasks."""
+        """True if somebody works on accepted tasks."""
 
     @property
     def queue(self) -> int:
-        """How many accepted tasks may wait."""
+        """The number of accepted tasks that may wait."""
 
     @property
     def capabilities(self) -> Mapping[str, Capability]:

@@ -135,24 +135,24 @@ class Bus(Caller):
 
     @property
     def running(self) -> bool:
-        """Whether the bus is entered."""
+        """True if the bus is entered."""
         return self._stack is not None
 
     @property
     def queue(self) -> int:
-        """How many accepted tasks may wait with all agents."""
+        """The number of accepted tasks that may wait with all agents."""
         return sum(provider.agent.queue for provider in self._providers.values())
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        """What the agents offer; of several with one capability, what the first registered says of it."""
+        """The capabilities of all agents; of several with one capability, what the first registered says of it."""
         found: dict[str, Capability] = {}
         for provider in self._providers.values():
             found = {**provider.agent.capabilities, **found}
         return found
 
     def add_route(self, scheme: str, route: Route) -> None:
-        """Where Results go whose replyTo has this scheme, for each agent that has no such route already."""
+        """Sends Results whose replyTo has this scheme there, for each agent that has no such route already."""
         for provider in self._providers.values():
             provider.agent.add_route(scheme, route)
 

@@ -61,7 +61,7 @@ _HTTP_STATUS = {
 Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
-"""How long the body of a request may take."""
+"""Seconds that the body of a request may take."""
 MAX_ACKNOWLEDGED = 1 << 16
 """Bytes of what the receiver of a Result says to it that are read, at most; then the connection ends."""
 LINGER = 5.0
@@ -122,7 +122,7 @@ def app(
     ]
     if receive is not None:
         routes.append(Route("/results", _Posted(endpoint.post_result), methods=["POST"]))
-    return Starlette(routes=routes, exception_handlers={_Problem: _answer_problem})
+    return Starlette(routes=routes, exception_handlers={_Problem: _answer_problem})  # type: ignore[dict-item]
 
 
 class _Posted:

@@ -55,7 +55,7 @@ ENVELOPE = "urn:ubos:sap/envelope"
 """Keys in ``_meta`` of calls and answers. ENVELOPE is in the meta of a Task that the server made: "server"."""
 
 Identify = Callable[[Any], Named | Awaitable[Named]]
-"""Who makes a request (the SDK's ServerRequestContext); None is denied."""
+"""The principal of a request (the SDK's ServerRequestContext); None is denied."""
 
 _PROGRESS = {Status.QUEUED: 0.0, Status.RUNNING: 0.5}  # of 1
 

@@ -57,7 +57,8 @@ TASK_ID = "Sap-Task-Id"
 INBOX = "Sap-Inbox"
 SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
 CONNECT_SECONDS = 5.0
-"""How long a server is looked for at the beginning; one that is lost later is looked for as long as it takes."""
+"""Seconds for which a server is looked for at the beginning; one that is lost later is looked for as long as it
+takes."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _DENIED = re.compile('publish to "([^"]*)"')
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
@@ -66,7 +67,7 @@ T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
 
 Identify = Callable[[Any], Named | Awaitable[Named]]
-"""Who sent a message (of nats-py): None for somebody unknown, who is refused."""
+"""The sender of a message (of nats-py): None for somebody unknown, who is refused."""
 
 
 APART = tuple(str(priority) for priority in Priority if priority is not Priority.NORMAL)
@@ -77,12 +78,12 @@ ANYBODY = "~"
 
 
 def is_name(text: str) -> bool:
-    """Whether a text can be one step of a subject."""
+    """True if a text can be one step of a subject."""
     return _NAME.fullmatch(text) is not None
 
 
 def is_inbox(text: str) -> bool:
-    """Whether a subject is the inbox of a client, where receipts may be sent."""
+    """True if a subject is the inbox of a client, where receipts may be sent."""
     return _INBOX.fullmatch(text) is not None
 
 
@@ -186,7 +187,8 @@ class Link:
             await connection.close()
 
     async def _noticed(self, error: Exception) -> None:
-        """What nats-py tells of the connection: that the server lets nobody publish somewhere, among other things."""
+        """Takes what nats-py tells of the connection: that the server lets nobody publish somewhere, among other
+        things."""
         denied = _DENIED.search(str(error).lower())
         waiting = self._publishing.pop(denied[1], ()) if denied is not None else ()
         for denial in waiting:
@@ -210,9 +212,9 @@ class Link:
             self._lost.set_result(None)
 
     async def unless_lost(self, work: Awaitable[T]) -> T:
-        """What is waited for. Raises Reconnected when the server is lost meanwhile, and as soon as it is there again:
-        what it was asked it may have forgotten, and what it said may not have been heard. Raises Unreachable when this
-        end closes the connection."""
+        """Waits for work, and gives its value. Raises Reconnected when the server is lost meanwhile, and as soon as it
+        is there again: what it was asked it may have forgotten, and what it said may not have been heard. Raises
+        Unreachable when this end closes the connection."""
         if self._lost is None or self._lost.done():
             self._lost = asyncio.get_running_loop().create_future()
         lost: asyncio.Future[Any] = self._lost
@@ -512,7 +514,7 @@ class Worker:
         return self
 
     async def _source(self, name: str, subject: str, priority: str) -> Source:
-        """What workers share of one of the queue's subjects; made where it is not there."""
+        """The source, shared by all workers, of one of the queue's subjects; made where it is not there."""
         stream, jetstream = self._link.tasks_stream(self._queue), self._link.stream
         try:
             await jetstream.consumer_info(stream, name)
