@@ -48,3 +48,17 @@ cdef inline void close_text(Text *text) noexcept:
     if text.held:
         PyBuffer_Release(&text.view)
         text.held = False
+
+
+cdef inline const uint8_t *exact_text(object source, Py_ssize_t *size) except? NULL:
+    """The UTF-8 of a str or bytes, and how long it is; it lives as long as the object. NULL for anything else, subclasses of
+    these too, and for a str that has no such form."""
+    if type(source) is bytes:
+        size[0] = PyBytes_GET_SIZE(source)
+        return <const uint8_t *>PyBytes_AS_STRING(source)
+    if type(source) is not str:
+        return NULL
+    try:
+        return <const uint8_t *>PyUnicode_AsUTF8AndSize(source, size)
+    except UnicodeEncodeError:  # a lone surrogate
+        return NULL

@@ -10,7 +10,7 @@
 #define tw_integer tw_nslip_integer
 #include "_native/nslip/parse.h"
 #undef tw_integer
-#include "_native/nslip/simd.h"
+#include "_native/nslip/avx2.h"
 
 enum { TW_OTHER_TEXTS = 3 };                 /* sender, receiver, conversation: numbers, as decimal text in the arena */
 static const int tw_other_heads[TW_OTHER_TEXTS] = { TW_SRC, TW_DST, TW_CONV };
@@ -30,7 +30,7 @@ typedef struct tw_among {
     int code;
 } tw_among;
 
-static int tw_other_avx2;                    /* this processor runs the code of nslip/simd.h */
+static int tw_other_avx2;                    /* this processor runs the code of nslip/avx2.h */
 
 /* After tw_nslip_tables. */
 static void tw_other_tables(void)

@@ -1,5 +1,5 @@
 /* Runs of nSLIP among other wires: where one line after the other begins with a record of the usual shape and ends with it,
- * these records are read by the code of nSLIP's own scan (nslip/fast_rows.h), some dozens at a time, and become rows column
+ * these records are read by the code of nSLIP's own scan (nslip/avx2.h), some dozens at a time, and become rows column
  * by column. All that a line may be beside that (an object, a mark, a sign, a time at its head) cannot stand in such a line,
  * marks apart, which are looked for. The first line that is anything else ends the run: it is read as any line is.
  */
@@ -9,7 +9,7 @@
 #include "others.h"
 
 #ifdef TW_X86
-#include "_native/nslip/fast_rows.h"
+#include "_native/nslip/avx512.h"
 
 enum { TW_RUN = 64, TW_USUAL = 8 };          /* records that are read before their rows are filled; bytes that tw_usual looks at */
 
@@ -20,7 +20,7 @@ typedef struct {
     uint8_t act[TW_RUN];
 } tw_run;
 
-static int tw_run_has_lanes;                /* this processor runs the code of nslip/lanes.h */
+static int tw_run_has_lanes;                /* this processor runs the code of nslip/avx512.h */
 
 /* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. */
 #define TW_READ_RUN(name, INLINE, row, state_type, first_state)                                                     \

@@ -9,6 +9,7 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
+from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
     json_text_of, json_value
@@ -25,17 +26,33 @@ from turnwire.kick.writing import envelope_text
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
     int PyUnicode_Check(object value)
-    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
 cdef extern from "_native/json/forms.h":
-    bint tw_is_uuid(const unsigned char *text, size_t size)
-cdef extern from "_native/kick/plain.h":
+    ctypedef struct tw_choice:
+        const unsigned char *text
+        unsigned int size
+        unsigned char padded[16]
+    int tw_word_of(const tw_choice *words, int count, const unsigned char *p, size_t size, const unsigned char *hard)
+cdef extern from "_native/kick/envelope.h":
     enum:
         TW_ASK
     int tw_plain_content(object text)
     int tw_plain_channel(object text)
     uint64_t tw_text_hash(object text)
     bint tw_equal_texts(object one, object other)
+    bint tw_is_uuid4(const unsigned char *text, size_t size)
+    bint tw_is_short_time(const unsigned char *text, size_t size)
+    ctypedef struct tw_part:
+        const unsigned char *from_ "from"
+        const unsigned char *to
+    enum:
+        TW_FIELDS
+        TW_CORRELATION
+    int tw_envelope_parts(tw_walk *walk, const unsigned char *text, size_t size, const tw_choice *names, tw_part *parts)
+    object tw_part_text(const tw_part *part)
+    Py_ssize_t tw_envelope_count(const tw_part *parts, int count, Py_ssize_t size, unsigned int *most)
+    bint tw_part_is_channel(const tw_part *part)
+    bint tw_envelope_is_plain(const tw_part *parts, int count)
 
 cdef object READ = json_text.reader(WIRE, FIELDS).read_source
 cdef object DEFAULT_LIMITS = LIMITS
@@ -49,6 +66,14 @@ cdef str DICT_ITEMS = "items"
 cdef PyObject *FIELD_NAMES[8]
 for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
+cdef enum:
+    MOST_TYPES = 8
+
+cdef Py_ssize_t MOST = LIMITS.message
+cdef list QUOTED = [f'"{name}"'.encode() for name in FIELDS], WORDS = [word.encode() for word in TYPES]
+cdef list MEMBERS_OF_TYPE = list(TYPES.values())
+cdef tw_choice NAMES[TW_FIELDS]
+cdef tw_choice KNOWN[MOST_TYPES]
 cdef tuple MEMBERS = tuple([f'{"," if name != FIELDS[0] else "{"}"{name}":'.encode() for name in FIELDS])
 
 
@@ -209,46 +234,24 @@ cdef bint is_channel(str channel):
 
 
 def is_uuid4(str text not None):
-    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    """True for a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
     return uuid4(text)
 
 
 cdef bint uuid4(str text) noexcept:
-    cdef const unsigned char *data
-    if PyUnicode_GET_LENGTH(text) != 36 or not PyUnicode_IS_ASCII(text):
-        return False
-    data = <const unsigned char *>PyUnicode_DATA(text)
-    return tw_is_uuid(data, 36) and data[14] == c"4" and (data[19] in (c"8", c"9", c"a", c"b", c"A", c"B"))
+    return PyUnicode_IS_ASCII(text) and tw_is_uuid4(
+        <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
+    )
 
 
 def is_plain_time(str text not None):
-    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    """True for what is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
     return plain_time(text)
 
 
-cdef inline int two(const unsigned char *data) noexcept nogil:
-    """Two digits as a number, or 99."""
-    if not (c"0" <= data[0] <= c"9" and c"0" <= data[1] <= c"9"):
-        return 99
-    return (data[0] - c"0") * 10 + data[1] - c"0"
-
-
 cdef bint plain_time(str text) noexcept:
-    """``YYYY-MM-DDTHH:MM:SS`` with or without Z, up to the 28th, no leap second."""
-    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
-    cdef const unsigned char *data
-    if (size != 20 and size != 19) or not PyUnicode_IS_ASCII(text):
-        return False
-    data = <const unsigned char *>PyUnicode_DATA(text)
-    if data[4] != c"-" or data[7] != c"-" or data[10] != c"T" or data[13] != c":" or data[16] != c":":
-        return False
-    if two(data) == 99 and (data[0] != c"9" or data[1] != c"9"):
-        return False
-    if two(data + 2) == 99 and (data[2] != c"9" or data[3] != c"9"):
-        return False
-    return (
-        1 <= two(data + 5) <= 12 and 1 <= two(data + 8) <= 28 and two(data + 11) < 24 and two(data + 14) < 60
-        and two(data + 17) < 60 and (size == 19 or data[19] == c"Z")
+    return PyUnicode_IS_ASCII(text) and tw_is_short_time(
+        <const unsigned char *>PyUnicode_DATA(text), <size_t>PyUnicode_GET_LENGTH(text)
     )
 
 
@@ -401,8 +404,117 @@ def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
     return envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
 
 
-include "writing.pxi"
-include "reading.pxi"
+# --- written without a dict ---
+
+cdef text(envelope, bint strict, policy):
+    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
+    cdef json_draft draft
+    cdef Envelope it
+    if type(envelope) is not Envelope:
+        return None
+    it = <Envelope>envelope
+    if strict:
+        if verdict(it, policy) is None:
+            return None
+    elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
+        return None
+    if it._source is not None and not has_extra(it):
+        return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
+    json_begin(&draft, DICT_ITEMS)
+    try:
+        if not put_fields(&draft, it) or (has_extra(it) and not put_extra(&draft, it._extra)):
+            return None
+        json_ascii(&draft, b"}", 1)
+        return json_result(&draft)
+    finally:
+        json_end(&draft)
+
+
+cdef bint put_fields(json_draft *draft, Envelope it) except -1:
+    cdef PyObject *values[8]
+    cdef int i
+    values[0], values[1], values[2] = <PyObject *>it.id, <PyObject *>it.timestamp, <PyObject *>it.sender
+    values[3], values[4], values[5] = <PyObject *>it.receiver, <PyObject *>it.type, <PyObject *>it.channel
+    values[6], values[7] = <PyObject *>it.content, <PyObject *>it.correlation_id
+    for i in range(8 if it.correlation_id is not None else 7):
+        if not PyUnicode_Check(<object>values[i]):
+            return False
+        json_ascii(draft, <const char *><bytes>MEMBERS[i], len(<bytes>MEMBERS[i]))
+        if json_put(draft, <object>values[i]) != JSON_WRITTEN:
+            return False
+    return True
+
+
+cdef bint put_extra(json_draft *draft, dict extra) except -1:
+    """Unknown keys behind the fields. Runs no code of Python, so that nothing changes meanwhile."""
+    cdef Py_ssize_t place = 0
+    cdef PyObject *key
+    cdef PyObject *value
+    while PyDict_Next(extra, &place, &key, &value):
+        if type(<object>key) is not str or <object>key in ALL_FIELDS:
+            return False
+        json_ascii(draft, b",", 1)
+        if json_put(draft, <object>key) != JSON_WRITTEN:
+            return False
+        json_ascii(draft, b":", 1)
+        if json_value(draft, <object>value, NESTING - 1) != JSON_WRITTEN:
+            return False
+    return True
+
+
+# --- made of their text without a dict, and judged as it is read ---
+
+cdef int fill(tw_choice *choices, list words, Py_ssize_t room) except -1:
+    cdef bytes word
+    cdef Py_ssize_t place, at
+    if len(words) > room:
+        raise ValueError("there are too many words")
+    for place in range(len(words)):
+        word = words[place]
+        choices[place].text, choices[place].size = <const unsigned char *><const char *>word, <unsigned int>len(word)
+        for at in range(16):
+            choices[place].padded[at] = word[at] if at < len(word) else 0
+    return 0
+
+
+fill(NAMES, QUOTED, TW_FIELDS)
+fill(KNOWN, WORDS, MOST_TYPES)
+
+
+cdef Envelope quick(object data):
+    """The envelope of a text (str or bytes) that has its fields and nothing else; None where it is not surely good."""
+    cdef tw_walk walk
+    cdef tw_part parts[TW_FIELDS]
+    cdef Py_ssize_t size
+    cdef const unsigned char *text = exact_text(data, &size)
+    cdef Envelope envelope
+    cdef int count, word
+    if text == NULL or size > MOST:
+        return None
+    count = tw_envelope_parts(&walk, text, <size_t>size, NAMES, parts)
+    if not count:
+        return None
+    word = tw_word_of(KNOWN, <int>len(WORDS), parts[4].from_, <size_t>(parts[4].to - parts[4].from_), text + size)
+    channel = tw_part_text(&parts[5])
+    if word < 0 or not (tw_part_is_channel(&parts[5]) or is_channel(channel)):
+        return None
+    envelope = Envelope.__new__(Envelope)
+    envelope.id = tw_part_text(&parts[0])
+    envelope.timestamp = tw_part_text(&parts[1])
+    envelope.sender = tw_part_text(&parts[2])
+    envelope.receiver = tw_part_text(&parts[3])
+    envelope.type = MEMBERS_OF_TYPE[word]
+    envelope.channel = channel
+    envelope.content = tw_part_text(&parts[6])
+    if count > TW_CORRELATION:
+        envelope.correlation_id = tw_part_text(&parts[7])
+    if walk.own:
+        envelope._source = data
+        envelope._count = tw_envelope_count(parts, count, size, &envelope._most)
+    envelope._plain = tw_envelope_is_plain(parts, count)
+    if envelope._plain:
+        envelope._learned = learned(envelope, STANDARD, True)
+    return envelope
 
 
 def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):

@@ -31,7 +31,7 @@ cdef extern from "_native/kick/format.h" nogil:
     size_t tw_next_outside(int kind, const void *d, size_t first, size_t n, tw_fence *fence)
     size_t tw_line_end(int kind, const void *d, size_t first, size_t n)
     Py_ssize_t tw_judge(int kind, const void *d, size_t a, size_t b, int *empty)
-    void tw_split(int kind, const void *d, size_t a, size_t b, tw_header *header)
+    int tw_split(int kind, const void *d, size_t a, size_t b, tw_header *header)
     size_t tw_content_end(int kind, const void *d, size_t a, size_t b)
     int tw_is_return(int kind, const void *d, size_t i)
     int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
@@ -39,17 +39,17 @@ cdef extern from "_native/kick/format.h" nogil:
 cdef int LEVEL
 
 
-def choose_simd(str most="avx512"):
-    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
-    for tests."""
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which; for
+    tests."""
     global LEVEL
     LEVEL = min(LEVELS.index(most), tw_level())
     return LEVELS[LEVEL]
 
 
-LEVELS = ("scalar", "avx2", "avx512")
+LEVELS = ("scalar", "avx2")
 # TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the others are tested against.
-SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef enum:
@@ -253,8 +253,7 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
         if following == DAMAGED:
             break
         if lenient:
-            tw_split(text.kind, text.data, start + sigil, header_end(text, start, body), &header)
-            if header.issues:
+            if tw_split(text.kind, text.data, start + sigil, header_end(text, start, body), &header):
                 marks.append((start, header.issues))
         else:
             fault = tw_judge(text.kind, text.data, start + sigil, header_end(text, start, body), &empty)

@@ -1,12 +1,83 @@
-/* Base62 for whole columns: u64 <-> rows of digits (section 3, "Base62 integers").
+/* Base62 (section 3, "Base62 integers"): single integers, and whole columns of them as rows of digits.
  *
- * Writing is that of nslip/base62_digits.h. Reading takes sixteen bytes of a row at once where the processor has SSSE3, and
- * digit by digit elsewhere; both judge every byte.
- */
-#ifndef TURNWIRE_BASE62_H
-#define TURNWIRE_BASE62_H
+ * Writing has no loop over digits: up to two digits are one table look-up, up to four are two, the rest is cut into groups
+ * of four by multiplication with a reciprocal. Reading takes sixteen bytes of a row at once where the processor has SSSE3,
+ * and digit by digit elsewhere; both judge every byte. */
+#ifndef TURNWIRE_NSLIP_BASE62_H
+#define TURNWIRE_NSLIP_BASE62_H
 
-#include "base62_digits.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "_native/common/portable.h"
+
+#define BASE62_WIDTH 11
+#define BASE62_POW2 3844ull
+#define BASE62_POW4 14776336ull
+#define BASE62_POW8 218340105584896ull
+
+static const char BASE62_DIGITS[63] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static uint8_t base62_value[256];   /* 255: no digit */
+static uint16_t base62_pair[3844];  /* both digits, the higher one in the lower byte */
+static uint16_t base62_short[3844]; /* the same without a leading zero */
+
+/* Fills the tables; called once, when the module is imported. */
+static TW_UNUSED void base62_prepare(void) {
+    memset(base62_value, 255, sizeof base62_value);
+    for (unsigned value = 0; value < 62; value++) base62_value[(uint8_t)BASE62_DIGITS[value]] = (uint8_t)value;
+    for (unsigned number = 0; number < 3844; number++) {
+        unsigned high = (uint8_t)BASE62_DIGITS[number / 62], low = (uint8_t)BASE62_DIGITS[number % 62];
+        base62_pair[number] = (uint16_t)(high | low << 8);
+        base62_short[number] = number < 62 ? (uint16_t)low : base62_pair[number];
+    }
+}
+
+/* Four digits of a number below 62**4, the highest in the lowest byte. */
+static inline uint32_t base62_four(uint32_t number) {
+    uint32_t high = number / 3844;
+    return base62_pair[high] | (uint32_t)base62_pair[number - high * 3844] << 16;
+}
+
+static inline uint64_t base62_eight(uint64_t number) {
+    uint32_t high = (uint32_t)(number / BASE62_POW4);
+    return base62_four(high) | (uint64_t)base62_four((uint32_t)(number - high * BASE62_POW4)) << 32;
+}
+
+/* The digits of a number as two words, first digit in the lowest byte of `low`, zero bytes behind the last one. */
+static inline void base62_words(uint64_t number, uint64_t *low, uint64_t *high) {
+    *high = 0;
+    if (number < BASE62_POW2) {
+        *low = base62_short[number];
+    } else if (number < BASE62_POW4) {
+        unsigned leading = number < 238328;
+        *low = base62_four((uint32_t)number) >> 8 * leading;
+    } else if (number < BASE62_POW8) {
+        unsigned leading = (number < 916132832ull) + (number < 56800235584ull) + (number < 3521614606208ull);
+        *low = base62_eight(number) >> 8 * leading;
+    } else {
+        uint32_t top = (uint32_t)(number / BASE62_POW8);
+        unsigned leading = 1 + (top < 3844) + (top < 62), kept = 8 * (4 - leading);
+        uint64_t rest = base62_eight(number - top * BASE62_POW8);
+        *low = base62_four(top) >> 8 * leading | rest << kept;
+        *high = rest >> (64 - kept);
+    }
+}
+
+static inline uint64_t base62_little(uint64_t word) {
+#ifdef TW_BIG_ENDIAN
+    return tw_swapped(word);
+#else
+    return word;
+#endif
+}
+
+/* How many digits a word of base62_words holds; there must be one. */
+static inline unsigned base62_count(uint64_t word) {
+    return 8 - (unsigned)tw_high_zeros(word) / 8;
+}
+
+/* --- columns --- */
 
 /* Digits of one number into `text` (room for 16 bytes); returns how many there are. */
 static inline unsigned base62_write(uint64_t number, char *text) {
@@ -21,7 +92,7 @@ static inline unsigned base62_write(uint64_t number, char *text) {
 }
 
 /* Rows of eleven bytes, zero-filled. */
-static void base62_write_rows(const uint64_t *numbers, size_t count, uint8_t *rows) {
+static TW_UNUSED void base62_write_rows(const uint64_t *numbers, size_t count, uint8_t *rows) {
     size_t index = 0;
     for (; index + 1 < count; index++, rows += BASE62_WIDTH) { /* the five bytes too many belong to the next row */
         uint64_t low, high;
@@ -53,7 +124,7 @@ static inline int base62_read(const uint8_t *row, size_t width, uint64_t *number
     return 1;
 }
 
-static size_t base62_read_rows_plain(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
+static TW_UNUSED size_t base62_read_rows_plain(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
     for (size_t index = 0; index < count; index++, rows += width)
         if (!base62_read(rows, width, numbers + index)) return index;
     return count;
@@ -92,8 +163,8 @@ TW_TARGET("ssse3") static inline int base62_read_register(__m128i row, uint64_t 
     return top <= UINT64_MAX / BASE62_POW8 && *number >= rest;
 }
 
-TW_TARGET("ssse3") static size_t base62_read_rows_sse(const uint8_t *rows, size_t width, size_t count,
-                                                      uint64_t *numbers) {
+TW_TARGET("ssse3") static TW_UNUSED size_t base62_read_rows_sse(const uint8_t *rows, size_t width, size_t count,
+                                                                uint64_t *numbers) {
     uint8_t inside[16];
     size_t index = 0, whole = count * width < 16 ? 0 : (count * width - 16) / width + 1; /* rows with 16 bytes there */
     for (size_t place = 0; place < 16; place++) inside[place] = place < width ? 255 : 0;
@@ -107,7 +178,7 @@ TW_TARGET("ssse3") static size_t base62_read_rows_sse(const uint8_t *rows, size_
 }
 #endif
 
-static int base62_uses_ssse3(void) {
+static TW_UNUSED int base62_uses_ssse3(void) {
 #ifdef TW_X86
     return TW_PROCESSOR_HAS("ssse3");
 #else
@@ -116,7 +187,7 @@ static int base62_uses_ssse3(void) {
 }
 
 /* Integers of `count` rows of `width` bytes; returns the index of the first row that is none, or `count`. */
-static size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
+static TW_UNUSED size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
 #ifdef TW_X86
     if (width <= 16 && base62_uses_ssse3()) return base62_read_rows_sse(rows, width, count, numbers);
 #endif

@@ -35,7 +35,16 @@ cdef extern from "Python.h":
     bint PyBool_Check(object)
     bint PyDict_CheckExact(object)
 
-cdef extern from "_native/nslip/object.h":
+cdef extern from "_native/nslip/message.h" nogil:
+    enum:
+        TW_INTEGER_ROOM
+    void base62_prepare()
+    uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
+    uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
+    uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)
+    uint8_t *tw_put_values(uint8_t *p, const tw_values *v, const uint8_t **text, const size_t *length)
+
+cdef extern from "_native/nslip/message.h":
     bint tw_object_setup(object sample, object status, object tag, object touched)
     PyObject *tw_object_take()
     int tw_delete_attribute(object o, object name) except -1
@@ -61,8 +70,545 @@ cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 
-include "_native/nslip/message.pxi"
-include "_native/nslip/encode.pxi"
+# --- the message type -----------------------------------------------------------------------------------------------
+
+cdef class Touched:
+    """What a message holds once somebody has looked at or changed more than its numbers."""
+    cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
+    cdef object extra      # or None: empty
+    cdef list fields       # six entries, None where the number in the message holds
+
+
+cdef inline int slot_index(object slot) except -2:
+    """0..8 for a Slot or an int equal to one, -1 for anything else."""
+    cdef long code
+    cdef int overflow
+    if not PyLong_Check(slot) or PyBool_Check(slot):
+        return -1
+    code = PyLong_AsLongAndOverflow(slot, &overflow)
+    if overflow:
+        return -1
+    if 0 <= code <= 3:
+        return <int>code
+    if 10 <= code <= 13:
+        return <int>code - 6
+    return 8 if code == 20 else -1
+
+
+cdef class SlipMessage:
+    """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
+
+    Args:
+        conv_id, turn, src, dst: integers 0 .. 2**64-1.
+        act, frame: an :class:`Act` and a :class:`FrameType`.
+        slots: Slot -> int (or str for STATUS and TAG).
+        extra: unknown fields kept by ``unknown="keep"``: prefix -> value as written.
+
+    Values are judged when the message is encoded, not when they are set.
+    """
+
+    cdef tw_values v
+    cdef object status     # nslip/message.h knows the order of the next four
+    cdef object tag
+    cdef Touched touched
+    cdef object __weakref__
+
+    __wire__ = WIRE
+    __match_args__ = methods.FIELDS
+    __dataclass_fields__ = methods.DataclassFields()
+    __hash__ = None
+
+    def __init__(self, conv_id=REQUIRED, turn=REQUIRED, src=REQUIRED, dst=REQUIRED, act=REQUIRED, frame=REQUIRED,
+                 slots=None, *, extra=None):
+        # Cython's own refusal would not say what is missing.
+        if frame is REQUIRED or act is REQUIRED or dst is REQUIRED or src is REQUIRED or turn is REQUIRED or (
+            conv_id is REQUIRED
+        ):
+            raise methods.missing_arguments(
+                tuple([value is not REQUIRED for value in (conv_id, turn, src, dst, act, frame)])
+            )
+        self.touched = None
+        self.set_field(TW_CONV, conv_id)
+        self.set_field(TW_TURN, turn)
+        self.set_field(TW_SRC, src)
+        self.set_field(TW_DST, dst)
+        self.set_field(TW_ACT, act)
+        self.set_field(TW_FRAME, frame)
+        self.slots = {} if slots is None else slots
+        if extra is not None:
+            self.touch().extra = extra
+
+    def __delattr__(self, str name):
+        if name in methods.FIELDS or name == "extra":
+            raise methods.undeletable(name)
+        tw_delete_attribute(self, name)
+
+    cdef Touched touch(self):
+        if self.touched is None:
+            self.touched = Touched.__new__(Touched)
+            # Decoding leaves a message out of the collector's lists; from here on it may be part of a cycle.
+            if not PyObject_GC_IsTracked(<PyObject *>self):
+                PyObject_GC_Track(<void *>self)
+        return self.touched
+
+    cdef object get_field(self, int which):
+        cdef object value
+        if self.touched is not None and self.touched.fields is not None:
+            value = self.touched.fields[which]
+            if value is not None:
+                return value[0]
+        if which == TW_ACT:
+            return ACTS[self.v.head[TW_ACT]]
+        if which == TW_FRAME:
+            return FRAMES[self.v.head[TW_FRAME]] if self.v.head[TW_FRAME] <= TW_MAX_FRAME else self.v.head[TW_FRAME]
+        return self.v.head[which]
+
+    cdef int set_field(self, int which, object value) except -1:
+        cdef Touched touched = self.touched
+        if which > TW_FRAME:
+            if PyLong_CheckExact(value):
+                try:
+                    self.v.head[which] = PyLong_AsUnsignedLongLong(value)
+                    if touched is not None and touched.fields is not None:
+                        touched.fields[which] = None
+                    return 0
+                except OverflowError:
+                    pass
+        elif type(value) is (Act if which == TW_ACT else FrameType):
+            self.v.head[which] = value
+            if touched is not None and touched.fields is not None:
+                touched.fields[which] = None
+            return 0
+        touched = self.touch()
+        if touched.fields is None:
+            touched.fields = [None] * 6
+        touched.fields[which] = (value,)
+        return 0
+
+    @property
+    def conv_id(self):
+        """Conversation id."""
+        return self.get_field(TW_CONV)
+
+    @conv_id.setter
+    def conv_id(self, value):
+        self.set_field(TW_CONV, value)
+
+    @property
+    def turn(self):
+        """Turn number."""
+        return self.get_field(TW_TURN)
+
+    @turn.setter
+    def turn(self, value):
+        self.set_field(TW_TURN, value)
+
+    @property
+    def src(self):
+        """Source agent id."""
+        return self.get_field(TW_SRC)
+
+    @src.setter
+    def src(self, value):
+        self.set_field(TW_SRC, value)
+
+    @property
+    def dst(self):
+        """Destination agent id."""
+        return self.get_field(TW_DST)
+
+    @dst.setter
+    def dst(self, value):
+        self.set_field(TW_DST, value)
+
+    @property
+    def act(self):
+        """The speech act."""
+        return self.get_field(TW_ACT)
+
+    @act.setter
+    def act(self, value):
+        self.set_field(TW_ACT, value)
+
+    @property
+    def frame(self):
+        """The frame type; a plain int for one that ``unknown="keep"`` kept."""
+        return self.get_field(TW_FRAME)
+
+    @frame.setter
+    def frame(self, value):
+        self.set_field(TW_FRAME, value)
+
+    cdef object slot_value(self, int index):
+        if index == TW_STATUS:
+            return self.status
+        if index == TW_TAG:
+            return self.tag
+        return self.v.ints[index]
+
+    @property
+    def slots(self):
+        """Slot -> value, in the order of the wire: a real dict, made when first asked for and the truth from then on."""
+        cdef Touched touched = self.touch()
+        cdef dict slots
+        cdef int place
+        if touched.slots is NO_SLOTS:
+            return None
+        if touched.slots is None:
+            slots = {}
+            for place in range(self.v.count):
+                slots[SLOTS[self.v.order[place]]] = self.slot_value(self.v.order[place])
+            touched.slots = slots
+        return touched.slots
+
+    @slots.setter
+    def slots(self, value):
+        self.touch().slots = NO_SLOTS if value is None else value
+
+    @property
+    def extra(self):
+        """Unknown fields that ``unknown="keep"`` kept: prefix -> value as written."""
+        cdef Touched touched = self.touch()
+        if touched.extra is None:
+            touched.extra = Extra()
+        return touched.extra
+
+    @extra.setter
+    def extra(self, value):
+        self.touch().extra = value
+
+    def get(self, slot, default=None):
+        """The value of a slot, or ``default``."""
+        cdef int index
+        if (self.touched is not None and self.touched.slots is not None) or not PyLong_Check(slot):
+            return self.slots.get(slot, default)
+        index = slot_index(slot)
+        if index >= 0 and (self.v.present >> index) & 1:
+            return self.slot_value(index)
+        return self.slots.get(slot, default) if index < 0 else default
+
+    def replace(self, **changes):
+        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
+        return methods.replace(self, changes)
+
+    def to_dict(self):
+        """A JSON-able dict: names for act, frame and slots."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields):
+        """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self):
+        return methods.represent(self)
+
+    def _repr_html_(self):
+        return methods.html(self)
+
+    def __eq__(self, other):
+        return methods.equal(self, other)
+
+    def __copy__(self):
+        return methods.shallow_copy(self)
+
+    def __deepcopy__(self, memo):
+        return methods.deep_copy(self, memo)
+
+    def __reduce__(self):
+        return methods.reduce(self, SlipMessage)
+
+
+# --- encode and check ------------------------------------------------------------------------------------------------
+
+cdef struct Writer:
+    uint8_t *data
+    size_t size
+    size_t room
+    bint ascii
+    bint owned
+
+
+cdef int grow(Writer *w, size_t more) except -1:
+    """A larger block. The first is the caller's stack; later ones are ours."""
+    cdef size_t room = w.room * 2
+    cdef uint8_t *grown
+    while room < w.size + more:
+        room *= 2
+    grown = <uint8_t *>PyMem_Realloc(w.data, room) if w.owned else <uint8_t *>PyMem_Malloc(room)
+    if grown == NULL:
+        raise MemoryError
+    if not w.owned:
+        memcpy(grown, w.data, w.size)
+    w.data, w.room, w.owned = grown, room, True
+    return 0
+
+
+cdef inline int reserve(Writer *w, size_t more) except -1:
+    """Room for ``more`` bytes."""
+    return 0 if w.size + more <= w.room else grow(w, more)
+
+
+cdef inline int put_text(Writer *w, object value) except -1:
+    """A quoted string. Returns 0 where the text has no UTF-8 form, else 1."""
+    cdef Py_ssize_t length
+    cdef const char *text
+    if PyUnicode_IS_ASCII(value):
+        text = <const char *>PyUnicode_DATA(value)
+        length = PyUnicode_GET_LENGTH(value)
+    else:
+        try:
+            text = PyUnicode_AsUTF8AndSize(value, &length)
+        except UnicodeEncodeError:
+            return 0
+        w.ascii = False
+    reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
+    w.size = tw_put_text(w.data + w.size, <const uint8_t *>text, length) - w.data
+    return 1
+
+
+cdef inline int put_prefix(Writer *w, int index) except -1:
+    reserve(w, 8 + TW_INTEGER_ROOM)
+    w.data[w.size] = c'|'
+    w.data[w.size + 1] = SLOT_PREFIXES[index]
+    w.size += 2
+    return 0
+
+
+cdef int put_dict(Writer *w, object slots) except -1:
+    """The slots of a touched message. Returns 0 at the first that is out of the ordinary, else 1."""
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0
+    cdef int index, fits
+    cdef uint64_t number
+    if not PyDict_CheckExact(slots):
+        return 0
+    while PyDict_Next(slots, &place, &key, &item):
+        index = slot_index(<object>key)
+        if index < 0:
+            return 0
+        put_prefix(w, index)
+        if index == TW_STATUS or index == TW_TAG:
+            if not PyUnicode_CheckExact(<object>item) or not put_text(w, <object>item):
+                return 0
+            continue
+        if not PyLong_CheckExact(<object>item):
+            return 0
+        number = tw_unsigned(item, &fits)
+        if not fits:
+            return 0
+        w.size = tw_put_integer(w.data + w.size, number) - w.data
+    return 1
+
+
+cdef int put_untouched(Writer *w, SlipMessage message) except -1:
+    """A message nobody has touched. Returns 0 where a string has no UTF-8 form, else 1."""
+    cdef const uint8_t *text[2]
+    cdef size_t length[2]
+    cdef Py_ssize_t size
+    cdef object value
+    cdef int which
+    length[0] = length[1] = 0
+    if message.v.present & ((1 << TW_STATUS) | (1 << TW_TAG)):
+        for which in range(2):
+            value = message.tag if which else message.status
+            if value is None:
+                continue
+            if PyUnicode_IS_ASCII(value):
+                text[which] = <const uint8_t *>PyUnicode_DATA(value)
+                length[which] = PyUnicode_GET_LENGTH(value)
+                continue
+            try:
+                text[which] = <const uint8_t *>PyUnicode_AsUTF8AndSize(value, &size)
+            except UnicodeEncodeError:
+                return 0
+            length[which] = size
+            w.ascii = False
+    reserve(w, 16 * TW_INTEGER_ROOM + 2 * (length[0] + length[1]))
+    w.size = tw_put_values(w.data + w.size, &message.v, text, length) - w.data
+    return 1
+
+
+cdef int put_message(Writer *w, SlipMessage message) except -1:
+    """The whole message. Returns 0 where something is out of the ordinary: written_parts() then writes or refuses it."""
+    cdef Touched touched = message.touched
+    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
+        return 0
+    if touched is None:
+        return put_untouched(w, message)
+    if touched.fields is not None and any(touched.fields):
+        return 0
+    if touched.extra is not None and touched.extra != {}:
+        return 0
+    if touched.slots is None:
+        return put_untouched(w, message)
+    reserve(w, 8 * TW_INTEGER_ROOM)
+    w.size = tw_put_header(w.data + w.size, message.v.head) - w.data
+    if not put_dict(w, touched.slots):
+        return 0
+    w.data[w.size] = c'#'  # put_prefix and put_text leave room for it
+    w.size += 1
+    return 1
+
+
+cdef object written(SlipMessage message):
+    from turnwire.nslip.encoding import written_parts  # here, because few programs ever need it
+
+    return "@" + "|".join(written_parts(message)) + "#"
+
+
+cdef object need_message(object message):
+    return encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+
+
+cdef object finished(Writer *w, SlipMessage message):
+    cdef object text
+    if not put_message(w, message):
+        return written(message)
+    if w.ascii:
+        text = PyUnicode_New(w.size, 127)
+        memcpy(PyUnicode_DATA(text), w.data, w.size)
+        return text
+    return tw_good_text(w.data, w.size)
+
+
+def encode(message):
+    """The wire text of a message: header ``a f c S d T``, then the slots in their own order (section 3).
+
+    Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
+    field in ``path``.
+    """
+    cdef uint8_t room[512]
+    cdef Writer w
+    if not isinstance(message, SlipMessage):
+        raise need_message(message)
+    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    try:
+        return finished(&w, <SlipMessage>message)
+    finally:
+        if w.owned:
+            PyMem_Free(w.data)
+
+
+def encode_many(messages):
+    """One message a line, UTF-8, each line ended by a newline. Raises EncodeError as encode does, and
+    newline_in_string for a text that would break its line; ``path`` starts with the index of the message."""
+    cdef Writer w
+    cdef uint8_t room[512]
+    cdef Py_ssize_t index = 0
+    cdef size_t start
+    cdef bytes text
+    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    try:
+        for message in messages:
+            start = w.size
+            if not isinstance(message, SlipMessage):
+                raise need_message(message)
+            if not put_message(&w, <SlipMessage>message):
+                w.size = start
+                text = written(<SlipMessage>message).encode()
+                reserve(&w, PyBytes_GET_SIZE(text))
+                memcpy(w.data + w.size, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+                w.size += PyBytes_GET_SIZE(text)
+            if memchr(w.data + start, c'\n', w.size - start) != NULL:
+                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
+            reserve(&w, 1)
+            w.data[w.size] = c'\n'
+            w.size += 1
+            index += 1
+            if index % PATIENCE == 0:
+                PyErr_CheckSignals()
+        return PyBytes_FromStringAndSize(<const char *>w.data, w.size)
+    except EncodeError as error:
+        error.path = f"/{index}{error.path or ''}"
+        raise error.relocated() from None
+    finally:
+        if w.owned:
+            PyMem_Free(w.data)
+
+
+cdef bint is_short(object text) except -1:
+    """Whether a string is as short as strings should be, and has a UTF-8 form."""
+    cdef Py_ssize_t size
+    if PyUnicode_GET_LENGTH(text) > SHORTEST_LONG:
+        return False
+    if PyUnicode_IS_ASCII(text):
+        return True
+    try:
+        PyUnicode_AsUTF8AndSize(text, &size)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+cdef bint are_clean(object slots) except -1:
+    """Whether nothing is to be said of the slots of a touched message."""
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0
+    cdef int index, fits
+    if not PyDict_CheckExact(slots):
+        return False
+    while PyDict_Next(slots, &place, &key, &item):
+        index = slot_index(<object>key)
+        if index == TW_STATUS or index == TW_TAG:
+            if not PyUnicode_CheckExact(<object>item) or not is_short(<object>item):
+                return False
+            continue
+        if index < 0 or not PyLong_CheckExact(<object>item):
+            return False
+        tw_unsigned(item, &fits)
+        if not fits:
+            return False
+    return True
+
+
+def is_clean(message):
+    """Whether ``check`` surely says nothing about a message."""
+    return clean(message)
+
+
+cdef object long_way = None
+
+
+def check(message):
+    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+
+    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
+      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises TypeError for what is not a message.
+    """
+    global long_way
+    if clean(message):
+        return []
+    if long_way is None:
+        from turnwire.nslip.rules import check_closely
+        long_way = check_closely
+    return long_way(message)
+
+
+cdef bint clean(message) except -1:
+    cdef SlipMessage it
+    cdef Touched touched
+    if not isinstance(message, SlipMessage):
+        return False
+    it = <SlipMessage>message
+    touched = it.touched
+    if it.v.head[TW_FRAME] > TW_MAX_FRAME:
+        return False
+    if touched is not None:
+        if touched.fields is not None and any(touched.fields):
+            return False
+        if touched.extra is not None and touched.extra != {}:
+            return False
+        if touched.slots is not None:
+            return are_clean(touched.slots)
+    return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))
+
 
 # --- decode ----------------------------------------------------------------------------------------------------------
 
@@ -302,5 +848,5 @@ def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, si
 cdef SlipMessage sample = SlipMessage.__new__(SlipMessage)
 sample.status, sample.tag, sample.touched = "status", "tag", Touched.__new__(Touched)
 if not tw_object_setup(sample, sample.status, sample.tag, sample.touched):
-    raise ImportError("the members of SlipMessage do not stand where nslip/object.h looks for them")
+    raise ImportError("the members of SlipMessage do not stand where nslip/message.h looks for them")
 sample = None

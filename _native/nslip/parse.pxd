@@ -1,14 +1,5 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
-cdef extern from "_native/nslip/write.h" nogil:
-    enum:
-        TW_INTEGER_ROOM
-    void base62_prepare()
-    uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
-    uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
-    uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)
-    uint8_t *tw_put_values(uint8_t *p, const tw_values *v, const uint8_t **text, const size_t *length)
-
 cdef extern from "_native/nslip/parse.h" nogil:
     enum:
         TW_OK, TW_TRAILING_JUNK, TW_MISSING_FIELD, TW_NEWLINE_IN_STRING

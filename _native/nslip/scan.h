@@ -2,8 +2,7 @@
 #ifndef TURNWIRE_NSLIP_SCAN_H
 #define TURNWIRE_NSLIP_SCAN_H
 
-#include "any_lanes.h"
-#include "fast_rows.h"
+#include "avx512.h"
 
 #ifdef TW_X86
 /* So many records in turn were not usual behind their first bytes: from then on only one of TW_APART_ROWS is asked for. */

@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
+from _native.common.text cimport exact_text
 from _native.json.draft cimport json_text_of, json_written
 from _native.json.put cimport TW_PUT_FRONT, padded_name, tw_put, tw_put_text
 from _native.json.rules cimport (
@@ -20,6 +21,9 @@ from turnwire.sap.times import DIGEST, read_time
 
 cdef extern from "_native/json/forms.h":
     bint tw_is_uuid(const unsigned char* text, size_t size)
+
+cdef extern from "_native/json/rules.h":
+    bint tw_is_plain_time(const unsigned char* text)
 
 cdef extern from "_native/json/secrets.h":
     bint tw_telling_name(const unsigned char* text, size_t length)
@@ -114,10 +118,6 @@ cdef class Plan:
         return NULL if place == TW_NO_NAME else PyDict_GetItemWithError(self.fields, <object>name)
 
 
-cdef inline bint is_digit(unsigned char byte) noexcept nogil:
-    return <unsigned char>(byte - 48) < 10
-
-
 cdef bint is_uuid(object value) noexcept:
     return PyUnicode_IS_ASCII(value) and tw_is_uuid(PyUnicode_1BYTE_DATA(value), <size_t>PyUnicode_GET_LENGTH(value))
 
@@ -131,22 +131,9 @@ cdef inline bint is_one_of(str value, tuple values):
 
 
 cdef bint is_plain_time(object value) except -1:
-    """YYYY-MM-DDTHH:MM:SSZ with a day up to 28 and no leap second; every other time is left to :func:`read_time`."""
-    cdef const unsigned char* text
-    cdef int at, month, day
-    if PyUnicode_GET_LENGTH(value) == 20 and PyUnicode_IS_ASCII(value):
-        text = PyUnicode_1BYTE_DATA(value)
-        if (text[4] == 45 and text[7] == 45 and text[10] == 84 and text[13] == 58 and text[16] == 58
-                and text[19] == 90):
-            for at in (0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18):
-                if not is_digit(text[at]):
-                    return False
-            month = (text[5] - 48) * 10 + text[6] - 48
-            day = (text[8] - 48) * 10 + text[9] - 48
-            if (1 <= month <= 12 and 1 <= day <= 28 and text[14] < 54 and text[17] < 54
-                    and (text[11] - 48) * 10 + text[12] - 48 < 24
-                    and not (text[0] == 48 and text[1] == 48 and text[2] == 48 and text[3] == 48)):
-                return True
+    """A time of the form YYYY-MM-DDTHH:MM:SSZ without a leap second; every other one is left to :func:`read_time`."""
+    if PyUnicode_GET_LENGTH(value) == 20 and PyUnicode_IS_ASCII(value) and tw_is_plain_time(PyUnicode_1BYTE_DATA(value)):
+        return True
     found = read_time(value)
     return found is not None and found[1]
 
@@ -362,5 +349,254 @@ def clean(Plan task not None, Plan result not None, dict fields not None, /):
     return sound_object(fields, result) and quiet_result(fields)
 
 
-include "reading.pxi"
-include "messages.pxi"
+# --- Tasks and Results judged while their text is read: of those that nothing is to be said about no object is made until
+# somebody asks for a field ---
+
+cdef dict LOOKED_AT = {  # what ``turnwire.sap.rules`` and ``conditions`` may have to say something about
+    ("Task", "payload"): TW_MARK_SECRETS,
+    ("Task", "attachments"): TW_MARK_LOOK,
+    ("ReplyTo", "endpoint"): TW_MARK_AT,
+    ("ConstitutionalContext", "references"): TW_MARK_AT,
+    ("Result", "error"): TW_MARK_LOOK,
+    ("Artifact", "uri"): TW_MARK_AT,
+    ("ConstitutionalEvidence", "citations"): TW_MARK_AT,
+}
+cdef dict CALM_WORDS = {("Result", "status"): ("SUCCEEDED",), ("ConstitutionalEvidence", "alignment"): ("VALID", "ESCALATE")}
+cdef object DEFAULT = LIMITS
+cdef Py_ssize_t MOST = LIMITS.message, KEY = LIMITS.key
+
+
+cdef class Rules:
+    """A table, or several in one, in the form that text is judged by."""
+
+    cdef tw_rules rules
+    cdef list kept  # names and words, and the rules of records
+    cdef dict places
+
+    def __init__(self, *tables):
+        tw_rules_begin(&self.rules)
+        self.kept = []
+        self.places = {}
+        for table in tables:
+            for field in table.fields:
+                if field.name not in self.places:
+                    self.add(table.name, field, len(tables) == 1)
+
+    cdef int add(self, str table, field, bint alone) except -1:
+        cdef Rules inner
+        cdef bytes name = padded_name(field.name)
+        cdef int place = self.rules.count
+        cdef tw_rule* rule = tw_rules_add(
+            &self.rules, <const char*>name + TW_PUT_FRONT, len(field.name), field.kind, alone and field.need == MUST
+        )
+        if rule is NULL:
+            raise ValueError("a table has too many fields")
+        self.kept.append(name)
+        self.places[field.name] = place
+        rule.nullable = field.nullable
+        rule.mark = LOOKED_AT.get((table, field.name), 0)
+        if field.table is not None:
+            inner = shared(field.table)
+            self.kept.append(inner)
+            rule.rules = &inner.rules
+        words = (VERSION,) if field.kind is Kind.VERSION else field.values
+        for value in words:
+            word = str(value).encode()
+            self.kept.append(word)
+            if not tw_rule_word(rule, word, len(word), str(value) in CALM_WORDS.get((table, field.name), words)):
+                raise ValueError("a field has too many values")
+        return 0
+
+    cdef uint64_t bits(self, names) except? 0:
+        """A bit for each of these fields."""
+        cdef uint64_t found = 0
+        cdef int place
+        for name in names:
+            place = self.places[name]
+            found |= <uint64_t>1 << place
+        return found
+
+
+cdef dict SHARED = {}  # the rules of the objects in messages, by the names of their tables
+
+
+cdef Rules shared(table):
+    if table.name not in SHARED:
+        SHARED[table.name] = Rules(table)
+    return SHARED[table.name]
+
+
+cdef class Walks:
+    """Tells the texts that are surely a Task or a Result which nothing, or little, is to be said about."""
+
+    cdef Rules rules
+    cdef uint64_t task, no_task, result, no_result
+
+    def __init__(self):
+        self.rules = Rules(_Task.TABLE, _Result.TABLE)
+        if tw_rules_add(&self.rules.rules, b"messageId", 9, TW_RULE_DOUBT, False) is NULL:  # an Ack or a Nack
+            raise ValueError("a table has too many fields")
+        self.task = self.rules.bits([field.name for field in _Task.TABLE.fields if field.need == MUST])
+        self.result = self.rules.bits([field.name for field in _Result.TABLE.fields if field.need == MUST])
+        self.no_task = self.rules.bits(("status", "producer"))
+        self.no_result = self.rules.bits(("issuer", "target"))
+
+    cdef int kind(self, object data, tw_walk* walk) except -1:
+        """1 for a Task, 2 for a Result, 0 where that is not sure; ``walk`` then says whether it is calm and its own text."""
+        cdef Py_ssize_t size
+        cdef const unsigned char* text = exact_text(data, &size)
+        if text == NULL:
+            return 0
+        walk.key, walk.left, walk.shortest = <size_t>KEY, <int>NESTING, <size_t>SHORTEST
+        if size > MOST or not tw_follows(walk, text, <size_t>size, &self.rules.rules):
+            return 0
+        if walk.seen & self.task == self.task and not walk.seen & self.no_task:
+            return 1
+        return 2 if walk.seen & self.result == self.result and not walk.seen & self.no_result else 0
+
+
+# --- messages made, checked and written quickly, judging and writing in one walk; what anything is to be said about is left
+# to ``turnwire.sap.codec`` ---
+
+cdef str ITEMS = "items"
+cdef Py_ssize_t NESTING = LIMITS.nesting
+
+
+cdef bint has_floats(dict fields) except -1:
+    """Whether a sound Task has a pressure that is written as an integer, but is none."""
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    cdef PyObject* pressure = PyDict_GetItemWithError(fields["constitutionalContext"], "pressure")
+    if pressure is NULL:
+        return False
+    while PyDict_Next(<object>pressure, &position, &key, &value):
+        if PyFloat_Check(<object>value):
+            return True
+    return False
+
+
+cdef bint conflicts(dict fields) except -1:
+    """Whether a warning is due to more than one field of a sound Result, as ``turnwire.sap.codec`` has them."""
+    status = fields["status"]
+    if status == "FAILED":
+        error = fields.get("error")
+        return error is None or "message" not in error
+    return status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
+
+
+cdef class Messages:
+    """Makes, checks and writes messages that nothing is to be said about; see the pure twin."""
+
+    cdef dict plans, rules
+    cdef object task, result
+    cdef Plan task_plan, result_plan
+    cdef Walks walks
+    cdef object read_source
+    cdef Py_ssize_t fields_at, source_at, held_at  # where a message of any class holds its slots
+
+    def __init__(self, plans, record, task, result, read_source):
+        self.walks = Walks()
+        self.read_source = read_source
+        self.plans = dict(plans)
+        self.rules = {cls: Rules(cls.TABLE) for cls in self.plans}
+        self.task, self.result = task, result
+        self.task_plan, self.result_plan = self.plans[task], self.plans[result]
+        self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
+        self.held_at = slot_offset(record._held)
+
+    def read(self, data, /):
+        """The message of a text (str or bytes) that is surely good and sound, read within the usual limits; else None. One
+        that nothing is to be said about keeps its text, and makes its object when that is asked for."""
+        cdef tw_walk walk
+        cdef int kind = self.walks.kind(data, &walk)
+        if not kind:
+            return None
+        message = new_object(self.task if kind == 1 else self.result, 0)
+        if walk.calm:
+            fill_slot(message, self.held_at, data)
+            fill_slot(message, self.source_at, data if walk.own else True)
+            return message
+        fields, source = self.read_source(data, DEFAULT)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.source_at, True if source is None else source)
+        return message
+
+    def is_calm(self, data, /):
+        """Whether surely nothing is to be said about the message of a text, which is surely one."""
+        cdef tw_walk walk
+        return bool(self.walks.kind(data, &walk)) and bool(walk.calm)
+
+    def made(self, dict fields not None, source, /):
+        """The Task or Result over a sound object that was read; None for any other."""
+        if "issuer" in fields:
+            if "target" not in fields or "status" in fields or "producer" in fields:
+                return None
+            cls, plan = self.task, self.task_plan
+        else:
+            if "target" in fields or "taskId" not in fields:
+                return None
+            for mark in MARKS:
+                if mark not in fields:
+                    return None
+            cls, plan = self.result, self.result_plan
+        if not sound_object(fields, plan):
+            return None
+        message = new_object(cls, 0)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.source_at, True if source is None else source)
+        return message
+
+    def is_clean(self, message, /):
+        """Whether surely nothing is to be said about a message by itself."""
+        cdef PyObject* fields
+        cdef PyObject* source
+        cdef bint is_task = type(message) is self.task
+        if not is_task and type(message) is not self.result:
+            return False
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL:
+            return in_slot(message, self.held_at) is not NULL  # not even read yet
+        if source is NULL or not PyDict_CheckExact(<object>fields):
+            return False
+        if <object>source is None and not sound_object(<object>fields, self.task_plan if is_task else self.result_plan):
+            return False
+        return quiet_task(<dict>fields) if is_task else quiet_result(<dict>fields)
+
+    def text(self, message, bint strict, /):
+        """The text of a message; None for what must be looked at more closely."""
+        cdef PyObject* found = PyDict_GetItemWithError(self.rules, type(message))
+        cdef PyObject* fields
+        cdef PyObject* source
+        if found is NULL:
+            return None
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL and source is not NULL and in_slot(message, self.held_at) is not NULL:
+            if type(<object>source) is str or type(<object>source) is bytes:
+                return json_text_of(<object>source)
+            text = tw_compacted(<object>in_slot(message, self.held_at))
+            return json_written(message._fields, NESTING, ITEMS) if text is None else text
+        if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
+            return None
+        if strict and <object>source is None:
+            return self.judged(message, <dict>fields, <Rules>found)
+        if strict and self.is_doubtful(message, <dict>fields):
+            return None
+        if type(<object>source) is str or type(<object>source) is bytes:
+            return json_text_of(<object>source)
+        return json_written(<object>fields, NESTING, ITEMS)
+
+    cdef bint is_doubtful(self, object message, dict fields) except -1:
+        if type(message) is self.task:
+            return has_floats(fields)
+        return type(message) is self.result and conflicts(fields)
+
+    cdef object judged(self, object message, dict fields, Rules rules):
+        """The text of a message that is judged while it is written."""
+        cdef tw_put put
+        put.loose = True
+        put.chosen = NULL
+        text = tw_put_text(&put, fields, &rules.rules, NESTING, ITEMS)
+        if text is None or put.calm or type(message) is not self.result:
+            return text
+        return None if conflicts(fields) else text

@@ -86,8 +86,8 @@ def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     if wire == "sap":
         monkeypatch.setattr(codec, "_reader", reader)
     else:
-        judge = core("sstp.codec").Judge(codec.kinds(), reader.read_source, codec.judged)
-        monkeypatch.setattr(codec, "_judge", judge)
+        judge = core("sstp.codec").PlainCodec(codec.kinds(), reader.read_source, codec.judged)
+        monkeypatch.setattr(codec, "_plain_codec", judge)
     return found
 
 

@@ -194,8 +194,8 @@ def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     if wire == "sap":
         return [lambda core=core: monkeypatch.setattr(sap_codec, "_core", core) for core in (native_sap, pure_sap)]
     read = reader(WIRE, ()).read_source
-    judges = [core.Judge(sstp_codec.kinds(), read, sstp_codec.judged) for core in (native_sstp, pure_sstp)]
-    return [lambda judge=judge: monkeypatch.setattr(sstp_codec, "_judge", judge) for judge in judges]
+    judges = [core.PlainCodec(sstp_codec.kinds(), read, sstp_codec.judged) for core in (native_sstp, pure_sstp)]
+    return [lambda judge=judge: monkeypatch.setattr(sstp_codec, "_plain_codec", judge) for judge in judges]
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])

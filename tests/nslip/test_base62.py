@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import needs_both
 from turnwire import DecodeError, EncodeError, Reason
-from turnwire.nslip import base62
 
 MAX = 2**64 - 1
 EDGES = sorted({0, MAX, *(62**power + step for power in range(11) for step in (-1, 0, 1))} - {-1})
@@ -96,12 +95,6 @@ def test_refused_numbers(twin: Any, number: Any, reason: Reason) -> None:
     with pytest.raises(EncodeError) as caught:
         twin.encode(number)
     assert (caught.value.reason, caught.value.wire) == (reason, "nslip")
-
-
-def test_integer_enums_are_integers(twin: Any) -> None:
-    from turnwire.nslip import Act
-
-    assert twin.encode(Act.META) == "A"
 
 
 # --- columns --------------------------------------------------------------------------------------------------------
@@ -295,55 +288,9 @@ def test_twins_agree_on_texts(texts: list[bytes]) -> None:
     )
 
 
-def test_public_module_is_the_core() -> None:
-    from turnwire import _backend
-
-    core = _backend.load("nslip.base62")
-    for name in base62.__all__:
-        assert getattr(base62, name) is getattr(core, name)
-        assert getattr(base62, name).__doc__
-
-
-def test_an_element_without_a_fault_was_another_when_it_was_read() -> None:
-    from turnwire.nslip._base62_py import element_fault
-
-    with pytest.raises(RuntimeError, match=r"^element 1 changed while it was read$"):
-        element_fault(np.array([b"-", b"7"]), 1)
-
-
 def test_numpy_is_imported_only_for_columns() -> None:
     code = (
         "import sys; from turnwire.nslip import base62; base62.encode(7); base62.decode('zz');"
         "assert 'numpy' not in sys.modules; base62.encode_array([7]); assert 'numpy' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@needs_both
-@pytest.mark.parametrize(
-    "value", ["", "-1", "1_0", "12 ", "LygHa16AHYG", "z!zzzzzzzzzzz", b"1", 7, None, -1, 2**64, 1.5, "x", True]
-)
-def test_twins_refuse_in_the_same_words(value: Any) -> None:
-    native, pure = twins()
-    assert outcome(native.encode, value) == outcome(pure.encode, value)
-    assert outcome(native.decode, value) == outcome(pure.decode, value)
-
-
-@needs_both
-@pytest.mark.parametrize(
-    "value",
-    [
-        ["x"],
-        np.array(["x"]),
-        np.array([[b"x"]]),
-        np.array([1]),
-        np.array([b"x"], dtype=object),
-        None,
-        7,
-        np.array(b"x"),
-    ],
-    ids=repr,
-)
-def test_twins_refuse_columns_in_the_same_words(value: Any) -> None:
-    native, pure = twins()
-    assert outcome(native.decode_array, value) == outcome(pure.decode_array, value)

@@ -1,4 +1,4 @@
-"""check, the announcement of a schema version, and the ids that point into stores."""
+"""check, the announcement of a schema version, the ids that point into stores; near misses; ids that are shortened."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import vectors
 from tests.conftest import BACKENDS
-from tests.nslip import binary, twins
-from turnwire import DecodeError, EncodeError, Issue, Reason, RuleError
+from tests.nslip import twins
+from turnwire import EncodeError, Issue, Reason, RuleError
 from turnwire.nslip import (
     LEAST_DOUBTFUL,
     SCHEMA_VERSION,
     Act,
-    ArtifactStore,
     FrameType,
     SlipMessage,
     Slot,
@@ -25,12 +23,12 @@ from turnwire.nslip import (
     announced,
     decode,
     encode,
-    from_protobuf,
     resolve,
     rules,
 )
-from turnwire.nslip import check as public_check
 from turnwire.nslip.codec import search
+from turnwire.nslip.tokens import short_ids
+from turnwire.read.judging import conform
 
 
 @pytest.fixture
@@ -44,10 +42,6 @@ def check(message: Any) -> list[Issue]:
     """``check`` of the core that the rules have now: ``turnwire.nslip.check`` is that of the core in use."""
     issues: list[Issue] = rules._core.check(message)
     return issues
-
-
-def test_check_is_that_of_the_core_in_use() -> None:
-    assert public_check is rules._core.check
 
 
 def found(message: Any) -> list[tuple[str, int | str, str]]:
@@ -106,9 +100,9 @@ def test_a_kept_number_over_64_bits_is_not_written(nslip: Any, kept: str) -> Non
     assert (caught.value.reason, caught.value.path) == ("too_large", f"/extra/{kept}")
 
 
-@pytest.mark.parametrize("reason", binary.BAD_MESSAGES)
+@pytest.mark.parametrize("reason", twins.BAD_MESSAGES)
 def test_what_encode_refuses_is_a_warning(nslip: Any, reason: str) -> None:
-    message = binary.bad_message(nslip, reason)
+    message = twins.bad_message(nslip, reason)
     with pytest.raises(EncodeError) as caught:
         nslip.encode(message)
     assert found(message) == [(reason, caught.value.path, "warning")]
@@ -237,12 +231,6 @@ class Shelf:
         return f"book {number}"
 
 
-def test_what_is_a_store() -> None:
-    assert isinstance({}, ArtifactStore)
-    assert isinstance(Shelf(), ArtifactStore)
-    assert not isinstance(object(), ArtifactStore)
-
-
 def test_resolving_ids() -> None:
     message = decode('@a3|f0|c3|S0|d1|T1|r4|p3|k2|g1|q5|t"x"#')
     assert resolve(message, Shelf()) == {
@@ -284,18 +272,6 @@ def test_what_was_read_is_doubted_for_its_long_strings_alone(fields: tuple[Any, 
         assert len(encode(message).encode()) >= LEAST_DOUBTFUL
 
 
-@vectors.cases("nslip", op="decode")
-def test_whatever_can_be_read_can_be_written(case: dict[str, Any]) -> None:
-    if "expect" in case and case.get("unknown", "error") == "error":
-        assert [issue for issue in check(decode(case["wire"])) if issue.severity == "warning"] == []
-
-
-def test_the_shortest_record_that_is_doubted() -> None:
-    text = f'@a0|f0|c0|S0|d0|T0|t"{"x" * 65}"#'
-    assert len(text) == LEAST_DOUBTFUL
-    assert [what for what, _, _ in found(decode(text))] == ["long_string"]
-
-
 ODD = [0, 1, 2**64 - 1, 2**64, -1, True, None, "x", 1.0, Act.ASK, FrameType.TASK]
 SLOT_VALUES = [*ODD, "", "long" * 16, "long" * 17, "ö" * 64, "\ud800", "a\nb"]
 
@@ -325,14 +301,6 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
     assert not nslip.is_clean(None)
 
 
-@pytest.mark.parametrize("before", [True, False, 1.0, "1", []])
-def test_where_a_kept_field_stood_is_a_whole_number(before: Any) -> None:
-    fields = {"conv_id": 1, "turn": 0, "src": 1, "dst": 2, "act": 0, "frame": 0}
-    fields["extra"] = [{"prefix": "Z", "value": "x", "before": before}]
-    with pytest.raises(DecodeError, match="before is an integer"):
-        SlipMessage.from_dict(fields)
-
-
 @pytest.mark.parametrize(
     ("text", "spans"),
     [
@@ -348,7 +316,27 @@ def test_what_is_found_behind_what_only_began_as_a_message(text: str, spans: lis
     assert [(start, end) for _, start, end in search(text)] == spans
 
 
-def test_the_place_of_a_negative_number_in_protobuf() -> None:
-    with pytest.raises(DecodeError) as caught:
-        from_protobuf(bytes.fromhex("08011001") + b"\x38" + b"\xff" * 9 + b"\x01")
-    assert (caught.value.reason, caught.value.offset, caught.value.path) == (Reason.NEGATIVE, 5, "/act")
+def test_near_misses_are_told_at_their_lines():
+    """Those beside messages and those in strings, whichever come first."""
+    good, near, empty = "@a3|f0|c7|S0|d1|T1#", "@a3,f0,c7,S0", "@#"
+    lines = ["{}", f'{{"a":"{near}"}}', good, near, "", empty, f'{{"a":"{near}"}}', good, f'{{"a":"{near}"}}', near]
+    (framing,) = [line for line in conform("nslip", "\n".join(lines).encode()) if line.clause.id == "framing"]
+    wanted = [number for number, line in enumerate(lines, 1) if near in line or line == empty]
+    assert sorted(fault.line for fault in framing.faults) == wanted
+
+
+def test_nearly_messages_behind_a_prefix_are_told_once():
+    """Those that are seen beside messages, too."""
+    good = "@a3|f0|c7|S0|d1|T1#"
+    for one, empty in ((f'{{"m": "{good}"}}', '{"m": "@#"}'), (f'x "@#" {good}', 'x "@#" @#'), (f"@: {good}", "@: @#")):
+        (framing,) = [line for line in conform("nslip", f"{one}\n{empty}\n".encode()) if line.clause.id == "framing"]
+        assert [fault.line for fault in framing.faults].count(2) == 1, one
+
+
+@pytest.mark.parametrize(("prefix", "numbered"), [*((one, True) for one in "gkpr"), *((one, False) for one in "qse")])
+def test_ids_count_from_0_in_each_conversation_and_scalars_stay(prefix, numbered):
+    texts = [f"@a1|f0|c{c}|S1|d2|T1|{prefix}{value}#" for c, value in (("zz", "abc"), ("zz", "abd"), ("y", "abd"))]
+    values = ("0", "1", "0") if numbered else ("abc", "abd", "abd")
+    assert short_ids(texts) == [
+        f"@a1|f0|c{c}|S1|d2|T1|{prefix}{value}#" for c, value in zip("001", values, strict=True)
+    ]

@@ -90,23 +90,7 @@ def _base62(number: int) -> str:
 
 # --- seeded loops, quick enough for hundreds of thousands of cases ----------------------------------------------------
 
-_PIECES = [
-    '"',
-    "\\",
-    "|",
-    "#",
-    "@",
-    "\n",
-    "\x00",
-    "S9",
-    "|a5|u",
-    "\u00e9",
-    "\u2028",
-    "\U0001f600",
-    "\ud7ff",
-    "\ue000",
-    "x",
-]
+_PIECES = [*'"\\|#@\n\x00x', "S9", "|a5|u", "\u00e9", "\u2028", "\U0001f600", "\ud7ff", "\ue000"]
 
 
 def random_text(chance: random.Random) -> str:
@@ -129,23 +113,7 @@ def random_fields(chance: random.Random) -> tuple[Any, ...]:
     return (*heads, Act(chance.randrange(11)), FrameType(chance.randrange(5)), slots)
 
 
-_BYTES = [
-    b'"',
-    b"\\",
-    b"|",
-    b"#",
-    b"@",
-    b"\n",
-    b"\x00",
-    b"\xff",
-    b"\xc3",
-    b"\xed\xa0\x80",
-    b"z",
-    b"0",
-    b"x",
-    b"f5",
-    b" ",
-]
+_BYTES = [*(bytes([byte]) for byte in b'"\\|#@\n\x00\xff\xc3z0x '), b"\xed\xa0\x80", b"f5"]
 
 
 def damaged(wire: bytes, chance: random.Random) -> bytes:
@@ -180,3 +148,22 @@ def extra_of(pairs: dict[str, str], before: dict[str, int]) -> Extra:
     extra = Extra(pairs)
     extra.before = before
     return extra
+
+
+BAD_MESSAGES: dict[str, tuple[int, Any]] = {
+    "negative": (0, -1),
+    "too_large": (1, 2**64),
+    "wrong_type": (2, 1.5),
+    "unknown_act": (4, 11),
+    "unknown_frame": (5, 5),
+    "unknown_slot": (6, {99: 1}),
+    "lone_surrogate": (6, {20: "\ud800"}),
+}
+
+
+def bad_message(core: Any, reason: str) -> Any:
+    """A message that encode refuses for this reason."""
+    place, value = BAD_MESSAGES[reason]
+    values: list[Any] = [3, 1, 0, 1, 3, 0, {}]
+    values[place] = value
+    return core.SlipMessage(*values)

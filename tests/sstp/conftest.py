@@ -19,5 +19,6 @@ def sstp(core, monkeypatch):
     monkeypatch.setattr(json_text, "_writer", core("json.write"))
     strict = text.Reader("sstp", codec.KEYS)
     monkeypatch.setattr(codec, "_read", strict.read)
-    monkeypatch.setattr(codec, "_judge", core("sstp.codec").Judge(codec.kinds(), strict.read_source, codec.judged))
+    made = core("sstp.codec").PlainCodec(codec.kinds(), strict.read_source, codec.judged)
+    monkeypatch.setattr(codec, "_plain_codec", made)
     return package

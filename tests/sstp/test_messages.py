@@ -215,7 +215,7 @@ def damaged(draw):
 
 def judges():
     modules = [core_module(name, "sstp.codec") for name in BACKENDS]
-    return [module.Judge(codec.kinds(), None, None) for module in modules]
+    return [module.PlainCodec(codec.kinds(), None, None) for module in modules]
 
 
 @given(damaged())

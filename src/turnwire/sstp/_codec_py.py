@@ -64,7 +64,7 @@ _JUDGES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-class Judge:
+class PlainCodec:
     """Tells plain messages from those that need a closer look.
 
     Args:

@@ -45,7 +45,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
     offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
     clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
     """
-    message: Message = _judge.decode(data, limits)
+    message: Message = _plain_codec.decode(data, limits)
     return message
 
 
@@ -55,7 +55,7 @@ def from_fields(fields: dict[str, Any]) -> Message:
         raise DecodeError(
             Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
         )
-    message: Message = _judge.message(fields, None)
+    message: Message = _plain_codec.message(fields, None)
     return message
 
 
@@ -88,9 +88,9 @@ def _refusal(issue: Issue, data: Any) -> DecodeError:
 def check(message: Message) -> list[Issue]:
     """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
     may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
-    if _judge.is_known(message):
+    if _plain_codec.is_known(message):
         return []
-    if isinstance(message, Message) and (message._plain or _judge.is_plain(message._fields)):
+    if isinstance(message, Message) and (message._plain or _plain_codec.is_plain(message._fields)):
         return []
     expect(message, Message, "an SSTP message is checked")
     return list(findings(message._fields))
@@ -98,7 +98,7 @@ def check(message: Message) -> list[Issue]:
 
 def all_clear(data: bytes) -> bool:
     """Whether ``check`` surely finds nothing in the message of a good record."""
-    return bool(_judge.is_plain_text(data) or _judge.is_plain(_read(data, LIMITS)))
+    return bool(_plain_codec.is_plain_text(data) or _plain_codec.is_plain(_read(data, LIMITS)))
 
 
 def encode(message: Message, strict: bool = True) -> str:
@@ -107,13 +107,13 @@ def encode(message: Message, strict: bool = True) -> str:
     Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
     whatever reading accepts. Raises EncodeError with reason and ``path``.
     """
-    text = _judge.text(message, strict)
+    text = _plain_codec.text(message, strict)
     if text is not None:
         return text
     if not isinstance(message, Message):
         raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
     fields = message._fields
-    plain = message._plain or _judge.is_plain(fields)
+    plain = message._plain or _plain_codec.is_plain(fields)
     if not plain or (strict and "session_id" not in fields["header"]):
         _refuse(fields, strict)
     if fields["header"]["kind"] != message.KIND:
@@ -131,7 +131,7 @@ def _refuse(fields: dict[str, Any], strict: bool) -> None:
 
 
 _read = reader(WIRE, KEYS).read
-_judge = _core.Judge(kinds(), reader(WIRE, KEYS).read_source, judged)
+_plain_codec = _core.PlainCodec(kinds(), reader(WIRE, KEYS).read_source, judged)
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 

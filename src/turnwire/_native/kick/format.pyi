@@ -5,7 +5,7 @@ from typing_extensions import disjoint_base
 LEVELS: tuple[str, ...]
 SIMD: str
 
-def choose_simd(most: str = "avx512") -> str: ...
+def choose_simd(most: str = "avx2") -> str: ...
 
 @disjoint_base
 class Section:

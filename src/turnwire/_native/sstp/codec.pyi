@@ -18,7 +18,7 @@ class Walks:
     def __init__(self, kinds: list[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]]) -> None: ...
 
 @disjoint_base
-class Judge:
+class PlainCodec:
     def __init__(
         self,
         kinds: list[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]],

@@ -1,0 +1,234 @@
+/* The memory of messages, their strings and integers, and their text: what nslip/codec.pyx asks of C beside the parser. */
+#ifndef TURNWIRE_NSLIP_MESSAGE_H
+#define TURNWIRE_NSLIP_MESSAGE_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "_native/json/runs.h"
+#include "base62.h"
+#include "parse.h"
+
+/* Messages come and go by the million, so those that nobody touched are kept for the next decode with their memory,
+ * their type and their None fields as they are: no zeroing, no collector bookkeeping. Cython's own slots do the rest. */
+
+#ifdef Py_GIL_DISABLED
+enum { TW_KEPT_MAX = 0 };                    /* no list without the lock that guards it */
+#else
+enum { TW_KEPT_MAX = 512 };
+#endif
+
+static PyObject *tw_kept[TW_KEPT_MAX + 1];
+static int tw_kept_count;
+static PyTypeObject *tw_kept_type;
+static destructor tw_full_dealloc;
+static size_t tw_at_touched, tw_at_status, tw_at_tag;
+
+static inline PyObject **tw_member(PyObject *o, size_t at)
+{
+    return (PyObject **)((char *)o + at);
+}
+
+static void tw_object_dealloc(PyObject *o)
+{
+    if (Py_TYPE(o) == tw_kept_type && tw_kept_count < TW_KEPT_MAX && *tw_member(o, tw_at_touched) == Py_None &&
+        !PyObject_GC_IsTracked(o) && *PyObject_GET_WEAKREFS_LISTPTR(o) == NULL) {
+        size_t at[2] = { tw_at_status, tw_at_tag };
+        for (int i = 0; i < 2; i++) {
+            PyObject **member = tw_member(o, at[i]), *old = *member;
+            if (old != Py_None) {
+                Py_INCREF(Py_None);
+                *member = Py_None;
+                Py_DECREF(old);              /* a str: frees memory, runs no code of ours */
+            }
+        }
+        tw_kept[tw_kept_count++] = o;
+        return;
+    }
+    tw_full_dealloc(o);
+}
+
+/* A kept message with one reference, or NULL. */
+static inline PyObject *tw_object_take(void)
+{
+    if (tw_kept_count == 0) return NULL;
+    PyObject *o = tw_kept[--tw_kept_count];
+    return PyObject_Init(o, tw_kept_type);
+}
+
+/* Takes over the deallocation of the sample's type. 0 where its members are not status, tag, touched, __weakref__. */
+static int tw_object_setup(PyObject *sample, PyObject *status, PyObject *tag, PyObject *touched)
+{
+    PyTypeObject *type = Py_TYPE(sample);
+    size_t end = (size_t)type->tp_weaklistoffset;
+    tw_at_touched = end - sizeof(PyObject *);
+    tw_at_tag = end - 2 * sizeof(PyObject *);
+    tw_at_status = end - 3 * sizeof(PyObject *);
+    if (*tw_member(sample, tw_at_status) != status || *tw_member(sample, tw_at_tag) != tag ||
+        *tw_member(sample, tw_at_touched) != touched || *tw_member(sample, end) != NULL)
+        return 0;
+    tw_kept_type = type;
+    tw_full_dealloc = type->tp_dealloc;
+    type->tp_dealloc = tw_object_dealloc;
+    return 1;
+}
+
+/* Tags and statuses come from small vocabularies: a short one that was met a moment ago is given again instead of made
+ * again. Direct-mapped; first and last hold all of at most sixteen bytes, as overlapping words. */
+enum { TW_SHORT = 16, TW_MET = 256 };
+
+static struct { uint64_t first, last; size_t length; PyObject *text; } tw_met[TW_MET];
+
+static PyObject *tw_new_ascii(const uint8_t *s, size_t n)
+{
+    PyObject *text = PyUnicode_New((Py_ssize_t)n, 127);
+    if (text) memcpy(PyUnicode_DATA(text), s, n);
+    return text;
+}
+
+/* The str of n bytes of good UTF-8 that are not all ASCII. */
+static PyObject *tw_good_text(const uint8_t *s, size_t n)
+{
+    unsigned char greatest;
+    Py_ssize_t count = json_count(s, s + n, &greatest);
+    return json_unpacked(s, s + n, count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+}
+
+/* The str of n ASCII bytes, n at least 1. */
+static inline PyObject *tw_ascii(const uint8_t *s, size_t n)
+{
+#ifndef Py_GIL_DISABLED
+    if (n <= TW_SHORT) {
+        uint64_t first = 0, last = 0;
+        if (n >= 8) {
+            memcpy(&first, s, 8);
+            memcpy(&last, s + n - 8, 8);
+        } else if (n >= 4) {
+            memcpy(&first, s, 4);
+            memcpy(&last, s + n - 4, 4);
+        } else {
+            first = s[0];
+            last = (uint64_t)s[n / 2] << 8 | s[n - 1];
+        }
+        size_t place = (size_t)((first * 0x9E3779B97F4A7C15u ^ (last + n) * 0xC2B2AE3D27D4EB4Fu) >> 56);
+        PyObject *text = tw_met[place].text;
+        if (text && tw_met[place].first == first && tw_met[place].last == last && tw_met[place].length == n) {
+            Py_INCREF(text);
+            return text;
+        }
+        if (!(text = tw_new_ascii(s, n))) return NULL;
+        Py_INCREF(text);
+        tw_met[place].first = first;
+        tw_met[place].last = last;
+        tw_met[place].length = n;
+        Py_XSETREF(tw_met[place].text, text);                        /* a str: runs no code of ours */
+        return text;
+    }
+#endif
+    return tw_new_ascii(s, n);
+}
+
+/* The value of an int; *fits is 0 where it is negative or above 2**64 - 1, and no exception is left behind. */
+static inline uint64_t tw_unsigned(PyObject *number, int *fits)
+{
+#if SIZEOF_LONG == 8
+    uint64_t value = PyLong_AsUnsignedLong(number);                  /* CPython's faster one */
+#else
+    uint64_t value = PyLong_AsUnsignedLongLong(number);
+#endif
+    *fits = 1;
+    if (value == UINT64_MAX && PyErr_Occurred()) {
+        PyErr_Clear();
+        *fits = 0;
+    }
+    return value;
+}
+
+/* del o.name, past __delattr__ */
+static inline int tw_delete_attribute(PyObject *o, PyObject *name)
+{
+    return PyObject_GenericSetAttr(o, name, NULL);
+}
+
+/* --- writing: each function takes where to write and returns where it stopped --- */
+
+enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer touches */
+
+static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
+{
+    if (n < 62) { *p = (uint8_t)BASE62_DIGITS[n]; return p + 1; }
+    if (n < BASE62_POW2) { p[0] = (uint8_t)base62_pair[n]; p[1] = (uint8_t)(base62_pair[n] >> 8); return p + 2; }
+    uint64_t low, high;
+    base62_words(n, &low, &high);
+    unsigned count = high ? 8 + base62_count(high) : base62_count(low);
+    low = base62_little(low);
+    high = base62_little(high);
+    memcpy(p, &low, 8);
+    memcpy(p + 8, &high, 8);
+    return p + count;
+}
+
+/* Whether one of eight bytes is '"' or '\'. */
+static inline int tw_must_escape(uint64_t w)
+{
+    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+    return (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops ? 1 : 0;
+}
+
+/* A quoted string; there must be room for 2 * n + 2 bytes. */
+static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
+{
+    size_t i = 0;
+    *p++ = '"';
+    while (i + 8 <= n) {
+        uint64_t w;
+        memcpy(&w, s + i, 8);
+        if (tw_must_escape(w)) break;
+        memcpy(p, &w, 8);
+        p += 8;
+        i += 8;
+    }
+    for (; i < n; i++) {
+        if (s[i] == '"' || s[i] == '\\') *p++ = '\\';
+        *p++ = s[i];
+    }
+    *p++ = '"';
+    return p;
+}
+
+/* "@" and the six header fields. */
+static inline uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)
+{
+    p[0] = '@'; p[1] = 'a'; p[2] = (uint8_t)BASE62_DIGITS[head[0]];       /* the message judged both when they were set */
+    p[3] = '|'; p[4] = 'f'; p[5] = (uint8_t)BASE62_DIGITS[head[1]];
+    p[6] = '|'; p[7] = 'c';
+    p = tw_put_integer(p + 8, head[2]);
+    p[0] = '|'; p[1] = 'S';
+    p = tw_put_integer(p + 2, head[3]);
+    p[0] = '|'; p[1] = 'd';
+    p = tw_put_integer(p + 2, head[4]);
+    p[0] = '|'; p[1] = 'T';
+    return tw_put_integer(p + 2, head[5]);
+}
+
+/* A whole message; text and length are those of STATUS and TAG. */
+static inline uint8_t *tw_put_values(uint8_t *p, const tw_values *v, const uint8_t *const *text, const size_t *length)
+{
+    static const char prefixes[] = "gkprqsuet";
+    p = tw_put_header(p, v->head);
+    for (int i = 0; i < v->count; i++) {
+        int slot = v->order[i];
+        p[0] = '|';
+        p[1] = (uint8_t)prefixes[slot];
+        p += 2;
+        if (slot == TW_STATUS) p = tw_put_text(p, text[0], length[0]);
+        else if (slot == TW_TAG) p = tw_put_text(p, text[1], length[1]);
+        else p = tw_put_integer(p, v->ints[slot]);
+    }
+    *p++ = '#';
+    return p;
+}
+
+#endif

@@ -1,0 +1,646 @@
+"""The binary forms, CBOR and protobuf: round trips, fixed bytes, later versions, refused bytes; slip.proto."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cbor2
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import BACKENDS
+from tests.nslip import twins
+from tests.nslip.twins import BAD_MESSAGES, bad_message
+from turnwire import LIMITS, DecodeError, EncodeError, MissingDependency, Reason
+from turnwire.nslip import decode, encode, from_cbor, from_protobuf, protobuf, schema, to_cbor, to_protobuf
+from turnwire.nslip.cbor import KEYS
+
+
+class Form(NamedTuple):
+    """One of the two forms; built: the good message of it with some fields changed by name, None for one left out."""
+
+    write: Callable[[Any], bytes]
+    read: Callable[[Any], Any]
+    built: Callable[..., bytes]
+    library: str
+
+
+GOOD_WIRE = '@a3|f0|c3|S0|d1|T1|gH|t"ok"#'
+GOOD: dict[Any, Any] = {0: 1, 1: 3, 2: 1, 3: 0, 4: 1, 5: 3, 6: 0, 7: [[0, 17], [20, "ok"]]}
+PROTO = Path(protobuf.__file__).with_name("slip.proto")
+VARINT, BYTES = 0, 2
+
+
+def use(monkeypatch: pytest.MonkeyPatch, backend: str) -> Any:
+    """Puts one core under the binary forms; gives that core."""
+    core = twins.core_of(backend)
+    monkeypatch.setattr(schema, "_core", core)
+    monkeypatch.setattr(schema, "base62", twins.core_of(backend, "nslip.base62"))
+    return core
+
+
+def refusal(read: Callable[[Any], Any], data: Any) -> DecodeError:
+    with pytest.raises(DecodeError) as caught:
+        read(data)
+    assert caught.value.wire == "nslip"
+    assert caught.value.line is None
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+def changed(**values: Any) -> bytes:
+    fields = {KEYS[name]: value for name, value in values.items()}
+    return cbor2.dumps({key: value for key, value in (GOOD | fields).items() if value is not None}, canonical=True)
+
+
+def varint(number: int) -> bytes:
+    groups = [number >> shift & 127 for shift in range(0, max(number.bit_length(), 1), 7)]
+    return bytes([group | 128 for group in groups[:-1]] + groups[-1:])
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3 | VARINT) + varint(value)
+    return varint(number << 3 | BYTES) + varint(len(value)) + value
+
+
+HEAD = {1: 1, 3: 3, 4: 1, 5: 0, 6: 1, 7: 3, 8: 0}
+
+
+def built(changes: dict[int, Any] | None = None, slots: tuple[bytes, ...] = ()) -> bytes:
+    """A message by field numbers; None leaves a field out."""
+    fields = HEAD | (changes or {})
+    head = b"".join(field(number, value) for number, value in fields.items() if value is not None)
+    return head + b"".join(field(10, slot) for slot in slots)
+
+
+GOAL = field(1, 0) + field(3, 17)
+TAG = field(1, 20) + field(4, b"ok")
+
+
+NUMBERS = {entry.name: entry.number for entry in protobuf._MESSAGE}
+FORMS = {
+    "cbor": Form(to_cbor, from_cbor, changed, "cbor2"),
+    "protobuf": Form(
+        to_protobuf,
+        from_protobuf,
+        lambda **values: built({NUMBERS[name]: value for name, value in values.items()}, (GOAL, TAG)),
+        "google.protobuf",
+    ),
+}
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> Form:
+    return FORMS[request.param]
+
+
+# --- both ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", FORMS)
+@given(fields=twins.fields)
+def test_messages_come_back(name: str, backend: str, fields: tuple[Any, ...]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        core = use(patch, backend)
+        message = core.SlipMessage(*fields)
+        back = FORMS[name].read(FORMS[name].write(message))
+        assert type(back) is core.SlipMessage
+        assert twins.plain(back) == twins.plain(message)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(wire=twins.kept_wires())
+def test_three_encodings_agree(backend: str, wire: str) -> None:
+    """nSLIP, CBOR and protobuf, one after the other and back again, unknown slots and frames included."""
+    with pytest.MonkeyPatch.context() as patch:
+        core = use(patch, backend)
+        message = core.decode(wire, unknown="keep")
+        through = from_cbor(to_cbor(from_protobuf(to_protobuf(core.decode(core.encode(message), unknown="keep")))))
+        assert twins.plain(through) == twins.plain(message)
+        assert core.encode(through) == core.encode(message)
+        assert to_protobuf(through) == to_protobuf(message)
+        assert to_cbor(through) == to_cbor(message)
+
+
+def test_any_bytes_like(form: Form) -> None:
+    data = form.write(decode(GOOD_WIRE))
+    for given_form in (bytearray(data), memoryview(data), memoryview(b"x" + data)[1:]):
+        assert form.read(given_form) == decode(GOOD_WIRE)
+    for wrong in (None, 7, data.hex(), [data], memoryview(data + data)[::2]):
+        assert refusal(form.read, wrong).reason is Reason.WRONG_TYPE
+
+
+@pytest.mark.parametrize("name", ["schema_version", "conv_id", "turn", "src", "dst", "act", "frame"])
+def test_every_field_is_required(form: Form, name: str) -> None:
+    error = refusal(form.read, form.built(**{name: None}))
+    assert (error.reason, error.path) == (Reason.MISSING_FIELD, f"/{name}")
+
+
+@pytest.mark.parametrize(("version", "oldest"), [(2, 2), (3, 2), (0, None), (0, 1), (2, 3), (1, 0)])
+def test_a_breaking_version_is_refused(form: Form, version: int, oldest: int | None) -> None:
+    error = refusal(form.read, form.built(schema_version=version, oldest_reader=oldest))
+    assert (error.reason, error.path) == (Reason.UNSUPPORTED_VERSION, "/schema_version")
+    assert error.offset == (2 if form.read is from_cbor else 0)
+    assert form.read(form.built(schema_version=9, oldest_reader=1)) == decode(GOOD_WIRE)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("reason", BAD_MESSAGES)
+def test_what_encode_refuses_is_refused_here(
+    backend: str, form: Form, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = use(monkeypatch, backend)
+    message = bad_message(core, reason)
+    with pytest.raises(EncodeError) as text:
+        core.encode(message)
+    with pytest.raises(EncodeError) as caught:
+        form.write(message)
+    assert (caught.value.reason, caught.value.path) == (text.value.reason, text.value.path)
+    assert caught.value.reason == reason
+
+
+def test_cut_off_at_every_byte(form: Form) -> None:
+    """A cut between two fields of protobuf can leave a shorter message; never a wrong header, never another error."""
+    data = form.write(decode(GOOD_WIRE))
+    for length in range(len(data)):
+        found = twins.outcome(form.read, data[:length])
+        if form.read is from_cbor:
+            assert found[1] is Reason.BAD_ENCODING
+        elif found[0] == "value":
+            assert encode(found[1]) in ("@a3|f0|c3|S0|d1|T1#", "@a3|f0|c3|S0|d1|T1|gH#")
+
+
+@given(
+    st.binary()
+    | st.binary().map(lambda tail: b"\xa8\x00\x01\x01" + tail)
+    | st.binary().map(lambda tail: built() + tail)
+)
+def test_any_bytes_are_judged(data: bytes) -> None:
+    for one in FORMS.values():
+        twins.outcome(one.read, data)
+
+
+def test_damaged_bytes_are_judged(form: Form) -> None:
+    chance = random.Random(7049)
+    start = form.write(decode('@a3|f07|c3|S0|d1|T1|x5|gH|u"done"|t"ok"#', unknown="keep"))
+    outcomes = set()
+    for _ in range(twins.rounds(4000)):
+        found = twins.outcome(form.read, twins.damaged(start, chance))
+        outcomes.add(found[0] if found[0] == "value" else found[1])
+        if found[0] == "value":
+            assert form.read(form.write(found[1])) == found[1]
+    assert {"value", Reason.BAD_ENCODING, Reason.WRONG_TYPE} <= outcomes
+
+
+def test_without_the_library(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, form.library, None)
+    protobuf._message_class.cache_clear()
+    for call in (lambda: form.write(decode(GOOD_WIRE)), lambda: form.read(b"\xa0")):
+        with pytest.raises(MissingDependency, match=r"turnwire\[(cbor|protobuf)\]"):
+            call()
+
+
+# --- CBOR ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_bytes_of_cbor_are_fixed() -> None:
+    """Golden bytes: they may not change while the schema version is 1."""
+    assert to_cbor(decode(GOOD_WIRE)).hex() == "a800010103020103000401050306000782820011821462" + b"ok".hex()
+    assert to_cbor(decode('@a3|f07|c3|S0|d1|T1|x"q"#', unknown="keep")).hex() == (
+        "a80001010302010300040105030662" + b"07".hex() + "0781826178" + "63" + b'"q"'.hex()
+    )
+
+
+def test_the_bytes_are_deterministic() -> None:
+    data = to_cbor(decode(GOOD_WIRE))
+    assert data == cbor2.dumps(cbor2.loads(data), canonical=True)
+    assert cbor2.loads(data) == GOOD
+
+
+def test_numbers_in_longer_forms_are_read() -> None:
+    long = bytes.fromhex("bb0000000000000008" + "1b0000000000000000" + "1901") + b"\x00"
+    assert refusal(from_cbor, long).reason is Reason.BAD_ENCODING  # an indefinite map
+    data = b"\xb8\x08" + b"\x18\x00" + b"\x19\x00\x01" + cbor2.dumps(GOOD, canonical=True)[3:]
+    assert from_cbor(data) == decode(GOOD_WIRE)
+
+
+# --- versions to come -----------------------------------------------------------------------------------------------
+
+
+def test_a_later_minor_version_is_survived() -> None:
+    later = changed(schema_version=2)
+    assert from_cbor(later) == decode(GOOD_WIRE)
+    fields = cbor2.loads(later)
+    fields |= {9: "deadline", 23: [1, {"x": None}], 4096: 1.5, -1: b"private", "vendor": cbor2.CBORTag(1, 0)}
+    fields[7] = [[0, 17, {"unit": "s"}], ["x", "5"], [20, "ok", 1, 2]]
+    message = from_cbor(cbor2.dumps(fields))
+    assert encode(message) == '@a3|f0|c3|S0|d1|T1|gH|x5|t"ok"#'
+    assert from_cbor(cbor2.dumps(fields | {8: 1})) == message
+
+
+def test_a_frame_to_come_is_kept_in_cbor() -> None:
+    for frame in (7, "7"):
+        message = from_cbor(changed(frame=frame, schema_version=3))
+        assert (message.frame, dict(message.extra)) == (7, {"f": "7"})
+        assert encode(message) == '@a3|f7|c3|S0|d1|T1|gH|t"ok"#'
+    assert from_cbor(changed(frame="00")) == decode(GOOD_WIRE)
+
+
+def test_a_later_reader_knows_what_an_earlier_one_kept() -> None:
+    """Once a slot is in the schema, its prefix is read as the slot."""
+    assert from_cbor(changed(slots=[["g", "0H"], ["t", '"o\\"k"']])).slots == {0: 17, 20: 'o"k'}
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["schema_version", "oldest_reader", "conv_id", "turn", "src", "dst", "act"])
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("1", Reason.WRONG_TYPE),
+        (b"1", Reason.WRONG_TYPE),
+        (1.0, Reason.WRONG_TYPE),
+        (True, Reason.WRONG_TYPE),
+        (cbor2.undefined, Reason.WRONG_TYPE),
+        ([1], Reason.WRONG_TYPE),
+        ({1: 1}, Reason.WRONG_TYPE),
+        (cbor2.CBORTag(0, "2020"), Reason.WRONG_TYPE),
+        (-1, Reason.NEGATIVE),
+        (-(2**70), Reason.NEGATIVE),
+        (2**64, Reason.TOO_LARGE),
+    ],
+    ids=repr,
+)
+def test_numbers_are_plain(name: str, value: Any, reason: Reason) -> None:
+    data = changed(**{name: value})
+    error = refusal(from_cbor, data)
+    assert (error.reason, error.path) == (reason, f"/{name}")
+    assert data[error.offset :].startswith(cbor2.dumps(value, canonical=True))
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "path"),
+    [
+        ({"act": 11}, Reason.UNKNOWN_ACT, "/act"),
+        ({"frame": -1}, Reason.NEGATIVE, "/frame"),
+        ({"frame": ""}, Reason.EMPTY_VALUE, "/frame"),
+        ({"frame": "x|S9"}, Reason.BAD_DIGIT, "/frame"),
+        ({"frame": "z" * 12}, Reason.TOO_LARGE, "/frame"),
+        ({"frame": '"7"'}, Reason.BAD_DIGIT, "/frame"),
+        ({"slots": 5}, Reason.WRONG_TYPE, "/slots"),
+        ({"slots": {0: 17}}, Reason.WRONG_TYPE, "/slots"),
+        ({"slots": [0, 17]}, Reason.WRONG_TYPE, "/slots"),
+        ({"slots": [[0]]}, Reason.WRONG_TYPE, "/slots"),
+        ({"slots": [[[0], 1]]}, Reason.WRONG_TYPE, "/slots/0"),
+        ({"slots": [[0, 1], [0, 2]]}, Reason.DUPLICATE, "/slots/GOAL_ID"),
+        ({"slots": [[0, 1], ["g", "2"]]}, Reason.DUPLICATE, "/slots/GOAL_ID"),
+        ({"slots": [["x", "1"], ["x", "2"]]}, Reason.DUPLICATE, "/slots/x"),
+        ({"slots": [[99, 1]]}, Reason.UNKNOWN_SLOT, "/slots/99"),
+        ({"slots": [[-1, 1]]}, Reason.UNKNOWN_SLOT, "/slots/-1"),
+        ({"slots": [[0, "1"]]}, Reason.WRONG_TYPE, "/slots/GOAL_ID"),
+        ({"slots": [[20, 1]]}, Reason.WRONG_TYPE, "/slots/TAG"),
+        ({"slots": [[0, -1]]}, Reason.NEGATIVE, "/slots/GOAL_ID"),
+        ({"slots": [["S", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["f", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["xx", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["\u00e9", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["|", "9"]]}, Reason.UNKNOWN_SLOT, "/slots"),
+        ({"slots": [["x", 9]]}, Reason.WRONG_TYPE, "/slots/x"),
+        ({"slots": [["x", "9|S9"]]}, Reason.WRONG_TYPE, "/slots/x"),
+        ({"slots": [["x", '"a"|S9|t"']]}, Reason.WRONG_TYPE, "/slots/x"),
+        ({"slots": [["x", '"a\\n"']]}, Reason.WRONG_TYPE, "/slots/x"),
+        ({"slots": [["x", "z" * 12]]}, Reason.TOO_LARGE, "/slots/x"),
+        ({"slots": [["g", '"a"']]}, Reason.WRONG_TYPE, "/slots/GOAL_ID"),
+        ({"slots": [[0, 1]] * 257}, Reason.TOO_MANY_FIELDS, "/slots"),
+    ],
+    ids=repr,
+)
+def test_refused_values_of_cbor(values: dict[str, Any], reason: Reason, path: str) -> None:
+    error = refusal(from_cbor, changed(**values))
+    assert (error.reason, error.path) == (reason, path)
+    assert error.offset is not None
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "offset"),
+    [
+        (b"", Reason.BAD_ENCODING, 0),
+        (b"\x01", Reason.WRONG_TYPE, 0),
+        (b"\x80", Reason.WRONG_TYPE, 0),
+        (b"\xa0", Reason.MISSING_FIELD, None),
+        (b"\xa0\x00", Reason.TRAILING_JUNK, 1),
+        (b"\xa1\x00", Reason.BAD_ENCODING, 2),
+        (b"\xbf\x00\x01\xff", Reason.BAD_ENCODING, 0),
+        (b"\xa1\x00\x7f\x61a\xff", Reason.BAD_ENCODING, 2),
+        (b"\xa1\x00\x9f\xff", Reason.BAD_ENCODING, 2),
+        (b"\xa1\x00\x1c", Reason.BAD_ENCODING, 2),
+        (b"\xa1\x00\xff", Reason.BAD_ENCODING, 2),
+        (b"\xa1\x00\xf8\x10", Reason.BAD_ENCODING, 2),
+        (b"\xa2\x00\x01\x00\x01", Reason.DUPLICATE, 3),
+        (b"\xa2\x00\x01\x18\x00\x01", Reason.DUPLICATE, 3),
+        (b"\xa2\x61a\x01\x61a\x01", Reason.DUPLICATE, 4),
+        (b"\xa1\x40\x01", Reason.WRONG_TYPE, 1),
+        (b"\xa1\xf5\x01", Reason.WRONG_TYPE, 1),
+        (b"\xa1\x80\x01", Reason.WRONG_TYPE, 1),
+        (b"\xbb" + b"\xff" * 8, Reason.TOO_MANY_FIELDS, 0),
+        (b"\xa1\x07\x9b" + b"\xff" * 8, Reason.BAD_ENCODING, 11),
+        (b"\xa1\x18\x40\x7b" + b"\xff" * 8, Reason.BAD_ENCODING, 12),
+        (b"\xa1\x18\x40" + b"\x81" * 200 + b"\x00", Reason.TOO_DEEP, 130),
+        (b"\xa1\x18\x40" + b"\xc1" * 5_000_000, Reason.TOO_DEEP, 130),
+        (b"\xa1\x18\x40\x99\x10\x00" + b"\x00" * 4096, Reason.TOO_MANY_FIELDS, 3),
+    ],
+    ids=lambda value: value[:12].hex() if isinstance(value, bytes) else str(value),
+)
+def test_refused_bytes_of_cbor(data: bytes, reason: Reason, offset: int | None) -> None:
+    error = refusal(from_cbor, data)
+    assert (error.reason, error.offset) == (reason, offset)
+
+
+def test_bad_utf8_points_at_its_byte() -> None:
+    data = changed().replace(b"\x62ok", b"\x62o\xff")
+    error = refusal(from_cbor, data)
+    assert (error.reason, error.offset) == (Reason.BAD_UTF8, data.index(b"\xff"))
+
+
+def test_tags_that_cost_are_never_followed() -> None:
+    """A decimal of 10**10**18, a regular expression, shared references: skipped where unknown, refused where known."""
+    bomb = cbor2.CBORTag(4, [10**18, 1])
+    for value in (bomb, cbor2.CBORTag(35, "(a+)+$"), cbor2.CBORTag(29, 0), cbor2.CBORTag(0, "no date")):
+        assert from_cbor(cbor2.dumps(GOOD | {99: value})) == decode(GOOD_WIRE)
+        assert refusal(from_cbor, changed(turn=value)).reason is Reason.WRONG_TYPE
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_value_has_4096_items_at_most(more: int) -> None:
+    """One for itself, and those in it, however they are nested."""
+    items = 4095 + more
+    for value in ([0] * items, [0] * (items - 1 - items // 2) + [[0] * (items // 2)]):
+        data = cbor2.dumps({**GOOD, "more": value})
+        if more > 0:
+            assert refusal(from_cbor, data).reason is Reason.TOO_MANY_FIELDS
+        else:
+            assert encode(from_cbor(data)) == GOOD_WIRE
+
+
+@pytest.mark.parametrize("tag", [2, 3])
+@pytest.mark.parametrize("zeros", [0, 1, 3])
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 20])
+def test_whole_numbers_of_any_size_are_refused_by_what_they_are(tag: int, zeros: int, size: int) -> None:
+    """What fits 64 bits is an item of the wrong type; what does not is out of range."""
+    number = bytes(zeros) + b"\xab" * size
+    data = changed(conv_id=0xCDEF).replace(b"\x19\xcd\xef", cbor2.dumps(cbor2.CBORTag(tag, number)))
+    error = refusal(from_cbor, data)
+    beyond = Reason.TOO_LARGE if tag == 2 else Reason.NEGATIVE
+    assert error.reason is (beyond if size > 8 else Reason.WRONG_TYPE) and error.path == "/conv_id"
+
+
+@pytest.mark.parametrize("number", [LIMITS.fields - 1, LIMITS.fields, LIMITS.fields + 1])
+def test_keys_and_slots_as_many_as_may_be(number: int) -> None:
+    more = {f"k{key}": 0 for key in range(number - len(GOOD))}
+    assert (cbor2.loads(cbor2.dumps({**GOOD, **more})) is not None) and len(GOOD) + len(more) == number
+    data = cbor2.dumps({**GOOD, **more})
+    if number <= LIMITS.fields:
+        assert from_cbor(data).conv_id == 3
+    else:
+        assert refusal(from_cbor, data).reason is Reason.TOO_MANY_FIELDS
+    reason = refusal(from_cbor, changed(slots=[[0, 1]] * number)).reason
+    assert reason is (Reason.DUPLICATE if number <= LIMITS.fields else Reason.TOO_MANY_FIELDS)
+
+
+@pytest.mark.parametrize("value", [0, 23, 24, 31, 32, 33, 255])
+def test_simple_values_of_two_bytes(value: int) -> None:
+    data = cbor2.dumps({**GOOD, "x": 0})[:-1] + bytes([0xF8, value])
+    if value < 32:
+        assert refusal(from_cbor, data).reason is Reason.BAD_ENCODING
+    else:
+        assert encode(from_cbor(data)) == GOOD_WIRE
+
+
+def test_bytes_as_many_as_may_be() -> None:
+    message = decode(GOOD_WIRE)
+    for read, write in ((from_cbor, to_cbor), (from_protobuf, to_protobuf)):
+        message.slots[20] = "x" * (1 << 22)  # its length is written in as many bytes as that of the longest
+        message.slots[20] += "x" * (LIMITS.message - len(write(message)))
+        most = len(write(message))
+        message.slots[20] += "x"
+        with pytest.raises(EncodeError) as refused:
+            write(message)
+        assert refused.value.reason is Reason.MESSAGE_TOO_LARGE
+        assert most == LIMITS.message
+        for size in (LIMITS.message, LIMITS.message + 1):
+            with pytest.raises(DecodeError) as caught:
+                read(bytes(size))
+            assert (caught.value.reason is Reason.MESSAGE_TOO_LARGE) is (size > LIMITS.message)
+
+
+# --- protobuf -----------------------------------------------------------------------------------------------------
+
+
+def test_the_bytes_of_protobuf_are_fixed() -> None:
+    """Golden bytes: they may not change while the schema version is 1."""
+    assert to_protobuf(decode(GOOD_WIRE)) == built(slots=(GOAL, TAG))
+    assert built(slots=(GOAL, TAG)).hex() == "080118032001280030013803400052040800181152060814" + "2202" + b"ok".hex()
+    kept = decode('@a3|f07|c3|S0|d1|T1|x"q"#', unknown="keep")
+    assert to_protobuf(kept) == built({8: None, 9: b"07"}, (field(2, b"x") + field(5, b'"q"'),))
+
+
+# --- the .proto file --------------------------------------------------------------------------------------------------
+
+
+def bare(file: Any) -> Any:
+    """A descriptor without what only a compiler writes."""
+    copy = descriptor_pb2.FileDescriptorProto.FromString(file.SerializeToString())
+    copy.ClearField("source_code_info")
+    for message in copy.message_type:
+        for entry in message.field:
+            entry.ClearField("json_name")
+    return copy
+
+
+def test_the_file_compiles_to_our_descriptor(tmp_path: Path) -> None:
+    tools = pytest.importorskip("grpc_tools", reason="the compiler of .proto files")
+    out = tmp_path / "slip.bin"
+    include = Path(tools.__file__).parent / "_proto"
+    arguments = [f"-I{PROTO.parent}", f"-I{include}", f"--descriptor_set_out={out}", PROTO.name]
+    subprocess.run([sys.executable, "-W", "ignore", "-m", "grpc_tools.protoc", *arguments], check=True)
+    compiled = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file[0]
+    compiled.name = protobuf.FILE
+    assert bare(compiled) == bare(protobuf.file_descriptor())
+
+
+def test_the_file_names_what_our_descriptor_has() -> None:
+    """The same without a compiler: every `name = number;` of each block, and its type."""
+    text = re.sub(r"//.*", "", PROTO.read_text("utf-8"))
+    text = re.sub(r"oneof \w+ \{([^}]*)\}", r"\1", text)
+    blocks = {
+        name: re.findall(r"(?:(\w+) )?(\w+) = (\d+);", body)
+        for name, body in re.findall(r"(?:enum|message) (\w+) \{([^}]*)\}", text)
+    }
+    file = protobuf.file_descriptor()
+    ours: dict[str, list[tuple[str, str, str]]] = {
+        enum.name: [("", value.name, str(value.number)) for value in enum.value] for enum in file.enum_type
+    }
+    for message in file.message_type:
+        kinds = descriptor_pb2.FieldDescriptorProto.Type
+        ours[message.name] = [
+            (entry.type_name.split(".")[-1] or kinds.Name(entry.type)[5:].lower(), entry.name, str(entry.number))
+            for entry in message.field
+        ]
+    assert blocks == ours
+    assert f"package {file.package};" in text
+
+
+@pytest.mark.parametrize("runtime", ["python", "upb"])
+def test_every_runtime_of_protobuf(runtime: str) -> None:
+    code = (
+        "from turnwire.nslip import decode, encode, to_protobuf, from_protobuf\n"
+        "from turnwire import DecodeError\n"
+        f"message = decode({GOOD_WIRE!r})\n"
+        "assert from_protobuf(to_protobuf(message)) == message\n"
+        "print(to_protobuf(message).hex())\n"
+        "try: from_protobuf(to_protobuf(message) + b'\\x9b\\x06' * 100 + b'\\x9c\\x06' * 100)\n"
+        "except DecodeError: pass\n"
+    )
+    environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": runtime}
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == to_protobuf(decode(GOOD_WIRE)).hex()
+
+
+# --- versions to come -----------------------------------------------------------------------------------------------
+
+
+def test_a_later_schema_is_survived() -> None:
+    """A later writer with a new field, a new slot with its prefix, and a new field inside entries."""
+    file = protobuf.file_descriptor()
+    entry, message = file.message_type
+    message.field.add(name="deadline", number=11, type=3, label=1)
+    message.field.add(name="note", number=12, type=9, label=3)
+    entry.field.add(name="unit", number=6, type=9, label=1)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    later = message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{protobuf.PACKAGE}.SlipMessage"))
+    written = later(schema_version=2, oldest_reader=1, conv_id=3, turn=1, src=0, dst=1, act=3, frame=0, deadline=-5)
+    written.note.extend(["a", "b"])
+    written.slots.add(slot=0, number=17, unit="s")
+    written.slots.add(prefix="x", kept="5")
+    written.slots.add(slot=20, text="ok")
+    read = from_protobuf(written.SerializeToString())
+    assert encode(read) == '@a3|f0|c3|S0|d1|T1|gH|x5|t"ok"#'
+
+
+def test_unknown_fields_of_every_wire_type() -> None:
+    unknown = field(99, 5) + field(98, b"x") + b"\x99\x06" + bytes(8) + b"\x9d\x06" + bytes(4)
+    group = varint(100 << 3 | 3) + field(7, 9) + field(1, 99) + varint(100 << 3 | 4)
+    assert from_protobuf(unknown + group + built(slots=(GOAL + unknown, TAG))) == decode(GOOD_WIRE)
+
+
+def test_a_frame_to_come_is_kept_in_protobuf() -> None:
+    for data in (built({8: 7}), built({8: None, 9: b"7"})):
+        message = from_protobuf(data)
+        assert (message.frame, dict(message.extra)) == (7, {"f": "7"})
+    assert from_protobuf(built({8: None, 9: b"00"})) == decode("@a3|f0|c3|S0|d1|T1#")
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_no_appended_field_overrides_an_earlier_one() -> None:
+    data = built()
+    for number, value in HEAD.items():
+        error = refusal(from_protobuf, data + field(number, value))
+        assert (error.reason, error.offset) == (Reason.DUPLICATE, len(data))
+    assert refusal(from_protobuf, data + field(9, b"7")).reason is Reason.DUPLICATE
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "path"),
+    [
+        ({7: 11}, Reason.UNKNOWN_ACT, "/act"),
+        ({7: 2**32 + 3}, Reason.TOO_LARGE, "/act"),
+        ({7: 2**64 - 1}, Reason.NEGATIVE, "/act"),
+        ({8: 2**32}, Reason.TOO_LARGE, "/frame"),
+        ({1: 2**32 + 1}, Reason.TOO_LARGE, "/schema_version"),
+        ({3: 2**64}, Reason.TOO_LARGE, None),
+        ({3: 2**70}, Reason.BAD_ENCODING, None),
+        ({3: b"3"}, Reason.WRONG_TYPE, "/conv_id"),
+        ({7: b"3"}, Reason.WRONG_TYPE, "/act"),
+        ({10: 5}, Reason.WRONG_TYPE, "/slots"),
+        ({8: None, 9: 7}, Reason.WRONG_TYPE, "/kept_frame"),
+        ({8: None, 9: b""}, Reason.EMPTY_VALUE, "/frame"),
+        ({8: None, 9: b"7|S9"}, Reason.BAD_DIGIT, "/frame"),
+        ({8: None, 9: b"\xff"}, Reason.BAD_UTF8, "/kept_frame"),
+    ],
+    ids=repr,
+)
+def test_refused_fields_of_protobuf(changes: dict[int, Any], reason: Reason, path: str | None) -> None:
+    error = refusal(from_protobuf, built(changes))
+    assert (error.reason, error.path) == (reason, path)
+    assert error.offset is not None
+
+
+@pytest.mark.parametrize(
+    ("slots", "reason", "path"),
+    [
+        ((b"",), Reason.MISSING_FIELD, "/slots"),
+        ((field(1, 0),), Reason.MISSING_FIELD, "/slots"),
+        ((field(3, 5),), Reason.MISSING_FIELD, "/slots"),
+        ((GOAL + field(3, 5),), Reason.DUPLICATE, "/value"),
+        ((GOAL + field(2, b"x"),), Reason.DUPLICATE, "/key"),
+        ((GOAL, GOAL), Reason.DUPLICATE, "/slots/GOAL_ID"),
+        ((GOAL, field(2, b"g") + field(5, b"1")), Reason.DUPLICATE, "/slots/GOAL_ID"),
+        ((field(1, 99) + field(3, 5),), Reason.UNKNOWN_SLOT, "/slots/99"),
+        ((field(1, 0) + field(4, b"5"),), Reason.WRONG_TYPE, "/slots/GOAL_ID"),
+        ((field(1, 20) + field(3, 5),), Reason.WRONG_TYPE, "/slots/TAG"),
+        ((field(1, 0) + field(5, b"5"),), Reason.WRONG_TYPE, "/slots"),
+        ((field(2, b"x") + field(4, b"5"),), Reason.WRONG_TYPE, "/slots"),
+        ((field(2, b"S") + field(5, b"5"),), Reason.UNKNOWN_SLOT, "/slots"),
+        ((field(2, b"x") + field(5, b"5|S9"),), Reason.WRONG_TYPE, "/slots/x"),
+        ((field(1, 20) + field(4, b"\xed\xa0\x80"),), Reason.BAD_UTF8, "/text"),
+        ((b"\x08",), Reason.BAD_ENCODING, None),
+        ((GOAL,) * 300, Reason.TOO_MANY_FIELDS, None),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_refused_slots_of_protobuf(slots: tuple[bytes, ...], reason: Reason, path: str | None) -> None:
+    error = refusal(from_protobuf, built(slots=slots))
+    assert (error.reason, error.path) == (reason, path)
+    assert error.offset is not None
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "offset"),
+    [
+        (b"\x08", Reason.BAD_ENCODING, 1),
+        (b"\x00", Reason.BAD_ENCODING, 0),
+        (b"\x0e", Reason.BAD_ENCODING, 0),
+        (b"\x0f", Reason.BAD_ENCODING, 0),
+        (b"\x80" * 11, Reason.BAD_ENCODING, 0),
+        (b"\xff" * 9 + b"\x7f", Reason.TOO_LARGE, 0),
+        (b"\xfa\x7f\xff\xff\xff\xff\x0f", Reason.BAD_ENCODING, 7),
+        (b"\x99\x06" + bytes(7), Reason.BAD_ENCODING, 9),
+        (b"\x9d\x06" + bytes(3), Reason.BAD_ENCODING, 5),
+        (b"\x9b\x06", Reason.BAD_ENCODING, 2),
+        (b"\x9c\x06", Reason.BAD_ENCODING, 0),
+        (b"\x9b\x06\xa4\x06", Reason.BAD_ENCODING, 2),
+        (b"\x9b\x06" * 1_000_000, Reason.TOO_DEEP, 256),
+        (b"\x98\x06\x00" * 1_000_000, Reason.TOO_MANY_FIELDS, 768),
+    ],
+    ids=lambda value: value[:12].hex() if isinstance(value, bytes) else str(value),
+)
+def test_refused_bytes_of_protobuf(data: bytes, reason: Reason, offset: int | None) -> None:
+    error = refusal(from_protobuf, data)
+    assert (error.reason, error.offset) == (reason, offset)
