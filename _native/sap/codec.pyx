@@ -352,7 +352,7 @@ def clean(Plan task not None, Plan result not None, dict fields not None, /):
 # --- Tasks and Results judged while their text is read: of those that nothing is to be said about no object is made until
 # somebody asks for a field ---
 
-cdef dict LOOKED_AT = {  # what ``turnwire.sap.rules`` and ``conditions`` may have to say something about
+cdef dict LOOKED_AT = {  # what the rules of ``turnwire.sap`` may have to say something about
     ("Task", "payload"): TW_MARK_SECRETS,
     ("Task", "attachments"): TW_MARK_LOOK,
     ("ReplyTo", "endpoint"): TW_MARK_AT,
