@@ -52,13 +52,13 @@ _VALUE = "a value in a list of messages is not a message"
 def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
     """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and behind the same
     prefixes: values of JSON, and prose; in a log, prose that speaks as a person does."""
-    around = reading("around")
-    for one in around.lines_in_strings(found):
+    beside = reading("beside")
+    for one in beside.lines_in_strings(found):
         yield from _text(one, one.in_log)
-    for one in around.lines_behind_prefixes(found, WIRE):
+    for one in beside.lines_behind_prefixes(found, WIRE):
         if one.in_log:
             yield from _text(one, True)
-    for offset, line, prefix in around.prefixes(found, WIRE):
+    for offset, line, prefix in beside.prefixes(found, WIRE):
         if spoken(prefix):
             yield "raw", offset, line, f"the message comes after {_shown(prefix)}"
 
