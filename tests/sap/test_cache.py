@@ -188,12 +188,6 @@ def test_alignment_is_checked_again_unless_it_must_not(cache: sap.Cache, changes
             assert (answer.reason, bool(answer.text)) == ("unaligned", True)
 
 
-def test_a_higher_risk_then_is_not_taken_now(cache: sap.Cache) -> None:
-    cache.put(task(**{CONTEXT + "riskTolerance": "high"}), result())
-    assert not cache.get(task())
-    assert cache.get(task(**{CONTEXT + "riskTolerance": "high"}))
-
-
 def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:
     cache.put(task(), result(output="first"), now="2025-09-28T10:00:00Z")
     cache.put(task(), result(output="second"), now="2025-09-28T10:01:00Z")

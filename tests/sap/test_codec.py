@@ -382,20 +382,6 @@ def test_messages_are_copied_pickled_and_dataclasses() -> None:
     assert dataclasses.replace(task, tags=["y"]).tags == ["y"]
 
 
-def test_every_field_of_the_tables_is_an_attribute() -> None:
-    values = [getattr(sap, name) for name in sap.__all__]
-    classes = [value for value in values if isinstance(value, type) and hasattr(value, "TABLE")]
-    assert len(classes) > 15
-    for record in classes:
-        assert [member.name for member in record.MEMBERS.values()] == [field.name for field in record.TABLE.fields]
-        for member, field in zip(record.MEMBERS.values(), record.TABLE.fields, strict=True):
-            assert member.nullable == field.nullable
-            assert member.many == (field.kind.name == "RECORDS")
-            if field.table is not None:
-                assert member.shape is not None
-                assert member.shape.TABLE.fields == field.table.fields
-
-
 def test_detect() -> None:
     assert sap.detect(b" " + json.dumps(TASK).encode())
     assert sap.detect(json.dumps(RESULT).encode())

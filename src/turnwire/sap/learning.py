@@ -16,6 +16,7 @@ from heapq import heappush, heappushpop
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from turnwire.atomic import AtomicFile
 from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
@@ -176,33 +177,33 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
     yield "playbook", playbook, [seq for seq, _ in found]
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """The judgement of a task's outcome: good or not, and which principles are blamed (none: all)."""
 
     good: bool
     blamed: frozenset[str]
 
 
-def _verdicts(found: Numbered) -> dict[str, Verdict]:
+def _verdicts(found: Numbered) -> dict[str, Judgement]:
     """Task id -> the verdict on its outcome, for those that somebody judged. An operator's newest word is the last.
 
     A producer's Result is bad when it is NON_CONSTITUTIONAL or shows violations, good when it is VALID. What failed
     otherwise (a miss, a deadline, an error), and what nobody vetted, says nothing about pressure.
     """
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, Judgement] = {}
     spoken: set[str] = set()
     for _, signal in found:
         task = uuid_key(signal.task_id)
         if signal.source == PRODUCER and task not in spoken:
             blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
             if blamed or signal.alignment == "NON_CONSTITUTIONAL":
-                verdicts[task] = Verdict(False, blamed)
+                verdicts[task] = Judgement(False, blamed)
             elif signal.alignment == "VALID":
-                verdicts[task] = Verdict(True, frozenset())
+                verdicts[task] = Judgement(True, frozenset())
         elif signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
             before = verdicts.get(task)
-            verdicts[task] = Verdict(good, before.blamed if before is not None and not good else frozenset())
+            verdicts[task] = Judgement(good, before.blamed if before is not None and not good else frozenset())
             spoken.add(task)
     return verdicts
 
@@ -390,7 +391,7 @@ class Sink(Protocol):
         """Takes a new artifact."""
 
 
-class Folder:
+class ArtifactFolder:
     """The default sink: one file for each version of each artifact. Files are never overwritten."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -401,9 +402,8 @@ class Folder:
         self.path.mkdir(parents=True, exist_ok=True)
         place = self.path / self.name_of(artifact)
         if not place.exists():
-            fresh = place.with_name(place.name + ".new")
-            fresh.write_text(artifact.text, "utf-8")
-            fresh.rename(place)
+            with AtomicFile(place) as file:
+                file.write(artifact.text.encode())
 
     @staticmethod
     def name_of(artifact: Artifact) -> str:
@@ -435,7 +435,7 @@ class LearningLoop:
         self, path: str | os.PathLike[str] | Ledger, *, sink: Sink | None = None, essence: Essence = WHOLE_PAYLOAD
     ) -> None:
         self.ledger = path if isinstance(path, Ledger) else Ledger(path)
-        home = NullSink() if self.ledger.in_memory else Folder(f"{os.fspath(self.ledger.path)}.library")
+        home = NullSink() if self.ledger.in_memory else ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
         self.sink: Sink = home if sink is None else sink
         self.essence = essence
 

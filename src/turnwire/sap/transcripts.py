@@ -152,7 +152,7 @@ def refused_row(principal: str, task_id: str, correlation_id: str, code: str, te
     return REFUSED_KIND, json_text.write(said, WIRE), ""
 
 
-class Known(NamedTuple):
+class KnownTask(NamedTuple):
     """The rows of a task in a transcript: the content of the Task or None, the terminal Result's text or None."""
 
     content: bytes | None
@@ -185,19 +185,19 @@ class Transcript(Batching):
         """Appends rows, all or none; they are in the ledger when this returns."""
         await self.do(lambda: (list(rows), None), None)
 
-    async def known(self, key: str) -> Known:
+    async def known(self, key: str) -> KnownTask:
         """The rows of the task with this key."""
-        found: Known = await self.do(lambda: ([], self._known(key)), None)
+        found: KnownTask = await self.do(lambda: ([], self._known(key)), None)
         return found
 
-    async def admit(self, key: str, text: str) -> Known:
+    async def admit(self, key: str, text: str) -> KnownTask:
         """The rows there were of the task with this key; where there were none, its Task is appended."""
 
-        def unknown() -> tuple[list[Row], Known]:
+        def unknown() -> tuple[list[Row], KnownTask]:
             found = self._known(key)
             return ([(TASK_KIND, text, key)] if found.content is None else []), found
 
-        found: Known = await self.do(unknown, None)
+        found: KnownTask = await self.do(unknown, None)
         return found
 
     async def settle(self, key: str, text: str) -> str:
@@ -246,12 +246,12 @@ class Transcript(Batching):
 
     # ---------------------------------------------------------------- in the thread
 
-    def _known(self, key: str) -> Known:
+    def _known(self, key: str) -> KnownTask:
         logged = next(self.ledger.find(TASK_KIND, key), None)
         if logged is None:
-            return Known(None, None, None)
+            return KnownTask(None, None, None)
         task = thaw(logged.body)
-        return Known(content_of(task), task.correlation_id, self._result(key))
+        return KnownTask(content_of(task), task.correlation_id, self._result(key))
 
     def _result(self, key: str) -> str | None:
         """The oldest terminal Result."""

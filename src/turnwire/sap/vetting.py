@@ -25,8 +25,8 @@ class Vetting:
     violations: Sequence[JsonObject | Mapping[str, Any]] = ()
 
 
-Found = Vetting | Alignment | str | None
-Vetter = Callable[[Task, Result], "Found | Awaitable[Found]"]
+Opinion = Vetting | Alignment | str | None
+Vetter = Callable[[Task, Result], "Opinion | Awaitable[Opinion]"]
 """(task, its result as the capability made it), both copies -> what was found; None: no opinion."""
 
 Run = Callable[[Vetter, Task, Result], Awaitable[Any]]
@@ -82,7 +82,7 @@ async def _ask(vetter: Vetter, run: Run, task: Task, draft: Result) -> Vetting |
         return Vetting(Alignment.ESCALATE, [check])
 
 
-def _vetting(found: Found, name: str) -> Vetting | None:
+def _vetting(found: Opinion, name: str) -> Vetting | None:
     """The finding that a vetter gave, with a check of its name where it gave none. Raises ValueError for what is not a
     word."""
     if found is None:

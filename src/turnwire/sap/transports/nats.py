@@ -297,7 +297,7 @@ LATEST = 0.5
 """Seconds for which the others wait for a task that the server has in a source: another worker may be given it."""
 
 
-class Source:
+class TaskSource:
     """One of the subjects of a queue, whose tasks come as they were sent.
 
     Args:
@@ -343,7 +343,7 @@ class Source:
         self.looking = None
 
 
-class InOrder:
+class OrderedTasks:
     """The tasks of a queue, whatever subject they came by: the head of each source is held, and the first one is next.
 
     One that was sent n tasks later goes first only if its allowance is n smaller, as with an agent's own line. While
@@ -353,16 +353,16 @@ class InOrder:
         sources: of the queue. ack_wait: seconds after which the server gives away a task it hears nothing of.
     """
 
-    def __init__(self, sources: Sequence[Source], ack_wait: float) -> None:
+    def __init__(self, sources: Sequence[TaskSource], ack_wait: float) -> None:
         self._sources = sources
         self._ack_wait = ack_wait
-        self._fetching: dict[asyncio.Task[None], Source] = {}
+        self._fetching: dict[asyncio.Task[None], TaskSource] = {}
         self._closed = asyncio.Event()
         self._news = asyncio.Event()
         for source in sources:
             self._begin(source)
 
-    def _begin(self, source: Source) -> None:
+    def _begin(self, source: TaskSource) -> None:
         """Fetches until this is closed, even if a handler of the agent cancels what it finds."""
         source.ask()
         fetching = asyncio.create_task(self._fetch(source))
@@ -404,7 +404,7 @@ class InOrder:
                 latest = max(latest, source.asked + LATEST)
         return latest - asyncio.get_running_loop().time()
 
-    async def _look(self, source: Source) -> None:
+    async def _look(self, source: TaskSource) -> None:
         """Notes a source in which the server has nothing. It answers behind what it had to give when it was asked."""
         try:
             source.empty = not (await source.pulled.consumer_info()).num_pending
@@ -412,7 +412,7 @@ class InOrder:
             source.empty = True
         self._news.set()
 
-    async def _fetch(self, source: Source) -> None:
+    async def _fetch(self, source: TaskSource) -> None:
         while not self._closed.is_set():
             if source.head is None:
                 try:
@@ -430,7 +430,7 @@ class InOrder:
                 self._news.set()
             await self._hold(source)
 
-    async def _hold(self, source: Source) -> None:
+    async def _hold(self, source: TaskSource) -> None:
         """Keeps the head until somebody takes it."""
         while source.head is not None and not self._closed.is_set():
             try:
@@ -452,7 +452,7 @@ class InOrder:
                     await source.take().nak()
 
 
-def _rank(source: Source) -> int:
+def _rank(source: TaskSource) -> int:
     return source.rank
 
 
@@ -496,7 +496,7 @@ class Worker:
         self._identify = identify
         self._waiting = waiting
         self._slots = asyncio.Semaphore(max(16, agent.queue) if at_once is None else at_once)
-        self._tasks: InOrder
+        self._tasks: OrderedTasks
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
@@ -508,12 +508,12 @@ class Worker:
         await self._link.open(self._queue, self._waiting, self._keep_seconds)
         self._agent.add_route("nats", self._route)
         sources = [await self._source(*each) for each in self._link.sources(self._queue)]
-        self._tasks = InOrder(sources, self._ack_wait)
+        self._tasks = OrderedTasks(sources, self._ack_wait)
         self._link.reconnected = self._tasks.ask_again
         self._begin()
         return self
 
-    async def _source(self, name: str, subject: str, priority: str) -> Source:
+    async def _source(self, name: str, subject: str, priority: str) -> TaskSource:
         """The source, shared by all workers, of one of the queue's subjects; made where it is not there."""
         stream, jetstream = self._link.tasks_stream(self._queue), self._link.stream
         try:
@@ -521,7 +521,7 @@ class Worker:
         except NotFoundError:
             config = ConsumerConfig(name=name, durable_name=name, filter_subject=subject)
             await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._waiting)
-        return Source(await jetstream.pull_subscribe_bind(durable=name, stream=stream), priority)
+        return TaskSource(await jetstream.pull_subscribe_bind(durable=name, stream=stream), priority)
 
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
