@@ -27,35 +27,74 @@ static inline int tw_is_key(const uint8_t *key, size_t size, const char *name)
     return size == strlen(name) && !memcmp(key, name, size);
 }
 
-/* Whether a member of a wrapper says when its record was written. */
-static int tw_member_time(const uint8_t *key, size_t size, const uint8_t *value, size_t length, int64_t *micros)
+/* Members that are a time, the first of them before the others: those of common loggers and collectors. */
+static const char *const tw_time_names[] = {
+    "time", "timestamp", "ts", "@timestamp", "t", "date", "datetime", "eventTime", "requestReceivedTimestamp",
+    "__REALTIME_TIMESTAMP", "timeUnixNano", "startTimeUnixNano", "_time",
+};
+enum { TW_TIME_NAMES = sizeof tw_time_names / sizeof *tw_time_names, TW_NO_TIME = 2 * TW_TIME_NAMES };
+
+static int tw_time_rank(const uint8_t *key, size_t size)
 {
-    if (tw_is_key(key, size, "time")) return length && tw_time_prefix(value, length, micros) == length;
-    if (!tw_is_key(key, size, "__REALTIME_TIMESTAMP") || !length || length > 18) return 0;
-    *micros = 0;
-    for (size_t i = 0; i < length; i++) {
-        if ((uint8_t)(value[i] - '0') >= 10) return 0;
-        *micros = *micros * 10 + (value[i] - '0');
+    for (int i = 0; i < TW_TIME_NAMES; i++)
+        if (tw_is_key(key, size, tw_time_names[i])) return i;
+    return TW_TIME_NAMES;
+}
+
+/* Seconds, milliseconds, microseconds or nanoseconds since 1970, by the number of digits in front of the point; fewer
+ * than nine are no time, since they would be in the first years. What is behind microseconds is cut. */
+static int tw_epoch(const uint8_t *p, size_t size, int64_t *micros)
+{
+    size_t digits = 0, at;
+    while (digits < size && (uint8_t)(p[digits] - '0') < 10) digits++;
+    if (digits < 9 || digits > 19 || p[0] == '0') return 0;
+    size_t kept = (digits < 12 ? 6 : digits < 15 ? 3 : 0) + digits - (digits < 18 ? 0 : 3);
+    int64_t number = 0;
+    size_t taken = 0;
+    for (at = 0; at < size; at++) {
+        if (p[at] == '.' && at == digits && at + 1 < size) continue;
+        if ((uint8_t)(p[at] - '0') >= 10) return 0;
+        if (taken < kept) { number = number * 10 + (p[at] - '0'); taken++; }
     }
+    for (; taken < kept; taken++) number *= 10;
+    *micros = number;
     return 1;
 }
 
-/* The time that the good object at p gives in one of its own members. */
+/* The member that starts at p, behind the colon of its key, is a time: where it ends, or NULL. */
+static const uint8_t *tw_member_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
+{
+    int text = *p == '"';
+    const uint8_t *first = p + text, *last = first;
+    if (text) last = tw_closing_quote(first, hard);
+    else while (*last == '.' || (uint8_t)(*last - '0') < 10) last++;
+    size_t size = (size_t)(last - first);
+    if (!text && (*last | 32) == 'e') return NULL;
+    if (text && size && tw_time_prefix(first, size, micros) == size) return last + 1;
+    return tw_epoch(first, size, micros) ? last + text : NULL;
+}
+
+/* The time that the good object at p gives in one of its members, or in those of an object in it. */
 static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micros)
 {
-    int depth = 0;
+    int depth = 0, best = TW_NO_TIME;
     for (;; p++) {
         if (*p == '{' || *p == '[') depth++;
-        else if ((*p == '}' || *p == ']') && !--depth) return 0;
+        else if ((*p == '}' || *p == ']') && !--depth) return best < TW_NO_TIME;
         if (*p != '"') continue;
         const uint8_t *key = p + 1;
         p = tw_closing_quote(key, hard);
-        if (depth != 1) continue;
         const uint8_t *value = tw_behind_space(p + 1);
-        if (*value != ':' || *(value = tw_behind_space(value + 1)) != '"') continue;
-        size_t size = (size_t)(p - key);
-        p = tw_closing_quote(value + 1, hard);
-        if (tw_member_time(key, size, value + 1, (size_t)(p - value - 1), micros)) return 1;
+        if (depth > 2 || *value != ':') continue;
+        int rank = tw_time_rank(key, (size_t)(p - key)) + (depth - 1) * TW_TIME_NAMES;
+        if (rank >= best || rank == depth * TW_TIME_NAMES) continue;
+        int64_t said;
+        const uint8_t *behind = tw_member_time(tw_behind_space(value + 1), hard, &said);
+        if (!behind) continue;
+        best = rank;
+        *micros = said;
+        if (!best) return 1;
+        p = behind - 1;
     }
 }
 

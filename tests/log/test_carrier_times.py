@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import turnwire
+from turnwire.json._wrapper_py import TIME_NAMES
 
 FIRST = 1_767_225_600_000_000
 """2026-01-01T00:00:00Z in microseconds."""
@@ -17,3 +18,44 @@ def test_each_string_has_the_time_at_the_head_of_its_own_line(scan_core: str, wi
     log = "".join(line % (number, number) for number in range(9)).encode()
     found = [int(time) for batch in turnwire.scan(log, wire=wire) for time in batch["time"]]
     assert found == [FIRST + number * 1_000_000 for number in range(9)]
+
+
+def times(record: str) -> list[int | None]:
+    """The times of the records in a log of one line."""
+    return [
+        int(batch["time"][row]) if batch.valid("time")[row] else None
+        for batch in turnwire.scan(record.encode())
+        for row in range(len(batch))
+    ]
+
+
+@pytest.mark.parametrize("name", [name.decode() for name in TIME_NAMES])
+@pytest.mark.parametrize(
+    ("value", "micros"),
+    [
+        ('"2026-01-01T00:00:00Z"', FIRST),
+        ('"2026-01-01T02:00:00.25+02:00"', FIRST + 250_000),
+        ("1767225600", FIRST),
+        ("1767225600.25", FIRST + 250_000),
+        ("1767225600250", FIRST + 250_000),
+        ('"1767225600250000"', FIRST + 250_000),
+        ("1767225600250000999", FIRST + 250_000),
+        ("12", None),
+        ("-1767225600", None),
+        ("1.7e9", None),
+        ('"soon"', None),
+        ("null", None),
+    ],
+)
+def test_members_of_the_object_around_a_string_are_its_time(
+    scan_core: str, name: str, value: str, micros: int | None
+) -> None:
+    assert times(f'{{"message":"@a3|f0|c3|S0|d1|T1#","{name}":{value}}}') == [micros]
+
+
+def test_the_first_name_of_the_table_counts_and_the_object_before_those_in_it(scan_core: str) -> None:
+    say = '{"message":"@a3|f0|c3|S0|d1|T1#",%s}'
+    assert times(say % '"ts":1767225609,"timestamp":1767225600') == [FIRST]
+    assert times(say % '"in":{"time":1767225609},"_time":1767225600') == [FIRST]
+    assert times(say % '"resource":{"timeUnixNano":"1767225600000000000"}') == [FIRST]
+    assert times(say % '"a":{"b":{"time":1767225600}}') == [None]

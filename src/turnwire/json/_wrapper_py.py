@@ -1,7 +1,8 @@
 """What logs wrap messages in, in plain Python: the readable twin of ``_native/json/wrapper.h``.
 
 Docker writes ``{"log": ..., "time": "2026-..."}``, journald ``{"MESSAGE": ..., "__REALTIME_TIMESTAMP": "micros"}``
-and MESSAGE as an array of numbers where it is not UTF-8. Everything here reads good JSON only.
+and MESSAGE as an array of numbers where it is not UTF-8, other loggers a member of ``TIME_NAMES``. Everything here
+reads good JSON only.
 """
 
 from __future__ import annotations
@@ -11,26 +12,49 @@ from typing import Any
 
 from turnwire.framing._times_py import head_time, read_time
 
+TIME_NAMES = (
+    b"time",
+    b"timestamp",
+    b"ts",
+    b"@timestamp",
+    b"t",
+    b"date",
+    b"datetime",
+    b"eventTime",
+    b"requestReceivedTimestamp",
+    b"__REALTIME_TIMESTAMP",
+    b"timeUnixNano",
+    b"startTimeUnixNano",
+    b"_time",
+)
+"""Members that are a time, the first of them before the others: those of common loggers and collectors."""
+
+_RANKS = {name: rank for rank, name in enumerate(TIME_NAMES)}
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"|[{}\[\]]', re.DOTALL)
-_VALUE = re.compile(rb'[ \t\r\n]*:[ \t\r\n]*"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_DIGITS = re.compile(rb"[0-9]{1,18}")
+_VALUE = re.compile(rb'[ \t\r\n]*:[ \t\r\n]*(?:"((?:[^"\\]|\\.)*)"|([0-9.]+)(?![0-9.eE]))', re.DOTALL)
+_EPOCH = re.compile(rb"([1-9][0-9]{8,18})(?:\.([0-9]+))?")
 _BYTES = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*(\[)[ \t\r\n]*((?:[0-9 \t\r\n]*,)*[0-9 \t\r\n]*)\]")
 _NUMBER = re.compile(rb"[0-9]+")
 
 
-def member_time(key: bytes, value: bytes) -> int | None:
-    """The time that a member of a wrapper says, in microseconds since 1970."""
-    if key == b"time":
-        found = read_time(value)
-        return found[0] if found is not None and found[1] == len(value) else None
-    if key == b"__REALTIME_TIMESTAMP" and _DIGITS.fullmatch(value):
-        return int(value)
-    return None
+def epoch(text: bytes) -> int | None:
+    """Microseconds of a time in seconds, milliseconds, microseconds or nanoseconds since 1970.
+
+    The number of digits in front of the point says which. Fewer than nine are no time, since they would be in the
+    first years. The rest behind microseconds is cut.
+    """
+    found = _EPOCH.fullmatch(text)
+    if found is None:
+        return None
+    digits = len(found[1])
+    kept = digits + (6 if digits < 12 else 3 if digits < 15 else 0 if digits < 18 else -3)
+    return int((found[1] + (found[2] or b"")).ljust(kept, b"0")[:kept])
 
 
 def wrapper_time(raw: bytes, start: int) -> int | None:
-    """The time that the good object at ``start`` gives in one of its own members."""
+    """The time that the good object at ``start`` gives in one of its members, or in those of an object in it."""
     depth, place = 0, start
+    best, time = 2 * len(TIME_NAMES), None
     while True:
         token = _TOKEN.search(raw, place)
         assert token is not None, "the object is good JSON"
@@ -40,14 +64,25 @@ def wrapper_time(raw: bytes, start: int) -> int | None:
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if not depth:
-                return None
-        elif depth == 1:
+                return time
+        elif depth <= 2 and token[1] in _RANKS:
+            rank = _RANKS[token[1]] + (depth - 1) * len(TIME_NAMES)
             value = _VALUE.match(raw, place)
-            if value is not None:
-                place = value.end()
-                time = member_time(token[1], value[1])
-                if time is not None:
+            if value is None or rank >= best:
+                continue
+            said = _member_time(value[1], value[2])
+            if said is not None:
+                best, time, place = rank, said, value.end()
+                if not best:
                     return time
+
+
+def _member_time(text: bytes | None, number: bytes | None) -> int | None:
+    """The time of a value as written: a string, or a number."""
+    if text is None:
+        return epoch(number or b"")
+    found = read_time(text)
+    return found[0] if found is not None and found[1] == len(text) else epoch(text)
 
 
 def message_bytes(raw: bytes, behind: int) -> tuple[int, int, int] | None:
