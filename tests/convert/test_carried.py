@@ -10,8 +10,7 @@ import pytest
 import turnwire
 from tests.convert.messages import FULL, explicit, right
 from turnwire import WIRES, ConvertError, Reason
-from turnwire.conversion.paths import shown
-from turnwire.conversion.shapes import shape_of
+from turnwire.conversion.shapes import shape_of, shown
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once

@@ -16,10 +16,9 @@ from tests.convert.dialogues import DIALOGUES, SENT, given, made_id
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
-from turnwire.contract import finding
-from turnwire.conversion.forms import FORMS
+from turnwire.conversion.facts import FORMS
 from turnwire.read.judging import conformance
-from turnwire.registry import wire_of
+from turnwire.registry import reading, wire_of
 
 pytestmark = pytest.mark.once
 
@@ -355,7 +354,7 @@ def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monke
     """Nothing is copied, and each message is judged once."""
     monkeypatch.setattr("copy.deepcopy", lambda *_: pytest.fail("a copy"))
     asked = []
-    kind = finding("judging").judge_of(target).__class__
+    kind = reading("judging").judge_of(target).__class__
     admits = kind.admits
     monkeypatch.setattr(kind, "admits", lambda *given: asked.append(0) or admits(*given))
     converter = Converter(target, context=given("nslip"), nearest=True)

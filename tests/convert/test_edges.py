@@ -17,15 +17,15 @@ from tests.convert.messages import FULL
 from tests.sstp.examples import example
 from turnwire import Converter, ConvertError, kick, nslip, sstp
 from turnwire.checklists import Fault, Judge
-from turnwire.contract import finding
-from turnwire.conversion import carrying, faults, forms
-from turnwire.conversion.context import ABSENT, Context
+from turnwire.conversion import carrying
+from turnwire.conversion import facts as forms
+from turnwire.conversion.context import ABSENT, Context, LearnedNames
 from turnwire.conversion.conversation import _numbered
-from turnwire.conversion.learning import LearnedNames
-from turnwire.conversion.paths import pointed, shown
+from turnwire.conversion.histories import Histories, History
 from turnwire.conversion.sap import begin
-from turnwire.conversion.watching import Histories, Watch
+from turnwire.conversion.shapes import pointed, shown
 from turnwire.nslip.spec import SHORT_STRING
+from turnwire.registry import reading
 from turnwire.sstp.spec import Kind
 
 pytestmark = pytest.mark.once
@@ -154,9 +154,9 @@ class Once(Judge):
 
 def test_what_a_judge_refused_that_does_not_foresee_leaves_no_trace(monkeypatch):
     """Neither in a short history, nor in a longer one."""
-    monkeypatch.setattr(finding("judging"), "judge_of", lambda wire: Once())
+    monkeypatch.setattr(reading("judging"), "judge_of", lambda wire: Once())
     for seed in range(10):
-        rnd, watch, taken = random.Random(seed), Watch("x", 100), []
+        rnd, watch, taken = random.Random(seed), History("x", 100), []
         for _ in range(60):
             number = rnd.randrange(40)
             fault = watch.refuses(number)
@@ -231,9 +231,9 @@ def test_counters_go_up_to_their_ends(first, last):
 
 @pytest.mark.parametrize("more", [-1, 0, 1, 50])
 def test_long_values_are_cut_where_they_are_told(more):
-    text = "x" * (faults._SHOWN - 2 + more)  # in quotes
-    told = faults._value(text)
-    assert told == (repr(text) if more <= 0 else repr(text)[: faults._SHOWN] + "…")
+    text = "x" * (forms._SHOWN - 2 + more)  # in quotes
+    told = forms._excerpt(text)
+    assert told == (repr(text) if more <= 0 else repr(text)[: forms._SHOWN] + "…")
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 5])

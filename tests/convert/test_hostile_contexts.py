@@ -16,7 +16,7 @@ from tests.convert.messages import DEFAULTS, FULL, explicit, right
 from tests.convert.test_pairs import fields_of
 from turnwire import WIRES, Context, ConvertError, Reason, nslip
 from turnwire.conversion.context import as_key
-from turnwire.conversion.paths import shown
+from turnwire.conversion.shapes import shown
 from turnwire.kick.spec import STATUS_WORDS
 from turnwire.registry import wire_of
 

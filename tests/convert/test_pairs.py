@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import turnwire
 from tests.convert.messages import ANY, DEFAULTS, FULL, explicit, right
 from turnwire import WIRES, Context, Converted, ConvertError, Reason
-from turnwire.conversion.paths import Fields, same, shown
-from turnwire.conversion.shapes import shape_of
+from turnwire.conversion.shapes import Fields, same, shape_of, shown
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once

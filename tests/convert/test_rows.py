@@ -13,16 +13,13 @@ from tests.convert.messages import FULL, ID, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, kick, sap, sstp
-from turnwire.conversion.context import Names
-from turnwire.conversion.converting import judged
-from turnwire.conversion.filling import UNREAD, facts_of, meaning
-from turnwire.conversion.forms import FORMS
-from turnwire.conversion.noting import NotedNames
-from turnwire.conversion.paths import ABSENT, parsed, same
-from turnwire.conversion.shapes import shape_of
+from turnwire.conversion.context import Names, NotedNames
+from turnwire.conversion.converting import checked
+from turnwire.conversion.facts import FORMS, UNREAD, facts_of, meaning
+from turnwire.conversion.histories import Histories
+from turnwire.conversion.shapes import ABSENT, parsed, same, shape_of
 from turnwire.conversion.sstp import join, split
 from turnwire.conversion.tables import ACTS, STATUSES
-from turnwire.conversion.watching import Histories
 from turnwire.registry import wire_of
 from turnwire.sstp.messages import CLASSES
 from turnwire.sstp.spec import Kind
@@ -301,7 +298,7 @@ def test_fields_that_a_wire_asks_for_are_those_that_must_be_there() -> None:
 def is_made(wire: str, fields: Any) -> bool:
     """Whether strict writing takes the message of these fields."""
     try:
-        judged(wire, fields)
+        checked(wire, fields)
     except (turnwire.WireError, KeyError, TypeError):
         return False
     return True

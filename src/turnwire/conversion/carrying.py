@@ -1,4 +1,4 @@
-"""What carry=True puts into a message, and how it is read again.
+"""The carry: what carry=True puts into a message beside what it says, so that the way back is exact.
 
 It is one JSON object: ``wire`` (of the message it comes from), ``fields`` (every path of that message, in order) and
 ``rest`` (path -> value of those that the carrying message does not say by itself), with ``texts`` (the same as JSON
@@ -12,10 +12,8 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from turnwire.conversion.faults import not_carried
-from turnwire.conversion.paths import Fields, Path, parsed, same, shown
-from turnwire.conversion.shapes import shape_of
-from turnwire.errors import WireError
+from turnwire.conversion.shapes import Fields, Path, parsed, same, shape_of, shown
+from turnwire.errors import ConvertError, Reason, WireError
 from turnwire.json import text as json_text
 from turnwire.registry import encode
 
@@ -23,10 +21,15 @@ _DEEPEST = 100
 """Values nested deeper travel as JSON text, since the carrying message has a limit too (``contract.LIMITS``)."""
 
 
+def bad_carry(wire: str, text: str) -> ConvertError:
+    """The error for a carry that is damaged, or says something else than the message around it."""
+    return ConvertError(Reason.BAD_CARRY, text, wire=wire)
+
+
 def packed(
     source: str, fields: Fields, back: Fields, to: str, made: Fields, filled: list[Path], key: bytes | None
 ) -> Any:
-    """What goes into the extension place of ``to``; ``made`` is the message around it, ``back`` what that says, and
+    """The content of the extension place of ``to``; ``made`` is the message around it, ``back`` what that says, and
     ``filled`` the paths there that the context filled."""
     rest: dict[str, Any] = {}
     texts: dict[str, str] = {}
@@ -61,9 +64,9 @@ def prove(whole: dict[str, Any], around: Fields, wire: str, to: str, key: bytes)
     """Raises ConvertError(bad_carry) where this is not signed with the key, together with the message around it."""
     given = whole.get("signature")
     if not isinstance(given, str) or not given.startswith(_SIGNED):
-        raise not_carried(to, "what was carried is not signed")
+        raise bad_carry(to, "what was carried is not signed")
     if not hmac.compare_digest(given.encode("utf-8", "replace"), _signature(whole, around, wire, key).encode()):
-        raise not_carried(to, "what was carried, or the message around it, is not what was signed with this key")
+        raise bad_carry(to, "what was carried, or the message around it, is not what was signed with this key")
 
 
 def filled(whole: dict[str, Any]) -> frozenset[str]:
@@ -73,7 +76,7 @@ def filled(whole: dict[str, Any]) -> frozenset[str]:
 
 
 def _depth(value: Any, left: int) -> int:
-    """How many levels are left below ``value``, or less than 0."""
+    """The number of levels that are left below ``value``, or less than 0."""
     if left < 0 or not isinstance(value, (dict, list)):
         return left
     inner = value.values() if isinstance(value, dict) else value
@@ -81,13 +84,12 @@ def _depth(value: Any, left: int) -> int:
 
 
 def opened(fields: Fields, source: str, to: str) -> dict[str, Any] | None:
-    """What was carried, if it is a message of ``to``; a field of that name that names no wire is like any other."""
+    """The carry, if it is of a message of ``to``; a field of that name that names no wire is like any other."""
     path = shape_of(source).carry
-    place: Any = None if path is None else fields.get(path)
-    whole = place
-    if isinstance(place, str):
+    whole: Any = None if path is None else fields.get(path)
+    if isinstance(whole, str):
         try:
-            whole = json_text.read_object(place, to)
+            whole = json_text.read_object(whole, to)
         except WireError:
             return None
     return whole if isinstance(whole, dict) and whole.get("wire") == to else None
@@ -97,11 +99,11 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
     """The fields of the message that was carried; what it did not have to carry is in ``made``."""
     listed, rest, texts = (carried.get(name, empty) for name, empty in (("fields", []), ("rest", {}), ("texts", {})))
     if not isinstance(listed, list) or not listed or not isinstance(rest, dict) or not isinstance(texts, dict):
-        raise not_carried(to, "what was carried has no list of fields and no values")
+        raise bad_carry(to, "what was carried has no list of fields and no values")
     fields: Fields = {}
     for text in listed:
         if not isinstance(text, str):
-            raise not_carried(to, "a field is named by a text")
+            raise bad_carry(to, "a field is named by a text")
         path = parsed(text)
         if text in rest:
             fields[path] = rest[text]
@@ -110,7 +112,7 @@ def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
         elif path in made:
             fields[path] = made[path]
         else:
-            raise not_carried(to, f"{text} was neither carried nor does the message say it")
+            raise bad_carry(to, f"{text} was neither carried nor does the message say it")
     return fields
 
 
@@ -118,7 +120,7 @@ def _value(text: Any, to: str) -> Any:
     try:
         return json_text.read_object(f'{{"value":{text}}}', to)["value"]
     except WireError as error:
-        raise not_carried(to, f"a carried value is not JSON: {error.text}") from None
+        raise bad_carry(to, f"a carried value is not JSON: {error.text}") from None
 
 
 def joined(fields: Fields, to: str) -> Any:
@@ -127,7 +129,7 @@ def joined(fields: Fields, to: str) -> Any:
         message = shape_of(to).join(fields)
         encode(message, strict=False)
     except WireError as error:
-        raise not_carried(to, f"what was carried is not a message: {error}") from None
+        raise bad_carry(to, f"what was carried is not a message: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise not_carried(to, f"what was carried is not a message: {error!r}") from None
+        raise bad_carry(to, f"what was carried is not a message: {error!r}") from None
     return message

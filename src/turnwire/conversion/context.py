@@ -1,4 +1,4 @@
-"""What a conversion may add: only what its caller says."""
+"""Contexts: what the caller of a conversion adds, and the names and ids that follow from it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from turnwire import registry
-from turnwire.conversion.faults import bad_context
-from turnwire.conversion.paths import ABSENT, Path, shown
-from turnwire.conversion.shapes import shape_of
+from turnwire.conversion.shapes import ABSENT, Path, shape_of, shown
+from turnwire.errors import ConvertError, Reason
 from turnwire.json import text as json_text
 from turnwire.kick.times import is_timestamp
 from turnwire.sap.times import UUID
 
 LARGEST = (1 << 64) - 1
 """The largest number of nSLIP."""
+_MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "uuids": str, "roles": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +52,27 @@ class Context:
     new_id: Callable[[], str] | None = None
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    _names: Names = field(init=False, repr=False, compare=False)
+    names: Names = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, kind in _MAPPINGS.items():
-            _judge(name, getattr(self, name), kind)
-        _judge_makers(self.now, self.new_id)
+            _check_mapping(name, getattr(self, name), kind)
+        _check_makers(self.now, self.new_id)
         for name in ("defaults", "values"):
-            _judge_fields(name, getattr(self, name))
+            _check_fields(name, getattr(self, name))
         for wire, paths in self.values.items():
             for path, mapping in paths.items():
                 if not isinstance(mapping, Mapping) or not all(isinstance(key, str) for key in mapping):
                     raise bad_context("the values of a field map texts to values", f"values.{wire}.{path}")
-        for name in _MAPPINGS:  # copies: one to one now is one to one for good
-            object.__setattr__(self, name, dict(getattr(self, name)))
-        object.__setattr__(self, "defaults", {wire: dict(values) for wire, values in self.defaults.items()})
-        copied = {wire: {path: dict(one) for path, one in paths.items()} for wire, paths in self.values.items()}
-        object.__setattr__(self, "values", copied)
-        object.__setattr__(self, "_names", Names(self))
+        for name in (*_MAPPINGS, "defaults", "values"):  # copies: one to one now is one to one for good
+            object.__setattr__(self, name, _copied(getattr(self, name), 3 if name == "values" else 2))
+        object.__setattr__(self, "names", Names(self))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Context:
         """A context from plain values, as a TOML or JSON file has them. Raises ConvertError(bad_context)."""
         if not isinstance(values, Mapping):
-            raise bad_context("a context is a table", "")
+            raise bad_context("a context is a table")
         known = {one.name for one in fields(cls) if one.init} - {"new_id"}
         if unknown := sorted(map(str, values.keys() - known)):
             raise bad_context(f"{unknown[0]!r} is none of {', '.join(sorted(known))}", unknown[0])
@@ -87,16 +84,20 @@ class Context:
         """A copy with some parts replaced."""
         return Context(**{**{one.name: getattr(self, one.name) for one in fields(self) if one.init}, **changes})
 
-    @property
-    def names(self) -> Names:
-        """The mappings in both directions."""
-        return self._names
+
+def bad_context(text: str, path: str | None = None) -> ConvertError:
+    """The error for a context that is none: a mapping that is not one to one, a value of the wrong type."""
+    return ConvertError(Reason.BAD_CONTEXT, text, path=path)
 
 
-_MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "uuids": str, "roles": str}
+def _copied(table: Any, levels: int) -> Any:
+    """A copy of a mapping, and of the mappings in it down to so many levels."""
+    if not levels or not isinstance(table, Mapping):
+        return table
+    return {key: _copied(value, levels - 1) for key, value in table.items()}
 
 
-def _judge(name: str, mapping: Any, kind: type) -> None:
+def _check_mapping(name: str, mapping: Any, kind: type) -> None:
     if not isinstance(mapping, Mapping):
         raise bad_context(f"{name} maps names to values", name)
     seen: dict[Any, str] = {}
@@ -113,7 +114,7 @@ def _judge(name: str, mapping: Any, kind: type) -> None:
         seen[mark] = key
 
 
-def _judge_makers(now: Any, new_id: Any) -> None:
+def _check_makers(now: Any, new_id: Any) -> None:
     if not (now is None or callable(now) or isinstance(now, str)):
         raise bad_context(f"now is a time as text or a function that gives one, not {type(now).__name__}", "now")
     if isinstance(now, str) and not is_timestamp(now):
@@ -122,28 +123,23 @@ def _judge_makers(now: Any, new_id: Any) -> None:
         raise bad_context(f"new_id is a function that gives a fresh UUID, not {type(new_id).__name__}", "new_id")
 
 
-def _judge_fields(name: str, given: Any) -> None:
+def _check_fields(name: str, given: Any) -> None:
     """``defaults`` and ``values``: wire -> path of a field that a conversion writes -> something."""
     if not isinstance(given, Mapping):
         raise bad_context(f"{name} maps a wire to its fields", name)
-    for wire, fields_ in given.items():
+    for wire, paths in given.items():
         if wire not in registry.names():
             raise bad_context(f"{wire!r} is not a wire", name)
-        if not isinstance(fields_, Mapping) or not all(isinstance(path, str) for path in fields_):
+        if not isinstance(paths, Mapping) or not all(isinstance(path, str) for path in paths):
             raise bad_context(f"the {name} of a wire map paths to values", f"{name}.{wire}")
-        for path in fields_:
-            _judge_path(name, wire, path)
-
-
-def _judge_path(name: str, wire: str, path: str) -> None:
-    kind, colon, inner = path.rpartition(":")
-    kinds = shape_of(wire).places
-    if colon and kind not in kinds:
-        raise bad_context(f"{kind!r} is not a kind of message of {wire}", f"{name}.{wire}")
-    for known, places in kinds.items():
-        if (not colon or known == kind) and any(place.path == inner and place.need != "read" for place in places):
-            return
-    raise bad_context(f"{path!r} is not a field of {wire} that a conversion writes", f"{name}.{wire}")
+        kinds = shape_of(wire).places
+        for path in paths:
+            kind, colon, inner = path.rpartition(":")
+            if colon and kind not in kinds:
+                raise bad_context(f"{kind!r} is not a kind of message of {wire}", f"{name}.{wire}")
+            asked = [kinds[kind]] if colon else kinds.values()
+            if not any(place.path == inner and place.need != "read" for places in asked for place in places):
+                raise bad_context(f"{path!r} is not a field of {wire} that a conversion writes", f"{name}.{wire}")
 
 
 class Names:
@@ -161,8 +157,8 @@ class Names:
 
     def surviving(self) -> Names:
         """The same names with nothing supplied."""
-        made = object.__new__(Names)
-        made.context, made._back, made.supply = self.context, self._back, False
+        made = object.__new__(type(self))
+        made.__dict__ |= self.__dict__ | {"supply": False}
         return made
 
     def forth(self, mapping: str, name: str) -> Any:
@@ -187,17 +183,11 @@ class Names:
         """An id for a name that has none: ABSENT, since a single message tells nobody what the next one will say."""
         return ABSENT
 
-    def remember(self, mapping: str, value: Any, name: str) -> None:
-        """From now on ``value`` is what ``name`` is mapped to."""
-        self._back[mapping][_folded(value)] = name
-
-    def name(self, mapping: str, value: int) -> Any:
-        """The name of a number: as mapped, or its decimal text where that is not mapped to another one."""
+    def name(self, mapping: str, value: Any) -> Any:
+        """The name of a value: as mapped, or its own text where that is not mapped to another one."""
         found = self.back(mapping, value)
-        if found is not ABSENT:
-            return found
         text = str(value)
-        return text if self.forth(mapping, text) is ABSENT else ABSENT
+        return text if found is ABSENT and self.forth(mapping, text) is ABSENT else found
 
     def default(self, wire: str, kind: str, path: str) -> Any:
         """The caller's value for a field of a kind of message, or ABSENT; asked even on the way back."""
@@ -206,7 +196,7 @@ class Names:
         return found() if callable(found) else found
 
     def explicit(self, wire: str, path: Path, fact: Any) -> Any:
-        """What the caller's ``values`` have for what a source says, or ABSENT."""
+        """The value that the caller's ``values`` have for what a source says, or ABSENT."""
         paths = self.context.values.get(wire)
         return paths.get(shown(path), {}).get(as_key(fact), ABSENT) if paths else ABSENT
 
@@ -221,14 +211,103 @@ class Names:
         return ABSENT if make is None or not self.supply else make()
 
 
+_NUMBERED = ("agents", "conversations", "ids")
+
+
+class LearnedNames(Names):
+    """The names of a context, and those that were given an id since, the same one each time.
+
+    A name is given one only where the context has ``new_id``: a UUID from that, or the next free number.
+    ``counts``: how many ids were counted of each kind of message that numbers its own (``Shape.numbered``).
+
+    Args:
+        context: what the caller said.
+        room: how many names of each mapping are remembered; a further one is given nothing.
+    """
+
+    def __init__(self, context: Context, room: int) -> None:
+        super().__init__(context)
+        self.room = room
+        self.learned: dict[str, dict[str, Any]] = {name: {} for name in (*_NUMBERED, "uuids")}
+        self.counts: dict[str, int] = {}
+        self._next = dict.fromkeys(_NUMBERED, 1)
+
+    def forth(self, mapping: str, name: str) -> Any:
+        found = super().forth(mapping, name)
+        return self.learned.get(mapping, {}).get(name, ABSENT) if found is ABSENT else found
+
+    def learn(self, mapping: str, name: str) -> Any:
+        """A new id for a name, or ABSENT where none may be given."""
+        make = self.context.new_id
+        known = self.learned[mapping]
+        if make is None or not self.supply or len(known) >= self.room:
+            return ABSENT
+        if mapping == "uuids":
+            value: Any = make()
+        else:
+            value = self._next[mapping]
+            while self.back(mapping, value) is not ABSENT:
+                value += 1
+            self._next[mapping] = value + 1
+        known[name] = value
+        self._back[mapping][_folded(value)] = name
+        return value
+
+    def default(self, wire: str, kind: str, path: str) -> Any:
+        found = super().default(wire, kind, path)
+        letter = shape_of(wire).numbered.get(f"{kind}:{path}")
+        if found is not ABSENT or letter is None or not self.supply:
+            return found
+        self.counts[letter] = number = self.counts.get(letter, 0) + 1
+        return f"{letter}{number}"
+
+    def as_context(self) -> Context:
+        """The context with what was learned: what a conversion of single messages needs to say the same."""
+        return self.context.replace(
+            **{name: {**getattr(self.context, name), **values} for name, values in self.learned.items()}
+        )
+
+
+class NotedNames(Names):
+    """The names of a context; ``used`` holds each entry that was found in it, in the form of ``Context.from_dict``."""
+
+    def __init__(self, context: Context, used: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.used = used
+
+    def surviving(self) -> Names:
+        return self.context.names.surviving()  # what survives takes nothing that a reader needs
+
+    def _note(self, value: Any, *path: str) -> Any:
+        if value is not ABSENT:
+            held: dict[str, Any] = self.used
+            for step in path[:-1]:
+                held = held.setdefault(step, {})
+            held[path[-1]] = value
+        return value
+
+    def forth(self, mapping: str, name: str) -> Any:
+        return self._note(super().forth(mapping, name), mapping, name)
+
+    def back(self, mapping: str, value: Any) -> Any:
+        found = super().back(mapping, value)
+        if found is not ABSENT:
+            self._note(value, mapping, found)
+        return found
+
+    def default(self, wire: str, kind: str, path: str) -> Any:
+        return self._note(super().default(wire, kind, path), "defaults", wire, path)
+
+    def explicit(self, wire: str, path: Path, fact: Any) -> Any:
+        return self._note(super().explicit(wire, path, fact), "values", wire, shown(path), as_key(fact))
+
+
 def as_key(fact: Any) -> str:
     """What a source says as a key of ``values``: a text as it is, anything else as JSON text."""
     return fact if isinstance(fact, str) else json_text.write(fact)
 
 
 def _folded(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) and _is_uuid_like(value) else value
-
-
-def _is_uuid_like(value: str) -> bool:
-    return len(value) == 36 and value[8] == value[13] == value[18] == value[23] == "-"
+    """A UUID in lower case; anything else as it is."""
+    is_uuid = isinstance(value, str) and len(value) == 36 and value[8] == value[13] == value[18] == value[23] == "-"
+    return value.lower() if is_uuid else value

@@ -9,16 +9,12 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.checklists import Fault
 from turnwire.conversion import carrying
-from turnwire.conversion.context import Context
-from turnwire.conversion.converting import Converted, Options, checked_wire, converted, names_of, split, written
-from turnwire.conversion.faults import not_conforming
-from turnwire.conversion.filling import Facts, facts_of, is_known, known_act
-from turnwire.conversion.forms import FORMS, Pair
-from turnwire.conversion.learning import LearnedNames
-from turnwire.conversion.paths import ABSENT, Fields
-from turnwire.conversion.shapes import Shape, shape_of
-from turnwire.conversion.watching import Closing, Histories, Watch
-from turnwire.errors import expect, expect_number
+from turnwire.conversion.context import Context, LearnedNames
+from turnwire.conversion.converting import Converted, Options, converted, names_of, split, written
+from turnwire.conversion.facts import FORMS, Pair, facts_of, is_known, known_act
+from turnwire.conversion.histories import Closing, Histories, History
+from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape, shape_of
+from turnwire.errors import ConvertError, Reason, expect, expect_number
 from turnwire.kick.times import seconds
 from turnwire.registry import encode
 
@@ -49,7 +45,7 @@ class _Task(NamedTuple):
     assignee: str | None
 
     def is_told(self, facts: Facts) -> bool:
-        """Whether facts about the task come from who asked for it, and so for who does it."""
+        """True if facts about the task come from who asked for it, and so for who does it."""
         sender = facts.get("sender")
         return sender is not None and sender == self.requester and self.assignee not in (None, sender)
 
@@ -92,7 +88,7 @@ class Converter:
     ) -> None:
         expect(key, (bytes, NoneType), "a key is bytes")
         expect_number(remember, "remember", 1)
-        self.to = checked_wire(to)
+        self.to = registry.wire(to).name
         self._options = Options(carry, nearest, restore, key)
         self._names = LearnedNames(names_of(context).context, remember)
         self._room = remember
@@ -134,8 +130,8 @@ class Converter:
         else:
             facts, changes, task = self._adapted(source, facts_of(source, fields, self._names))
             made = self._written(source, fields, facts)
-            self._judge_speaker(facts, task)
-        history = self._judge(made.message, own or "task" in facts)
+            self._refuse_requester(facts, task)
+        history = self._admit(made.message, own or "task" in facts)
         if own:
             self._take_in(fields, facts)
         if task is not None and _ends(facts, source, message if not own else made.message):
@@ -153,15 +149,15 @@ class Converter:
 
     @property
     def unanswered(self) -> int:
-        """How many requests that were written have no final answer so far: what their source left open is open here."""
+        """The number of requests that were written and have no final answer so far: what their source left open is."""
         return len(self._unanswered) + self._given_up
 
     def close(self) -> Closing:
-        """Nothing follows: what the target's checklist finds open in what was written, or faulty only now."""
+        """The findings of the target's checklist at the end: what is open in what was written, or faulty only now."""
         return self._histories.close()
 
     def _history(self, facts: Facts) -> tuple[Any, ...]:
-        """What the target's checklist judges a message together with: those of its task, or of its conversation."""
+        """The messages with which the target's checklist judges one: those of its task, or of its conversation."""
         if self._one_history:
             return None, None
         shape = shape_of(self.to)
@@ -249,8 +245,8 @@ class Converter:
             self._name((None, facts["task"]), facts["task"], form.write(facts["task"], self._names, self.to))
 
     def _task_form(self, target: Shape, facts: Facts) -> Pair | None:
-        """How a message of the target that says these facts writes the task that it must name; None where it need not,
-        or is numbered by itself."""
+        """The form in which a message of the target with these facts writes the task that it must name; None where it
+        need not, or is numbered by itself."""
         if not known_act(self.to, facts):
             return None
         kind = target.begin(facts["act"], facts)[0]
@@ -260,7 +256,8 @@ class Converter:
         return None
 
     def _own_task(self, target: Shape, facts: Facts) -> Facts:
-        """Where all tasks are in one history, those of two conversations must not bear the same name."""
+        """The facts with a name of the task's own: where all tasks are in one history, those of two conversations must
+        not bear the same."""
         name, form = facts.get("task"), self._task_form(target, facts)
         if name is None or form is None:
             return facts
@@ -328,57 +325,61 @@ class Converter:
 
     # --- what the target's checklist makes of it
 
-    def _judge(self, message: Any, names: bool) -> tuple[Any, ...]:
-        """Writes a message into its history, which it gives back. names: whether it says which work it is about."""
+    def _admit(self, message: Any, names: bool) -> tuple[Any, ...]:
+        """Writes a message into its history, whose key it gives. names: whether it says which work it is about."""
         facts = facts_of(self.to, shape_of(self.to).split(message), self._names)
-        history = self._history(facts)
+        key = self._history(facts)
         if not self._judged:
-            return history
-        opening = self._openings.get(history[0]) if facts.get("act") == "ask" else None
-        watch = self._histories.at(history, opening)
-        fault = self._unasked(watch, facts, names) or watch.refuses(message)
+            return key
+        history = self._histories.at(key, self._openings.get(key[0]) if facts.get("act") == "ask" else None)
+        fault = self._unasked(history, facts, names) or history.refuses(message)
         if fault is not None:
-            raise not_conforming(self.to, fault)
-        if shape_of(self.to).opens and history[0] is not None and history[0] not in self._openings:
-            self._openings[history[0]] = message
+            raise self._refused(fault)
+        if shape_of(self.to).opens and key[0] is not None and key[0] not in self._openings:
+            self._openings[key[0]] = message
             _forget(self._openings, self._room)
         asks = facts.get("act") in _ASKS
-        self._histories.written(history, watch, asks, seconds(facts["time"]) if "time" in facts else None)
-        return history
+        self._histories.written(key, history, asks, seconds(facts["time"]) if "time" in facts else None)
+        return key
 
-    def _judge_speaker(self, facts: Facts, task: _Task | None) -> None:
+    def _refused(self, fault: Fault) -> ConvertError:
+        """The error for a message of the target that has no place behind those before it."""
+        text = f"this breaks what {self.to} requires of a history: {fault.text}"
+        return ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
+
+    def _refuse_requester(self, facts: Facts, task: _Task | None) -> None:
         """Refuses what whoever asked for a piece of work says about it (to a question of who does it, say), where the
         target would take it for the answer."""
         clause = shape_of(self.to).by_others
         if clause and task is not None and task.is_told(facts):
             text = f"{task.requester} has asked for {task.name} and does not answer it"
-            raise not_conforming(self.to, Fault(clause, 0, text))
+            raise self._refused(Fault(clause, 0, text))
 
-    def _unasked(self, watch: Watch, facts: Facts, names: bool) -> Fault | None:
-        """Why an answer has no place here: it names work that was not asked for, among other work that was, or its
-        source names none, so that nothing that follows can ask for it. Where nothing was asked for so far, the
-        beginning may be missing, and the request may follow."""
+    def _unasked(self, history: History, facts: Facts, names: bool) -> Fault | None:
+        """The fault of an answer that has no place here: it names work that was not asked for, among other work that
+        was, or its source names none, so that nothing that follows can ask for it. Where nothing was asked for so far,
+        the beginning may be missing, and the request may follow."""
         clause = shape_of(self.to).asked_first
-        if not clause or facts.get("act") not in _ANSWERS or watch.asked:
+        if not clause or facts.get("act") not in _ANSWERS or history.asked:
             return None
         if not names:
-            return Fault(clause, watch.count + 1, "it answers no work that its source names, and no request was seen")
-        fault = Fault(clause, watch.count + 1, f"it answers {facts.get('task')}, which nobody here has requested")
+            return Fault(clause, history.count + 1, "it answers no work that its source names, and no request was seen")
+        fault = Fault(clause, history.count + 1, f"it answers {facts.get('task')}, which nobody here has requested")
         if self._histories.any_asked:
             return fault
-        watch.early = fault
+        history.early = fault
         return None
 
 
 def _numbered(name: str, number: int) -> str:
-    """What a namesake is called: the first as it is, others with a number."""
+    """The name of a namesake: the first as it is, others with a number."""
     if not number:
         return name
     return f"{name}0{number}" if name[-1:].isdigit() else f"{name}{number}"
 
 
 def _ends(facts: Facts, source: str, message: Any) -> bool:
-    """Whether an answer ends the work that it is about, as its wire says it (``Wire.work``)."""
+    """True if an answer ends the work that it is about, as its wire says it (``Wire.work``)."""
     if facts["act"] in _PROMISES or facts.get("status") in ("QUEUED", "RUNNING"):
         return False
     work = registry.wire(source).work

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.conversion import carrying, faults
-from turnwire.conversion.context import Context, Names
-from turnwire.conversion.filling import Facts, drafted, facts_of, known_act, meaning, survivors, tells_kinds
-from turnwire.conversion.paths import Fields, Path, pointed, same, shown
-from turnwire.conversion.shapes import shape_of
+from turnwire.conversion import carrying
+from turnwire.conversion.carrying import bad_carry
+from turnwire.conversion.context import Context, Names, NotedNames, bad_context
+from turnwire.conversion.facts import drafted, facts_of, known_act, meaning, survivors, tells_kinds
+from turnwire.conversion.shapes import Facts, Fields, Path, pointed, same, shape_of, shown
 from turnwire.conversion.tables import ACTS, GRAVE
 from turnwire.errors import ConvertError, Reason, expect
 from turnwire.registry import encode, wire_of
@@ -20,7 +19,7 @@ _NOTHING = Context()
 
 
 class Converted(NamedTuple):
-    """What a conversion gives.
+    """The result of a conversion.
 
     message: the message of the target. dropped: the path of every field of the source that the way back from the
     message alone would not bring back as it was, in the source's order, in the source's own names. surplus: of a
@@ -35,12 +34,12 @@ class Converted(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether the message says all that its source said, and nothing else."""
+        """True if the message says all that its source said, and nothing else."""
         return not self.dropped and self.nearest is None
 
 
 class Options(NamedTuple):
-    """How to convert; see :func:`convert`."""
+    """The ways to convert; see :func:`convert`."""
 
     carry: bool = False
     nearest: bool = False
@@ -82,16 +81,17 @@ def convert(
     return converted(message, to, names_of(context), Options(carry, nearest, restore, key))
 
 
+def noted(message: Any, to: str, context: Context | None, options: Options, used: dict[str, Any]) -> Any:
+    """The message in another wire. ``used`` takes the entries of the context that were found on the way, also where
+    the conversion fails. Raises as ``convert`` does."""
+    return converted(message, to, NotedNames(names_of(context).context, used), options).message
+
+
 def names_of(context: Context | None) -> Names:
     """The names of a context. Raises ConvertError(bad_context) for what is none."""
     if context is not None and not isinstance(context, Context):
-        raise ConvertError(Reason.BAD_CONTEXT, f"a Context is needed, not {type(context).__name__}")
+        raise bad_context(f"a Context is needed, not {type(context).__name__}")
     return (_NOTHING if context is None else context).names
-
-
-def checked_wire(to: str) -> str:
-    """The name of a wire. Raises UnknownName for any other."""
-    return registry.wire(to).name
 
 
 def split(message: Any, to: str) -> tuple[str, Fields]:
@@ -104,13 +104,14 @@ def split(message: Any, to: str) -> tuple[str, Fields]:
     if source == to:
         return source, {}
     if not registry.wire(source).has("shape"):
-        raise faults.no_shape(to, source)
+        text = f"{source} does not say what its fields mean (Wire.shape), so nothing is converted from it"
+        raise ConvertError(Reason.NO_COUNTERPART, text, wire=to)
     return source, shape_of(source).split(message)
 
 
 def converted(message: Any, to: str, names: Names, options: Options) -> Converted:
     """:func:`convert` with names that are ready."""
-    source, fields = split(message, checked_wire(to))
+    source, fields = split(message, registry.wire(to).name)
     if source == to:
         return Converted(message, ())
     carried = carrying.opened(fields, source, to) if options.restore else None
@@ -123,26 +124,18 @@ def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, op
     """The message of the target that says the facts of a message."""
     if not known_act(to, facts):
         raise _no_counterpart(source, fields, to, facts, None)
-    if not options.nearest:
-        _judge_kind(source, fields, to, facts, names)
+    form = ACTS.get(facts["act"], {}).get(to)
+    if form is not None and not form.own and not options.nearest:  # before its fields are asked for
+        raise _no_counterpart(source, fields, to, facts, form.kind)
     made = drafted(to, facts, names)
     near = _near(to, made, facts, names)
     if near is not None and not options.nearest:
-        form = ACTS.get(facts["act"], {}).get(to)
         closed = form.kind if form is not None and shape_of(to).near(made) is not None else None
         raise _no_counterpart(source, fields, to, facts, near, closed)
     if options.carry:
-        result, lost = _with_carry(source, fields, to, made, names, options.key)
-    else:
-        result, lost = judged(to, made), _lost(source, fields, to, made, names)
-    return Converted(result, tuple(map(shown, lost)), (), near)
-
-
-def _judge_kind(source: str, fields: Fields, to: str, facts: Facts, names: Names) -> None:
-    """Refuses what has a near kind at most before its fields are asked for."""
-    form = ACTS.get(facts["act"], {}).get(to)
-    if form is not None and not form.own:
-        raise _no_counterpart(source, fields, to, facts, form.kind)
+        made = _with_carry(source, fields, to, made, names, options.key)
+        return Converted(checked(to, made), (), (), near)
+    return Converted(checked(to, made), _lost(source, fields, to, made, names), (), near)
 
 
 def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
@@ -161,30 +154,38 @@ def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
 
 
 def _no_counterpart(
-    source: str, fields: Fields, to: str, facts: Facts, near: str | None, closed: str | None = None
+    source: str, fields: Fields, to: str, facts: Facts, nearest: str | None, closed: str | None = None
 ) -> ConvertError:
+    """The error for an act of which the target has no kind, with the nearest; closed: or the kind of the target that
+    is not for this sender and receiver."""
     shape = shape_of(source)
-    what, status = meaning(facts)
-    named = f"{shape.kind_name(fields)}" + (f" ({what}{f', {status}' if status else ''})" if what else "")
+    act, status = meaning(facts)
+    named = shape.kind_name(fields) + (f" ({act}{f', {status}' if status else ''})" if act else "")
     there = sorted({form.kind for row in ACTS.values() if (form := row.get(to)) is not None and form.own})
-    return faults.no_counterpart(to, named, there, near, shape.kind_path, closed)
+    near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
+    if closed is not None:
+        near = f"{closed} is not open to this sender and receiver (the roles of a context name theirs); {near}"
+    kinds = f"{to} has {', '.join(there)}; " if there else ""
+    text = f"{named} has no counterpart in {to}: {kinds}{near}"
+    path = shape.kind_path
+    return ConvertError(Reason.NO_COUNTERPART, text, wire=to, path=path, missing=[path], there=there, nearest=nearest)
 
 
-def _with_carry(
-    source: str, fields: Fields, to: str, made: Fields, names: Names, key: bytes | None
-) -> tuple[Any, list[Path]]:
+def _with_carry(source: str, fields: Fields, to: str, made: Fields, names: Names, key: bytes | None) -> Fields:
+    """The fields of the target with all that they do not say by themselves in its extension place."""
     plain = _NOTHING.names.surviving()
     back = survivors(source, facts_of(to, made, plain), plain)
-    if list(back) == list(fields) and all(same(back[path], value) for path, value in fields.items()):
-        return judged(to, made), []
+    rest = _differing(fields, back)
+    if not rest and list(back) == list(fields):
+        return made
     place = shape_of(to).carry
     if place is None:
-        rest = [shown(path) for path, value in fields.items() if path not in back or not same(back[path], value)]
-        raise faults.no_extension(to, rest or [shown(path) for path in back if path not in fields] or ["the order"])
+        paths = list(map(shown, rest or [path for path in back if path not in fields])) or ["the order"]
+        text = f"{to} has no place to carry {', '.join(paths)}"
+        raise ConvertError(Reason.NO_EXTENSION, text, wire=to, missing=paths)
     given = survivors(to, facts_of(source, fields, names), names)
-    full = dict(made)
-    full[place] = carrying.packed(source, fields, back, to, made, [path for path in made if path not in given], key)
-    return judged(to, full), []
+    filled = [path for path in made if path not in given]
+    return {**made, place: carrying.packed(source, fields, back, to, made, filled, key)}
 
 
 def _restored(
@@ -199,33 +200,32 @@ def _restored(
     made = carrying.restored(carried, survivors(to, facts_of(source, around, plain), plain), to)
     message = carrying.joined(made, to)
     if options.key is None:
-        _judge_carried(source, around, to, made, names, options.nearest)
-    lost = list(map(shown, _lost(source, around, to, made, names)))
+        _check_carried(source, around, to, made, names, options.nearest)
+    lost = _lost(source, around, to, made, names)
     filled = carrying.filled(carried) if options.key is None else lost  # nothing was added since it was signed
     dropped = tuple(path for path in lost if path not in filled)
     return Converted(message, dropped, tuple(path for path in lost if path in filled))
 
 
-def _judge_carried(source: str, around: Fields, to: str, made: Fields, names: Names, nearest: bool) -> None:
+def _check_carried(source: str, around: Fields, to: str, made: Fields, names: Names, nearest: bool) -> None:
     """Refuses a carried message that would not have been written as the message around it: whoever reads that one
     must not be told something else. Its place in the sequence says nothing of what it does."""
     facts = facts_of(to, made, names)
     seen = facts_of(source, around, names)
     if not known_act(source, facts):
-        raise faults.not_carried(to, f"what was carried is not a {shape_of(source).kind_name(around)}")
-    facts = {**facts, "sequence": seen["sequence"]} if {"sequence"} <= facts.keys() & seen.keys() else facts
+        raise bad_carry(to, f"what was carried is not a {shape_of(source).kind_name(around)}")
+    if "sequence" in facts and "sequence" in seen:
+        facts["sequence"] = seen["sequence"]
     forth = survivors(source, facts, names)
-    for path, value in forth.items():
-        if path not in around or not same(around[path], value):
-            what = shown(path)
-            text = f"{what} is {around.get(path, 'not there')!r}, and for what was carried it would be {value!r}"
-            raise faults.not_carried(to, f"{text}: only its own context, or a signature and its key, can prove it")
+    for path in _differing(forth, around):
+        text = f"{shown(path)} is {around.get(path, 'not there')!r}, and for what was carried it would be"
+        raise bad_carry(to, f"{text} {forth[path]!r}: only its own context, or a signature and its key, can prove it")
     near = _near(source, forth, facts, names)
     if near is not None and not nearest:
-        raise faults.not_carried(to, f"what was carried is not a {near}; nearest=True takes it")
+        raise bad_carry(to, f"what was carried is not a {near}; nearest=True takes it")
 
 
-def judged(wire: str, fields: Fields) -> Any:
+def checked(wire: str, fields: Fields) -> Any:
     """The message of the fields, if strict writing takes it."""
     message = shape_of(wire).join(fields)
     found = [issue for issue in registry.wire(wire).check(message) if issue.severity != "info"]
@@ -236,13 +236,13 @@ def judged(wire: str, fields: Fields) -> Any:
     return message
 
 
-def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> list[Path]:
+def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> tuple[str, ...]:
     """The fields that the way back does not bring back as they were."""
     back = survivors(source, facts_of(to, made, names), names)
-    return list(_differing(fields, back, shape_of(source).unseen))
+    unseen = shape_of(source).unseen
+    return tuple(shown(path) for path in _differing(fields, back) if path not in unseen)
 
 
-def _differing(fields: Fields, back: Fields, unseen: frozenset[Path]) -> Iterator[Path]:
-    for path, value in fields.items():
-        if path not in unseen and not (path in back and same(back[path], value)):
-            yield path
+def _differing(fields: Fields, others: Fields) -> list[Path]:
+    """The paths whose value the others do not have."""
+    return [path for path, value in fields.items() if path not in others or not same(others[path], value)]

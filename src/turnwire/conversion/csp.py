@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.conversion.paths import Fields, Path
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import ACTS, PLACES
+from turnwire.conversion.shapes import Fields, Shape
+from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
 from turnwire.csp.spec import BLOCK_WORD, Intent
 from turnwire.csp.writer import write
 from turnwire.errors import Issue, Reason
 
-UNSEEN: frozenset[Path] = frozenset({("line",), ("issues",)})
-
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("csp")) and form.own}
+_OWN = own_acts("csp")
 _BLOCKS: dict[str, type[Task | Result | Error]] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _HEADERS = ("sender", "receiver", "ctx", "intent")
 
@@ -111,7 +108,7 @@ def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
 
 
 def moves(fields: Fields) -> tuple[str | None, str | None]:
-    """What a patch is applied to, and what it gives."""
+    """The state to which a patch is applied, and the one that it gives."""
     return fields.get(("block", "base")), fields.get(("block", "apply"))
 
 
@@ -122,7 +119,7 @@ SHAPE = Shape(
     begin,
     PLACES["csp"],
     facts,
-    unseen=UNSEEN,
+    unseen=frozenset({("line",), ("issues",)}),
     tells=(("intent",),),
     stateful="C0",
     state_path="ctx",

@@ -6,18 +6,9 @@ import re
 from typing import Any
 
 from turnwire.conversion.context import Names
-from turnwire.conversion.forms import FORMS
-from turnwire.conversion.paths import ABSENT, Fields, Path
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import (
-    ACCEPTED,
-    ACTS,
-    CHANNEL_EXACT,
-    CHANNEL_FAMILY,
-    CHANNEL_NEAREST,
-    PLACES,
-    STATUS_CHANNEL,
-)
+from turnwire.conversion.facts import FORMS
+from turnwire.conversion.shapes import ABSENT, Fields, Path, Shape
+from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, allows
@@ -26,10 +17,28 @@ from turnwire.kick.space import parse_space
 from turnwire.kick.spec import FIELDS, SIGIL
 
 CARRY: Path = ("content", "carry")
+
+CHANNEL_FAMILY = {"report": "inform", "alert": "warn", "query": "ask"}
+"""The meaning of a channel whose name is no act's; a report tells by that name how the work stands. A command may
+be any order, also to stop: it has none."""
+
+CHANNEL_EXACT: dict[str, tuple[str, ...]] = {"error": ("report/error",), "warn": ()}
+"""Further channels on which an act is still itself, where the policy does not let it through on the first."""
+
+CHANNEL_NEAREST = ("query",)
+"""Families that take what the policy lets through nowhere else (only the Orchestrator commands, reports go to
+it, alerts to everyone); the channel's name says the act, but its type says Query, so that this is the nearest only."""
+
+STATUS_CHANNEL = "report/status"
+"""The channel of an "inform" with a status, an "accept" (its word is ``ACCEPTED``), and the "error" of a task
+(``Failed``); the word is in the first line of the content."""
+
+ACCEPTED = "Accepted"
+
 _CARRY = f"\n{SIGIL}turnwire/carry\n"
 _CHANNEL, _CONTENT, _TYPE = ("channel",), ("content",), ("type",)
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("kick")) and form.own}
+_OWN = own_acts("kick")
 _WORDS = set(_OWN.values())
 _PLACE = re.compile(rf"[^\s{SIGIL}]*[^\s{SIGIL}/]")
 _TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Query"}

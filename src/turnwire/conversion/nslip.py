@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.conversion.paths import Fields
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import ACTS, PLACES
+from turnwire.conversion.shapes import Fields, Shape
+from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
 
-_OWN = {form.kind.partition("/")[0]: act for act, forms in ACTS.items() if (form := forms.get("nslip")) and form.own}
+_OWN = {kind.partition("/")[0]: act for kind, act in own_acts("nslip").items()}
 
 
 def split(message: SlipMessage) -> Fields:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.context import Names
-from turnwire.conversion.paths import Fields, Path
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import ACTS, FIXED, PLACES
+from turnwire.conversion.shapes import Fields, Path, Shape, nested
+from turnwire.conversion.tables import ACTS, FIXED, PLACES, own_acts
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import Message
 from turnwire.sap.spec import Kind, Table
@@ -17,7 +16,7 @@ _FAILED = "FailedResult"
 _OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
 """Records that stand as one field: no other wire knows anything of their parts."""
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("sap")) and form.own}
+_OWN = own_acts("sap")
 
 
 def split(message: Message) -> Fields:
@@ -41,12 +40,7 @@ def _split(values: dict[str, Any], table: Table | None, path: Path, fields: Fiel
 
 def join(fields: Fields) -> Message:
     """The message of its fields."""
-    whole: dict[str, Any] = {}
-    for path, value in fields.items():
-        inner = whole
-        for name in path[:-1]:
-            inner = inner.setdefault(name, {})
-        inner[path[-1]] = value
+    whole = nested(fields)
     cls = kind_of(whole)
     if cls is None:
         raise KeyError("these fields belong to no SAP message")
@@ -74,7 +68,7 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
 
 
 def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
-    """What went wrong, where a Result that did not succeed has nothing else to say."""
+    """The reason of a failure, where a Result that did not succeed has nothing else to say."""
     reason = fields.get(("error", "message"))
     silent = kind == "Result" and fields.get(("output",)) in (None, {}, [], "")
     return {"text": reason} if silent and isinstance(reason, str) and fields.get(("status",)) != "SUCCEEDED" else {}

@@ -1,35 +1,83 @@
-"""What the conversion knows of each wire: how a message becomes a flat table of fields and is made from one."""
+"""The shape of a wire: a message as a flat table of fields, and the message of such a table.
+
+A path is a tuple of names, as ``("slots", "TAG")``; shown, its names are joined by dots: ``slots.TAG``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
-from turnwire.conversion.paths import Fields, Path, shown
 from turnwire.errors import UnknownName
 
 if TYPE_CHECKING:
     from turnwire.conversion.context import Names
     from turnwire.conversion.tables import Place
 
+Path = tuple[str, ...]
+Fields = dict[Path, Any]
+"""Path -> value, in the order in which the message has them."""
 Facts = dict[str, Any]
 
-
-def _no_facts(fields: Fields, kind: str, names: Names) -> Facts:
-    return {}
-
-
-def _nothing_more(fields: Fields, facts: Facts, names: Names) -> tuple[Path, ...]:
-    return ()
+_UNSAFE = re.compile(r"([\\.])")
+_PART = re.compile(r"(?:^|\.)((?:[^\\.]|\\.)*)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-def _not_moving(fields: Fields) -> tuple[str | None, str | None]:
-    return None, None
+class _Absent:
+    """A value that is not there (None is a value: JSON's null)."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        return False
 
 
-def _not_near(fields: Fields) -> str | None:
-    return None
+ABSENT: Any = _Absent()
+
+
+@lru_cache(4096)
+def shown(path: Path) -> str:
+    """The path as text; a dot or a backslash inside a name has a backslash in front."""
+    return ".".join(_UNSAFE.sub(r"\\\1", part) for part in path)
+
+
+def parsed(text: str) -> Path:
+    """The path of its text; the other half of :func:`shown`."""
+    return tuple(_ESCAPED.sub(r"\1", part) for part in _PART.findall(text))
+
+
+def pointed(text: str) -> str:
+    """The path, as text, of a place that a check names: of a JSON pointer; any other text stands for itself."""
+    if not text.startswith("/"):
+        return text
+    return shown(tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")))
+
+
+def same(left: Any, right: Any) -> bool:
+    """True if two JSON values are the same in value, type and order of keys: 1 is not 1.0, and not true."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return list(left) == list(right) and all(map(same, left.values(), right.values()))
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, str) and isinstance(right, str):
+        return str(left) == str(right)
+    return type(left) is type(right) and (left == right) and repr(left) == repr(right)
+
+
+def nested(fields: Fields) -> dict[str, Any]:
+    """The object whose members, and those of objects in it, are these fields."""
+    whole: dict[str, Any] = {}
+    for path, value in fields.items():
+        inner = whole
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = value
+    return whole
 
 
 class Shape(NamedTuple):
@@ -62,8 +110,8 @@ class Shape(NamedTuple):
     kind: Callable[[Fields], tuple[str | None, str]]
     begin: Callable[[str, Facts], tuple[str, Fields]]
     places: Mapping[str, tuple[Place, ...]]
-    facts: Callable[[Fields, str, Names], Facts] = _no_facts
-    finish: Callable[[Fields, Facts, Names], tuple[Path, ...]] = _nothing_more
+    facts: Callable[[Fields, str, Names], Facts] = lambda fields, kind, names: {}
+    finish: Callable[[Fields, Facts, Names], tuple[Path, ...]] = lambda fields, facts, names: ()
     carry: Path | None = None
     carry_text: bool = False
     unseen: frozenset[Path] = frozenset()
@@ -71,7 +119,7 @@ class Shape(NamedTuple):
     open_words: bool = False
     fresh: frozenset[tuple[str, Path]] = frozenset()
     tells: tuple[Path, ...] = ()
-    near: Callable[[Fields], str | None] = _not_near
+    near: Callable[[Fields], str | None] = lambda fields: None
     counts: str = ""
     stateful: str = ""
     state_path: str = ""
@@ -79,7 +127,7 @@ class Shape(NamedTuple):
     opens: bool = False
     asked_first: str = ""
     by_others: str = ""
-    moves: Callable[[Fields], tuple[str | None, str | None]] = _not_moving
+    moves: Callable[[Fields], tuple[str | None, str | None]] = lambda fields: (None, None)
     numbered: Mapping[str, str] = {}
     by_task: bool = False
 
@@ -89,7 +137,7 @@ class Shape(NamedTuple):
         return shown(self.tells[0]) if self.tells else "kind"
 
     def kind_name(self, fields: Fields) -> str:
-        """What kind of message fields are, for people."""
+        """The kind of message that fields are, for people."""
         told = [str(fields[path]) for path in self.tells if path in fields]
         return "/".join(told) or self.kind(fields)[1] or "message"
 

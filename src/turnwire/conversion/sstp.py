@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.conversion.paths import Fields, Path
-from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import ACTS, PLACES
+from turnwire.conversion.shapes import Fields, Path, Shape, nested
+from turnwire.conversion.tables import ACTS, PLACES, own_acts
 from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.spec import SCHEMA_IDS, Kind
 
 CARRY: Path = ("header", "turnwire")
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("sstp")) and form.own}
+_OWN = own_acts("sstp")
 
 
 def split(message: Message) -> Fields:
@@ -30,12 +29,7 @@ def split(message: Message) -> Fields:
 
 def join(fields: Fields) -> Message:
     """The message of its fields."""
-    whole: dict[str, Any] = {}
-    for path, value in fields.items():
-        if len(path) == 1:
-            whole[path[0]] = value
-        else:
-            whole.setdefault(path[0], {})[path[1]] = value
+    whole = nested(fields)
     whole.setdefault("payload", {})
     return CLASSES[whole["header"]["kind"]].of(whole)
 

@@ -1,4 +1,4 @@
-"""What corresponds to what, as data: acts, status words, priorities, and the fields of each kind of message.
+"""The common model as data: acts, status words, priorities, and the fields of each kind of message in each wire.
 
 The common model is a flat record of facts (``FACTS``). A field that is not tied to a fact here is one that no other
 wire has; a conversion names it in ``dropped``. docs/convert.md shows these tables and is tested against them.
@@ -44,17 +44,13 @@ class Form(NamedTuple):
     status: str | None = None
 
 
-def _near(kind: str, status: str | None = None) -> Form:
-    return Form(kind, own=False, status=status)
-
-
 def _row(nslip: str, csp: str, sstp: str, sap: str, kick: str) -> dict[str, Form]:
     """A row of ACTS: kinds by wire; "~" in front: the nearest only, "~FAILED kind" with this status; "" for none."""
     found = {}
     for wire, cell in {"nslip": nslip, "csp": csp, "sstp": sstp, "sap": sap, "kick": kick}.items():
         if cell:
             *status, kind = cell.removeprefix("~").split()
-            found[wire] = _near(kind, *status) if cell[0] == "~" else Form(kind)
+            found[wire] = Form(kind, cell[0] != "~", *status)
     return found
 
 
@@ -79,6 +75,12 @@ ACTS: dict[str, dict[str, Form]] = {
 """Act -> wire -> kind. A kind is one act's own at most, so that reading is certain. A wire that is not there has
 nothing that comes near: what stops work would become work there, or no more than a remark."""
 
+
+def own_acts(wire: str) -> dict[str, str]:
+    """Kind -> the act that it means, of the kinds of a wire that are an act's own."""
+    return {form.kind: act for act, row in ACTS.items() if (form := row.get(wire)) is not None and form.own}
+
+
 REPORTING = frozenset({"inform", "observe", "evaluate", "learn"})
 """Acts whose meaning is also their status: one that failed, was cancelled or goes on is not one that succeeded."""
 
@@ -87,23 +89,6 @@ ASKING = frozenset({"request", "ask", "propose", "patch", "file"})
 
 GRAVE = frozenset({"error", "warn", "reject", "stop"})
 """Acts that a message must tell: a failure, a warning, a refusal or a stop that is not told is a lie."""
-
-CHANNEL_FAMILY = {"report": "inform", "alert": "warn", "query": "ask"}
-"""KickLang: what a channel means whose name is no act's; a report tells by that name how the work stands. A command may
-be any order, also to stop: it has none."""
-
-CHANNEL_EXACT: dict[str, tuple[str, ...]] = {"error": ("report/error",), "warn": ()}
-"""KickLang: further channels on which an act is still itself, where the policy does not let it through on the first."""
-
-CHANNEL_NEAREST = ("query",)
-"""KickLang: families that take what the policy lets through nowhere else (only the Orchestrator commands, reports go to
-it, alerts to everyone); the channel's name says the act, but its type says Query, so that this is the nearest only."""
-
-STATUS_CHANNEL = "report/status"
-"""KickLang: where an "inform" with a status goes, an "accept" (its word is ``ACCEPTED``), and the "error" of a task
-(``Failed``); the word is in the first line of the content."""
-
-ACCEPTED = "Accepted"
 
 STATUSES: dict[str, dict[str, str]] = {
     "QUEUED": {"nslip": "waiting", "sap": "QUEUED", "kick": "Accepted"},
@@ -118,8 +103,8 @@ STATUSES: dict[str, dict[str, str]] = {
 OPEN_STATUS = frozenset({"nslip", "sstp"})
 
 READ_STATUS = OPEN_STATUS | {"kick"}
-"""Where another word is read as a status, too: what is in the first line of a ``⫻report/status`` says how the work
-stands. It is not written: KickLang's loop knows four words, and nothing follows from another."""
+"""Wires in which another word is read as a status, too: what is in the first line of a ``⫻report/status`` says how
+the work stands. It is not written: KickLang's loop knows four words, and nothing follows from another."""
 
 PRIORITIES: dict[str, dict[str, str | int]] = {
     "urgent": {"nslip": 0, "sap": "urgent"},
@@ -134,7 +119,7 @@ class Place(NamedTuple):
     """One field of one kind of message.
 
     path: where it is, with dots. fact: what it means, or "" for what no other wire has. form: how the fact is
-    written there (a name in ``forms.FORMS``). need: "must" (no message without it), "may", or "read" (read only:
+    written there (a name in ``facts.FORMS``). need: "must" (no message without it), "may", or "read" (read only:
     another place is written).
     """
 
@@ -204,6 +189,12 @@ _RESULT = (
     Place("nextActions", ""),
     Place("meta", ""),
 )
+_FAILED = {
+    "status": Place("status", "", need="must"),
+    "output": Place("output", ""),
+    "error.message": Place("error.message", "text", need="must"),
+}
+"""Fields of a Result that says why something failed."""
 _RECEIPT = (
     Place("messageId", "task", "receipt", "must"),
     Place("correlationId", "conversation", "uuid", "must"),
@@ -351,16 +342,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("meta", ""),
         ),
         "Result": _RESULT,
-        "FailedResult": tuple(
-            place._replace(fact="", form="text")
-            if place.path == "output"
-            else place._replace(fact="text", need="must")
-            if place.path == "error.message"
-            else place._replace(fact="", form="text")
-            if place.path == "status"
-            else place
-            for place in _RESULT
-        ),
+        "FailedResult": tuple(_FAILED.get(place.path, place) for place in _RESULT),
         "Ack": _RECEIPT,
         "Nack": _RECEIPT,
     },

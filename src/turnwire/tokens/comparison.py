@@ -288,8 +288,7 @@ def _in_wire(
     if own == wire:
         text = text_of(message)
         return text, [], _comes_back(lambda: decode(text) == message), {}
-    from turnwire.conversion.converting import Options
-    from turnwire.conversion.noting import noted
+    from turnwire.conversion.converting import Options, noted
 
     # Sizes are compared: what differs is in ``dropped``.
     made = _convert()(message, wire, context=context, nearest=True)
