@@ -79,7 +79,7 @@ cdef inline bint is_block_head(Scanner *s, Line *line) noexcept nogil:
 
 
 cdef inline bint is_own(const uint8_t *data, Line *line) noexcept nogil:
-    """Whether a line looks like one of a message: a key, an operation, the opening of a heredoc."""
+    """True if a line looks like one of a message: a key, an operation, the opening of a heredoc."""
     cdef bint chomped
     cdef uint8_t sign = data[line.start]
     if key_length(data, line.start, line.stop) or opening(data, line, &chomped):
@@ -230,7 +230,7 @@ cdef int run_bulk(Bulk *b) noexcept nogil:
 
 
 cdef void *memory(dict columns, object name, int64_t room, int64_t width) except? NULL:
-    """Where a column's memory is, or NULL where it is not asked for. The caller's dict keeps it alive."""
+    """The memory of a column, or NULL where it is not asked for. The caller's dict keeps it alive."""
     cdef Py_buffer view
     array = columns.get(name)
     if array is None:
@@ -328,7 +328,7 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
 
 
 def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1] lengths):
-    """Where a text of each record stands: the spans of ``spec.BULK_TEXTS[text]`` in ``data``, (0, 0) where it is absent.
+    """The place of a text of each record: the spans of ``spec.BULK_TEXTS[text]`` in ``data``, (0, 0) where it is absent.
 
     rows: ``count`` rows of the column spans that ``scan_block`` filled. offsets, lengths: int64[count], written.
     """
@@ -410,7 +410,7 @@ cdef int claims_of_text(tw_short_texts *c, const uint8_t *text, size_t size) noe
 
 
 cdef class ShortTexts:
-    """What a scan finds in short texts, one after the other. Of one thread at a time.
+    """A scan of short texts, one after the other. Of one thread at a time.
 
     code: the wire's number among all wires; reasons: for each of its own reasons, its code among those of all wires;
     longest: bytes of the longest text.
@@ -435,11 +435,11 @@ cdef class ShortTexts:
 
     @property
     def found(self) -> int:
-        """How many claims there were until now."""
+        """The number of claims until now."""
         return self.c.found
 
 
 def short_texts(int code, bytes reasons not None, Py_ssize_t longest):
-    """What tells ``json.lines`` what CSP/1 claims of strings of up to ``longest`` bytes, with no call of Python for each.
+    """Tells ``json.lines`` what CSP/1 claims of strings of up to ``longest`` bytes, with no call of Python for each.
     Arguments: see :class:`ShortTexts`."""
     return ShortTexts(code, reasons, longest)

@@ -378,7 +378,7 @@ def encode(record, bint strict=True):
 
 
 def check(message):
-    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+    """Lists doubts about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
 
     ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
     with, the line they were found at. Raises TypeError for what is neither.

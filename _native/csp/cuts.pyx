@@ -1,4 +1,4 @@
-"""Where a CSP/1 log may be cut: the compiled twin of ``csp/_cuts_py.py``, which tells the rule."""
+"""Places at which a CSP/1 log may be cut: the compiled twin of ``csp/_cuts_py.py``, which tells the rule."""
 
 import os
 

@@ -48,7 +48,7 @@ take_limits((_LIMITS.message, _LIMITS.fields, _LIMITS.key), usual_limits)
 
 
 cdef bint read_usual(uint8_t *data, int64_t size, Result *result) noexcept nogil:
-    """Whether csp/fast_path.h takes the text, with a line feed behind it, as one message. ``data`` has room for CSP_ROOM
+    """True if csp/fast_path.h takes the text, with a line feed behind it, as one message. ``data`` has room for CSP_ROOM
     bytes behind the text, which are written over."""
     cdef csp_window window
     cdef csp_reading reading
@@ -97,7 +97,7 @@ cdef bint split_lines(const uint8_t *data, int64_t start, int64_t stop, bint cha
 
 
 cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
-    """Whether the text is one message that strict reading takes, and nothing else but blank lines.
+    """True if the text is one message that strict reading takes, and nothing else but blank lines.
 
     ``result.extras`` is to be freed where it is not ``result.few``."""
     cdef Scanner scanner
@@ -278,7 +278,7 @@ cdef tuple parts_of(object message, object source):
 
 
 cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
-    """What a block of that class holds: its list, and three values, None where it has fewer. NULL where one is missing."""
+    """The contents of a block of that class: its list, and three values, None where it has fewer. NULL where one is missing."""
     held[2] = held[3] = <PyObject *>None
     if kind is Patch:
         held[0], held[1] = in_slot(block, AT_OPS), in_slot(block, AT_PATCH_ID)
@@ -292,7 +292,7 @@ cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
 
 
 cdef bint is_untouched(object message, tuple parts) noexcept:
-    """Whether the message has what was read, and nothing else: none of that can be changed in place but the block and
+    """True if the message has what was read, and nothing else: none of that can be changed in place but the block and
     its list, of which each part is compared."""
     cdef PyObject *held[4]
     cdef PyObject *block = PyTuple_GET_ITEM(parts, 5)
@@ -376,7 +376,7 @@ cdef inline bint is_inline(const char *text, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline bint put_inline(tw_draft *draft, object value) except -1:
-    """Whether the value is text that stands on one line; then it was written."""
+    """True if the value is text that stands on one line; then it was written."""
     cdef Py_ssize_t size = 0
     cdef const char *text
     if not PyUnicode_CheckExact(value) and type(value) is not Intent:
@@ -605,7 +605,7 @@ cdef inline object source_of(const tw_draft *draft, object message):
 
 
 cdef bint reads_back(tw_draft *draft, object message) except -1:
-    """Whether strict reading takes what was written, as one message and to its end."""
+    """True if strict reading takes what was written, as one message and to its end."""
     cdef Result result
     cdef Py_ssize_t size = tw_draft_size(draft)
     if source_of(draft, message) is not None:
@@ -657,7 +657,7 @@ cdef object text_of(object message, bint strict):
 
 
 cdef inline object str_of(const char *text, size_t size):
-    """What was written, as a str."""
+    """The text that was written, as a str."""
     if not tw_is_ascii(text, size):
         return PyUnicode_DecodeUTF8(text, size, NULL)
     made = PyUnicode_New(size, 127)
@@ -666,7 +666,7 @@ cdef inline object str_of(const char *text, size_t size):
 
 
 cdef bint is_doubtful(object block) except -1:
-    """Whether ``turnwire.csp.codec.doubts`` may have something to say of a block that reads strictly."""
+    """True if ``turnwire.csp.codec.doubts`` may have something to say of a block that reads strictly."""
     cdef PyObject *op
     if type(block) is not FileOp:
         return False
@@ -677,7 +677,7 @@ cdef bint is_doubtful(object block) except -1:
 
 
 def is_clean(message):
-    """Whether ``check`` surely says nothing about a message."""
+    """True if ``check`` surely says nothing about a message."""
     return clean(message)
 
 

@@ -315,7 +315,7 @@ cdef int no_message(Scanner *s, Line *first) noexcept nogil:
 
 
 cdef int nearly(Scanner *s, Line *first) noexcept nogil:
-    """What begins with a line that only nearly says CSP/1."""
+    """Rejects what begins with a line that only nearly says CSP/1."""
     cdef int what = classify_magic_line(s, first, CSP_NEAR)
     if what == CSP_UNDECIDED:
         return MORE
@@ -1028,7 +1028,7 @@ cdef int item(Scanner *s) noexcept nogil:
 
 
 cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) noexcept nogil:
-    """Whether a line of ``data[start:stop]`` closes the heredoc that was found unclosed."""
+    """True if a line of ``data[start:stop]`` closes the heredoc that was found unclosed."""
     cdef const uint8_t *found
     cdef int64_t behind
     while start < stop:

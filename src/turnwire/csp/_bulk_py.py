@@ -66,7 +66,7 @@ class LogStream(Stream):
         return first.next
 
     def classify(self, first: Line, kind: int) -> int:
-        """What begins with a line."""
+        """Tells what begins with a line."""
         return classify_magic_line(self.cursor.data, first.start, self.cursor.end, self.cursor.final, kind)
 
     def text(self, first: Line) -> int:
@@ -166,7 +166,7 @@ def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dic
 
 
 def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None:
-    """Where a text of each record is: see the native twin."""
+    """The place of a text of each record: see the native twin."""
     if not 0 <= text < len(BULK_TEXTS):
         raise ValueError(f"there are {len(BULK_TEXTS)} texts")
     data = memoryview(rows).tobytes()

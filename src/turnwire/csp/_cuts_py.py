@@ -1,4 +1,4 @@
-"""Where a CSP/1 log may be cut, in plain Python: the readable twin of ``_native/csp/cuts.pyx``.
+"""Places at which a CSP/1 log may be cut, in plain Python: the readable twin of ``_native/csp/cuts.pyx``.
 
 Messages are not read here. Every line of only ``<`` counts as the opening of a heredoc, up to the first line of as many
 ``>``, whether a message owns it or not; a cut falls where none is open, at a ``CSP/1`` line, or at any line where no

@@ -1,4 +1,4 @@
-"""Whether a line that says ``CSP/1``, or nearly, begins a message: the readable twin of ``_native/csp/marks.h``.
+"""Lines that say ``CSP/1``, or nearly: messages or text? The readable twin of ``_native/csp/marks.h``.
 
 In a log such a line counts only where the lines that follow say so, too. What counts is the first four lines after it
 that are not blank (among the first eight), up to the next line that may begin a record and to the opening of a heredoc:
@@ -22,7 +22,7 @@ from turnwire.fences import BEGINNING
 
 TEXT, DAMAGED, LOOK_ALIKE = range(3)
 EXACT, NEAR, TEMPLATE = range(3)
-"""What the line is: ``CSP/1``, nearly that, or the first of a template."""
+"""Kinds of such a line: ``CSP/1``, nearly that, or the first of a template."""
 
 LOOK_LINES, LOOK_BYTES = 64, 4096
 CLOSE, CLOSE_LINES = 4, 8
@@ -47,27 +47,29 @@ _FLAGS = re.compile(rb"(?:(?: ?![^;]*|[^ \t;][^;]*| [^ \ta-z;][^a-z;]*)(?<![ \t]
 
 
 def has_title(line: bytes) -> bool:
-    """Whether a line has the title of the Compact Symbol Protocol."""
+    """True if a line has the title of the Compact Symbol Protocol."""
     return _TITLE in line
 
 
 def is_header_like(line: bytes) -> bool:
-    """Whether a line looks like one of the header."""
+    """True if a line looks like one of the header."""
     return _HEADER_LIKE.fullmatch(line) is not None
 
 
 def are_flags(flags: bytes) -> bool:
-    """Whether what is after the head of a template can be its flags: none, or parts that are not sentences."""
+    """True if what is after the head of a template can be its flags: none, or parts that are not sentences."""
     return len(flags) <= MOST_FLAGS and all(_FLAGS.fullmatch(flag) for flag in flags.split(b";"))
 
 
 class NeedMore(Exception):
-    """What was begun may go on after the bytes at hand."""
+    """Raised where what was begun may go on after the bytes at hand."""
 
 
 def classify_magic_line(data: bytes, first: int, end: int, final: bool, kind: int) -> int:
-    """What begins with the line at ``first`` of ``data[:end]``, which is ``kind``: TEXT, DAMAGED or LOOK_ALIKE. Raises
-    NeedMore where that depends on bytes that have not come."""
+    """Tells what begins with the line at ``first`` of ``data[:end]``, which is ``kind``: TEXT, DAMAGED or LOOK_ALIKE.
+
+    Raises NeedMore where that depends on bytes that have not come.
+    """
     stop = data.find(b"\n", first, end)
     place = end if stop < 0 else stop + 1
     keys: set[bytes] = {_TITLE} if has_title(data[first:place]) else set()

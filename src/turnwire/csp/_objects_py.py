@@ -61,7 +61,7 @@ def usual_text(message: Any, strict: bool) -> str | None:
 
 
 def is_clean(message: Any) -> bool:
-    """Whether ``check`` surely says nothing about a message."""
+    """True if ``check`` surely says nothing about a message."""
     if type(message) is not CspMessage or message.issues:
         return False
     try:
@@ -102,7 +102,7 @@ def encode(record: Record | Document, strict: bool = True) -> str:
 
 
 def check(message: Record | Document) -> list[Issue]:
-    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+    """Lists doubts about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
 
     ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
     with, the line they were found at. Raises TypeError for what is neither.

@@ -162,7 +162,7 @@ class Cursor:
 
 
 def is_delimiter(text: bytes) -> bool:
-    """Whether a line (outside a heredoc) ends the record before it: CSP/1, a template, a fence, a would-be CSP/1."""
+    """True if a line (outside a heredoc) ends the record before it: CSP/1, a template, a fence, a would-be CSP/1."""
     first = text[:1]
     if first not in b"Cc \t\xef`~" or not first:
         return False
@@ -170,12 +170,12 @@ def is_delimiter(text: bytes) -> bool:
 
 
 def is_blank(text: bytes) -> bool:
-    """Whether a line holds nothing but spaces and tabs."""
+    """True if a line holds nothing but spaces and tabs."""
     return not text or BLANK.fullmatch(text) is not None
 
 
 def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
-    """Whether the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
+    """True if the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
     return classify_magic_line(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
 
 
@@ -533,7 +533,7 @@ class Stream:
         return self.recover(first.start, fault)
 
     def near(self, first: Line) -> int:
-        """What begins with a line that only nearly says CSP/1."""
+        """Rejects what begins with a line that only nearly says CSP/1."""
         alike = has_title(first.text) or is_look_alike(self.cursor, first, NEAR)
         return self.recover(
             first.start, ScanFault(Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC, first.start, first.next)
@@ -626,7 +626,7 @@ class Stream:
 
 
 def is_preamble_line(text: bytes, laws: bool) -> bool:
-    """Whether a line is ``DEF N = v``, ``LAWS`` or (below it, ``laws``) ``- Ln: text``."""
+    """True if a line is ``DEF N = v``, ``LAWS`` or (below it, ``laws``) ``- Ln: text``."""
     if text == b"LAWS":
         return True
     return (DEF_LINE if text.startswith(b"DEF ") else LAW_LINE).fullmatch(text) is not None and (

@@ -85,7 +85,7 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
 
 
 def follows(state: Any, left: Any, block: memoryview) -> bool:
-    """Whether a block scanned from a fresh state, which left ``left``, holds the same after ``state``.
+    """True if a block scanned from a fresh state, which left ``left``, holds the same after ``state``.
 
     A heredoc that was left open marks all that follows it. After a message, with nothing open, all that differs from
     the start of an input is that lines may be a heredoc nobody owns, up to the next line that ends a message; where the
@@ -104,7 +104,7 @@ def follows(state: Any, left: Any, block: memoryview) -> bool:
 
 
 def _looks_open(block: memoryview) -> bool:
-    """Whether a line begins as openings of heredocs and fences do."""
+    """True if a line begins as openings of heredocs and fences do."""
     data = np.frombuffer(block, np.uint8)
     for sign in b"<`~":
         places = np.flatnonzero(data == sign)

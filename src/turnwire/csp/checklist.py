@@ -74,7 +74,7 @@ _BROKEN_BY: dict[str, str] = {
     "terms": "synonym",
 }
 REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
-"""What reading, ``check`` and ``lint`` find -> the clause that it breaks. What a replay refuses breaks "state"."""
+"""Reasons that reading, ``check`` and ``lint`` find -> the clause of each. What a replay refuses breaks "state"."""
 
 UNJUDGED = (
     Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
@@ -93,12 +93,11 @@ UNJUDGED = (
     ),
     Unjudged("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
 )
-"""What the specification says and no log can show. The token rules restate, expanded, filler, full_rewrite and synonym
-are heuristics: what they find is doubtful, and fails nothing."""
+"""Sentences of the specification that no log can show. The token rules restate, expanded, filler, full_rewrite and
+synonym are heuristics: what they find is doubtful, and fails nothing."""
 
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
 _TASK_ID = re.compile("T[0-9]+")
-_TEMPLATES = (b"CSP/1;", b"CSP/1 MODE;")
 
 
 class Judge(checklists.Judge):
@@ -271,7 +270,7 @@ class Judge(checklists.Judge):
             self._pass(offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged breaks the clause that its reason goes with."""
+        """Takes a damaged record: it breaks the clause that its reason goes with."""
         self._pass(offset)
         self.fault(self.breaks(error.reason), line, f"{error.reason}: {error.text}", offset)
 
@@ -286,7 +285,7 @@ class Judge(checklists.Judge):
 
 
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("classify",))
-"""What CSP/1 is judged by."""
+"""The checklist of CSP/1."""
 
 
 def conformance(*messages: Record | Document | str | bytes, classify: Classifier = by_subject) -> Checklist:

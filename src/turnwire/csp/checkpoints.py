@@ -1,4 +1,4 @@
-"""What a store holds, checkpoints, log entries and changes, and the two chains of SHA-256 that prove them."""
+"""The parts of a store, checkpoints, log entries and changes, and the two chains of SHA-256 that prove them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an accepted message does to a store; of a patch also where it begins and leads to, and what it changes."""
+    """The effect of an accepted message on a store; of a patch also where it begins and leads to, and its changes."""
 
     entry: LogEntry
     seen: int
@@ -153,7 +153,7 @@ States = dict[str, tuple[VersionedMap, str]]
 def verified(
     log: Sequence[LogEntry], checkpoints: dict[str, Checkpoint], order: Sequence[str], head: str, forks: bool
 ) -> Verdict:
-    """What differs first from what the log gives, if anything."""
+    """Compares a store with what its log gives, and names the first difference."""
     root = checkpoints["C0"]
     if sha256(init_body(dict(root.defs), root.laws, forks)).hexdigest() != root.digest:
         return Verdict(False, "C0", "the state of C0 does not have its digest")

@@ -40,7 +40,7 @@ _DETECT = re.compile(
 
 
 def detect(data: str | Buffer) -> bool:
-    """Whether one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template).
+    """True if one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template).
 
     Never raises.
     """
@@ -95,7 +95,7 @@ def _is_lenient(mode: str) -> bool:
 
 
 def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
-    """What ``decode`` makes of a text that is not one usual message."""
+    """Decodes a text that is not one usual message."""
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
     for record in document.records:
@@ -176,7 +176,7 @@ def preamble(raw: bytes, line: int, offset: int, issues: list[Issue] | None = No
 
 
 def encode_closely(record: Record | Document, strict: bool) -> str:
-    """What ``encode`` makes of a record that is not a usual message, or of one that is wrong."""
+    """Encodes a record that is not a usual message, or refuses one that is wrong."""
     if isinstance(record, Document):
         return _encode_document(record, strict)
     text = write(record, strict)
@@ -224,7 +224,7 @@ def _is_fence(record: Record) -> bool:
 
 
 def check_closely(message: Record | Document) -> list[Issue]:
-    """What ``check`` says of a record that is not surely clean."""
+    """Checks a record that is not surely clean."""
     expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
@@ -246,7 +246,7 @@ _DEF_NAME, _LAW_NAME, _TEXT = (re.compile(form) for form in ("[A-Z_][A-Z0-9_]*",
 
 
 def _is_clean_preamble(record: Preamble) -> bool:
-    """Whether what is written of a preamble surely reads back as it is."""
+    """True if what is written of a preamble surely reads back as it is."""
     try:
         return all(
             name.fullmatch(key) and _TEXT.fullmatch(value)
@@ -258,7 +258,7 @@ def _is_clean_preamble(record: Preamble) -> bool:
 
 
 def doubts(message: CspMessage) -> list[Issue]:
-    """What may well be fine about a message that reads strictly, and that somebody should know."""
+    """Lists what may well be fine about a message that reads strictly, and that somebody should know."""
     block = message.block
     found = []
     if isinstance(block, FileOp):

@@ -1,4 +1,4 @@
-"""Where a CSP/1 log may be cut into parts that are scanned apart [readings, CSP/1, 4]."""
+"""Places at which a CSP/1 log may be cut into parts that are scanned apart [readings, CSP/1, 4]."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _Search:
 
 
 def _short(line: bytes) -> bytes:
-    """What stands for a line over the limit: a fence, a broken start of a message or text; never a heredoc."""
+    """A stand-in for a line over the limit: a fence, a broken start of a message or text; never a heredoc."""
     if is_fence(line):
         return b"```\n"
     return b"CSP/0 \n" if _MAYBE_MAGIC.match(line) else b"-\n"

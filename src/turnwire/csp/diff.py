@@ -13,6 +13,7 @@ _NOT_APPLIED = re.compile(
     rb"Binary files |GIT binary patch|rename |copy |new file |deleted file |old mode |new mode |similarity "
 )
 _NO_NEWLINE = b"\\"
+_SIGNS = (b" ", b"+", b"-")
 
 
 class Hunk(NamedTuple):
@@ -53,61 +54,41 @@ def parse_diff(text: bytes, path: str, recount: bool = False) -> list[Hunk]:
     _check_names(lines[:place], path)
     hunks = []
     while place < len(lines):
-        hunk, place = (_recounted if recount else _hunk)(lines, place, path)
+        hunk, place = _hunk(lines, place, path, recount)
         hunks.append(hunk)
     return hunks
 
 
-def _hunk(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
+def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hunk, int]:
     match = _HUNK.match(lines[place])
     if match is None:
         raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is neither a hunk nor part of one", path)
-    old, new = (1 if match[group] is None else int(match[group]) for group in (2, 4))
-    found: list[tuple[bytes, bytes]] = []
-    left, right = old, new
     head = place + 1
-    place += 1
-    while left or right or (place < len(lines) and lines[place].startswith(_NO_NEWLINE)):
-        line = lines[place] if place < len(lines) else b"\\"
-        sign = b" " if line in (b"\n", b"\r\n") else line[:1]
-        if sign == _NO_NEWLINE and place < len(lines) and found and found[-1][1].endswith(b"\n"):
-            found[-1] = (found[-1][0], found[-1][1][:-1])
-            place += 1
-            continue
-        left -= sign in (b" ", b"-")
-        right -= sign in (b" ", b"+")
-        if sign not in (b" ", b"+", b"-") or left < 0 or right < 0:
-            raise _fault(
-                Reason.BAD_DIFF, f"the hunk at line {head} of the diff does not have the lines it counts", path
-            )
-        found.append((sign, line if line in (b"\n", b"\r\n") else line[1:]))
-        place += 1
-    return Hunk(int(match[1]), old, new, found), place
-
-
-def _recounted(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
-    """A hunk with the lines that are there, up to the next hunk or the end."""
-    match = _HUNK.match(lines[place])
-    if match is None:
-        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is neither a hunk nor part of one", path)
-    start, counted = int(match[1]), 1 if match[2] is None else int(match[2])
+    start, old, new = int(match[1]), *(1 if match[group] is None else int(match[group]) for group in (2, 4))
+    left, right = old, new
     found: list[tuple[bytes, bytes]] = []
-    place += 1
-    while place < len(lines) and not lines[place].startswith(b"@@"):
-        line = lines[place]
+    while (place := place + 1) <= len(lines):
+        line = lines[place] if place < len(lines) else b""
+        if (line[:2] in (b"@@", b"")) if recount else not (left or right or line.startswith(_NO_NEWLINE)):
+            break
         blank = line in (b"\n", b"\r\n")
         sign = b" " if blank else line[:1]
         if sign == _NO_NEWLINE and found and found[-1][1].endswith(b"\n"):
             found[-1] = (found[-1][0], found[-1][1][:-1])
-        elif sign in (b" ", b"+", b"-"):
-            found.append((sign, line if blank else line[1:]))
-        else:
+            continue
+        left -= sign in (b" ", b"-")
+        right -= sign in (b" ", b"+")
+        if recount and sign not in _SIGNS:
             raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is not part of a hunk", path)
-        place += 1
-    old = sum(sign != b"+" for sign, _ in found)
-    new = sum(sign != b"-" for sign, _ in found)
-    if not old and counted and start:  # without old lines a header names the line in front: that is one earlier
-        start -= 1
+        if not recount and (sign not in _SIGNS or left < 0 or right < 0):
+            text = f"the hunk at line {head} of the diff does not have the lines it counts"
+            raise _fault(Reason.BAD_DIFF, text, path)
+        found.append((sign, line if blank else line[1:]))
+    if recount:
+        counted = old
+        old, new = (sum(sign != other for sign, _ in found) for other in (b"+", b"-"))
+        if not old and counted and start:  # without old lines a header names the line in front: that is one earlier
+            start -= 1
     return Hunk(start, old, new, found), place
 
 
@@ -125,7 +106,7 @@ def _check_names(header: list[bytes], path: str) -> None:
 
 
 def _names(written: bytes) -> set[str]:
-    """What a name in the header of a diff may mean: git quotes it and puts a/ or b/ before it."""
+    """The names that one in the header of a diff may mean: git quotes it and puts a/ or b/ before it."""
     name = written.decode("utf-8", "surrogateescape")
     if len(name) > 1 and name[0] == name[-1] == '"':
         name = _ESCAPE.sub(_unescaped, written[1:-1]).decode("utf-8", "surrogateescape")

@@ -72,7 +72,7 @@ def encode_fault(reason: Reason, text: str, path: str | None = None, line: int |
 
 
 def issue(reason: Reason, line: int, severity: str = "warning", text: str | None = None) -> Issue:
-    """What was forgiven at a line."""
+    """An issue: what was forgiven at a line."""
     return Issue(reason, line, severity, _TEXT[reason] if text is None else text)
 
 
@@ -109,7 +109,7 @@ def input_bytes(data: Any) -> bytes:
 
 
 def type_fault(data: Any) -> DecodeError:
-    """What reading something that is not text raises."""
+    """The DecodeError for something that is not text."""
     kind = type(data).__name__
     return DecodeError(
         Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE

@@ -38,7 +38,7 @@ Resolver = Callable[[Path, str], bool]
 
 
 class Plan(NamedTuple):
-    """What a file operation does (``done``) or would do. Digests are ``sha256:<hex>``, None where there is no file."""
+    """The effect of a file operation, had (``done``) or planned. Digests are ``sha256:<hex>``, None for no file."""
 
     op: str
     path: Path

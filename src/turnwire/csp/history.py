@@ -36,7 +36,7 @@ class _Line:
         self.changed: dict[int, tuple[str, ...]] = {}
 
     def at(self, version: int, name: str) -> str | EllipsisType | None:
-        """What a name is in a version."""
+        """The value of a name in a version."""
         found = self.values.get(name, ...)
         if version != self.version:
             changes = self.before.get(name, ())
@@ -128,7 +128,7 @@ class VersionedMap(Mapping[str, str]):
         return {name: value for name in names if (value := self.get(name)) is not None}
 
     def isdisjoint(self, names: Iterable[str]) -> bool:
-        """Whether none of these names is there."""
+        """True if none of these names is there."""
         line = self._line
         if line.base is None and self._version == line.version:
             return line.values.keys().isdisjoint(names)
@@ -163,7 +163,7 @@ def forgetful(maps: Iterable[VersionedMap]) -> list[VersionedMap]:
 
 
 class State(NamedTuple):
-    """What is defined at a checkpoint: name -> value, value -> its first name, bytes of all names and values."""
+    """The definitions at a checkpoint: name -> value, value -> its first name, bytes of all names and values."""
 
     defs: VersionedMap
     names: VersionedMap
@@ -181,7 +181,7 @@ class State(NamedTuple):
 
 
 class NextState:
-    """What a state becomes, change by change."""
+    """The state that follows another, change by change."""
 
     def __init__(self, before: State) -> None:
         self._before = before
@@ -223,7 +223,7 @@ class NextState:
 
 
 def size_of(name: str, value: str) -> int:
-    """How many bytes a name and its value have."""
+    """The bytes of a name and its value."""
     if name.isascii() and value.isascii():
         return len(name) + len(value)
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Where a store writes what it accepted: one that it has for itself, or a ledger that other stores write too."""
+"""The journal of a store: one that it has for itself, or a ledger that other stores write too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INIT = "csp-init"
 
 
 class Journal(Protocol):
-    """Where a store writes what it accepted, e.g. a ``turnwire.ledger.Ledger``.
+    """A place in which a store writes what it accepted, e.g. a ``turnwire.ledger.Ledger``.
 
     One with a method ``entries(start)`` is shared: its ``append`` takes ``expect=``, the number of the last entry,
     answers the number of the new one, and raises RuleError(append_conflict) where others were first.
@@ -28,7 +28,7 @@ class Journal(Protocol):
 
 
 def is_shared(journal: Any) -> bool:
-    """Whether other stores may write to a journal, and it can tell."""
+    """True if other stores may write to a journal, and it can tell."""
     return callable(getattr(journal, "entries", None))
 
 

@@ -72,7 +72,7 @@ class Routing:
         return self._laws
 
     def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[Issue]:
-        """What the laws say of the next message. ``defs`` let an agent be named by the value of its DEF, too."""
+        """Judges the next message. ``defs`` let an agent be named by the value of its DEF, too."""
         if not isinstance(message.block, Task):
             return []
         agent = message.block.get("OWNER") or message.receiver or ""

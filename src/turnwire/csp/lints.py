@@ -45,14 +45,14 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 
 
 class Context:
-    """What is known when a record is judged: names, checkpoints, tasks, files; and the values of that record."""
+    """The knowledge with which a record is judged: names, checkpoints, tasks, files; and the values of that record."""
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
         self.fillers = Fillers()
         self.local: dict[str, State] = {}
         self.state = state_of({} if store is None else store.defs)
-        """What is defined at the head."""
+        """The definitions at the head."""
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
         self.law_texts = LawTexts(LAW_TEXT_LEAST)
         self.law_texts.update(self.laws)
@@ -126,7 +126,7 @@ class Context:
         self.issues.append(Issue(reason, self.line, "info", text))
 
     def filler(self, key: str, value: str) -> str | None:
-        """What in a value is filler, in words; None where nothing is, or where it is one that has a name."""
+        """The filler in a value, in words; None where nothing is, or where it is one that has a name."""
         said = self.fillers.of(value)
         return None if said is None or self.state.name_of(value) is not None else f"{key} {said}"
 
@@ -208,11 +208,11 @@ class Linter:
 
     @property
     def defs(self) -> Mapping[str, str]:
-        """What is defined at the head."""
+        """The definitions at the head."""
         return self.context.state.defs
 
     def feed(self, record: Record) -> list[Issue]:
-        """What the token rules say of the next record; ``where`` is its line."""
+        """Judges the next record by the token rules; ``where`` is its line."""
         issues = self.found(record)
         self.context.learn(record)
         return issues
@@ -242,7 +242,7 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
 
 
 def _tokens(value: str) -> list[str]:
-    """What is separated by commas or lines."""
+    """The parts between commas or lines."""
     return [token.strip() for token in value.replace("\n", ",").split(",")]
 
 

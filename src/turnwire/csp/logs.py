@@ -30,14 +30,14 @@ Beside = list[tuple[int, int, Preamble]]
 
 
 class Log(NamedTuple):
-    """What is in a log: its good records as a document, and what is wrong with each that is damaged."""
+    """The content of a log: its good records as a document, and what is wrong with each that is damaged."""
 
     document: Document
     damaged: list[DecodeError]
 
 
 def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
-    """What is in a log: the good records, and what is wrong with each that is damaged.
+    """Reads a log: the good records, and what is wrong with each that is damaged.
 
     source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
     one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
@@ -58,7 +58,7 @@ def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
 
 
 def names_files(source: Any) -> bool:
-    """Whether what is given says where a log is, and is none itself; a str where it is one line and such a file is
+    """True if what is given says where a log is, and is none itself; a str where it is one line and such a file is
     there."""
     if isinstance(source, str):
         return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
@@ -117,7 +117,7 @@ class FilePreambles:
         self._alone = bool(own.all()) and self._on_lines()
 
     def _on_lines(self) -> bool:
-        """Whether everything begins a line, and nothing is in a string."""
+        """True if everything begins a line, and nothing is in a string."""
         import numpy as np
 
         offsets, _, _, inside = self._found.places
@@ -126,7 +126,7 @@ class FilePreambles:
         return bool((first | (before == _NEWLINE)).all() and not inside.any())
 
     def is_document(self) -> bool:
-        """Whether nothing says that this is a log."""
+        """True if nothing says that this is a log."""
         return self._alone and not any(log_lines(self._data[start:stop]) for start, stop in self._found.gaps)
 
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
@@ -263,7 +263,7 @@ def _moved(error: DecodeError, start: int, line: int) -> DecodeError:
 
 
 class Replay(NamedTuple):
-    """What a document did to a store: the store, and what it refused (record and error)."""
+    """The store that a document led to, and what it refused (record and error)."""
 
     store: Store
     refused: list[tuple[CspMessage | Preamble, WireError]]

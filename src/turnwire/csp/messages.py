@@ -243,7 +243,7 @@ class CspMessage(_Record):
         self.issues: tuple[Issue, ...] = tuple(issues)
 
     def __getstate__(self) -> Any:
-        """What is copied and pickled: all but the text that it was read from, which the compiled core keeps."""
+        """The state that is copied and pickled: not the text that it was read from, which the compiled core keeps."""
         state: Any = super().__getstate__()
         if isinstance(state, tuple):
             state[1].pop("_source", None)
@@ -323,7 +323,7 @@ Record = CspMessage | Template | Preamble | Junk
 
 
 class Document(_Record):
-    """What a text holds: ``records`` in order, and ``issues`` by line (what lenient reading forgave)."""
+    """The records of a text: ``records`` in order, and ``issues`` by line (what lenient reading forgave)."""
 
     __slots__ = ("issues", "records")
     _shown = ("records", "issues")

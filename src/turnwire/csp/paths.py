@@ -65,7 +65,7 @@ def _of_runs(runs: list[str]) -> str:
 
 
 def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
-    """Whether a pattern matches a path (its parts below the root), as in ``.gitignore``.
+    """True if a pattern matches a path (its parts below the root), as in ``.gitignore``.
 
     ``*`` and ``?`` stand for signs of one part, ``**`` for any parts. A pattern with a ``/`` begins at the root, one
     without matches a part at any depth; what matches a folder matches all in it. ``fold``: case does not count.
@@ -74,7 +74,7 @@ def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
 
 
 class Rules:
-    """What ``allow=`` and ``deny=`` of a file operation say. Raises TypeError for a str where patterns are wanted."""
+    """The rules of ``allow=`` and ``deny=`` of a file operation. Raises TypeError for a str where patterns are wanted."""
 
     def __init__(self, allow: Iterable[str] | None, deny: Iterable[str]) -> None:
         for patterns in (allow, deny):

@@ -71,7 +71,7 @@ class Fillers:
         self._known: dict[str, str | None] = {}
 
     def of(self, text: str) -> str | None:
-        """What in a text is politeness or prose, in words; None where nothing is."""
+        """The politeness or prose in a text, in words; None where nothing is."""
         if self.surely_none(text):
             return None
         if len(text) > _LONGEST:
@@ -111,7 +111,7 @@ class Fillers:
 
 
 def filler(text: str) -> str | None:
-    """What in a text is politeness or prose, in words; None where nothing is."""
+    """The politeness or prose in a text, in words; None where nothing is."""
     if text.isascii() and " " not in text and text[-1:] not in ",.!":
         lone = text.lower()
         if "." in lone or "/" in lone or "_" in lone:

@@ -15,7 +15,7 @@ TEMPLATE_HEADS = ("CSP/1;", "CSP/1 MODE;")
 
 
 class Intent(str, Enum):
-    """What a message is for [MESSAGE FORMAT]; a closed set."""
+    """The purpose of a message [MESSAGE FORMAT]; a closed set."""
 
     PLAN = "PLAN"
     TASK = "TASK"
@@ -145,49 +145,16 @@ BULK_SPANS: dict[str, tuple[str | None, ...]] = {
 place of the extras the lines of BULK_LINES."""
 
 CUTS_OPEN = 16
-"""How many heredocs of different runs may look open at once before no more cuts are made."""
+"""Heredocs of different runs that may look open at once before no more cuts are made."""
 CUTS_STATE = 7 + 2 * CUTS_OPEN
 """int64 state of the search for cuts between calls (see ``csp/_cuts_py.py``)."""
 
-REASONS: tuple[Reason, ...] = (
-    Reason.JUNK,
-    Reason.BAD_MAGIC,
-    Reason.LOOK_ALIKE,
-    Reason.MISSING_FROM,
-    Reason.MISSING_TO,
-    Reason.MISSING_CTX,
-    Reason.MISSING_INTENT,
-    Reason.HEADER_ORDER,
-    Reason.DUP_HEADER,
-    Reason.BAD_HEADER_VALUE,
-    Reason.BAD_HEADER_LINE,
-    Reason.BAD_INTENT,
-    Reason.INTENT_ALIAS,
-    Reason.NO_BODY,
-    Reason.BLOCK_MISMATCH,
-    Reason.BAD_ID,
-    Reason.MISSING_OP,
-    Reason.BAD_OP,
-    Reason.OP_MISMATCH,
-    Reason.MISSING_REQ,
-    Reason.MISSING_STATUS,
-    Reason.MISSING_AT,
-    Reason.MISSING_CAUSE,
-    Reason.MISSING_PATH,
-    Reason.MISSING_BASE,
-    Reason.MISSING_APPLY,
-    Reason.BAD_BASE,
-    Reason.BAD_APPLY,
-    Reason.BAD_ENUM,
-    Reason.UNKNOWN_KEY,
-    Reason.DUP_FIELD,
-    Reason.STRAY_LINE,
-    Reason.TRAILING_TEXT,
-    Reason.UNCLOSED_HEREDOC,
-    Reason.HEREDOC_EXPECTED,
-    Reason.BAD_UTF8,
-    Reason.MESSAGE_TOO_LARGE,
-    Reason.TOO_MANY_FIELDS,
-    Reason.KEY_TOO_LONG,
-)
-"""What a scanner rejects for, by code; in an order that both cores share."""
+_REASONS = """
+junk bad_magic look_alike missing_from missing_to missing_ctx missing_intent header_order dup_header
+bad_header_value bad_header_line bad_intent intent_alias no_body block_mismatch bad_id missing_op bad_op
+op_mismatch missing_req missing_status missing_at missing_cause missing_path missing_base missing_apply bad_base
+bad_apply bad_enum unknown_key dup_field stray_line trailing_text unclosed_heredoc heredoc_expected bad_utf8
+message_too_large too_many_fields key_too_long
+"""
+REASONS = tuple(Reason(name) for name in _REASONS.split())
+"""Reasons for which a scanner rejects, by code; in an order that both cores share."""

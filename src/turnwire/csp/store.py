@@ -295,7 +295,7 @@ class Store:
         return self._seen - before
 
     def _judged(self, message: CspMessage, text: str) -> Step | None:
-        """What a message would do, None where it was done already. Changes nothing; raises RuleError."""
+        """The step that a message would be, None where it was done already. Changes nothing; raises RuleError."""
         context = self._checkpoints.get(message.ctx or "")
         if context is None:
             raise unknown_context(message.ctx)
@@ -504,7 +504,7 @@ class PrunedStore(Store):
 
 
 def verify_dump(data: bytes) -> Verdict:
-    """Whether a dump is whole; ``place`` is ``line 7`` for the first line that differs."""
+    """A verdict that is true if a dump is whole; ``place`` is ``line 7`` for the first line that differs."""
     try:
         Store.load(data)
     except RuleError as error:

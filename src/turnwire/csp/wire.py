@@ -1,4 +1,4 @@
-"""What CSP/1 is for the rest of turnwire."""
+"""The description of CSP/1 for the rest of turnwire."""
 
 from turnwire.contract import LINES, Wire
 
