@@ -370,13 +370,6 @@ def test_the_order_of_fields_counts_where_keys_are_free(make, free):
     assert make(fields) != csp.Task("T2", fields) and make(fields) != csp.Generic("MEM", "T2", fields)
 
 
-@pytest.mark.parametrize("before", ["", "a:1;", "é:1;", "é;\U0001f642;", ";;é:1-2;"])
-def test_the_place_of_a_reference_counts_bytes(before):
-    with pytest.raises(DecodeError) as caught:
-        csp.refs(f"{before}b:9-3;c:1")
-    assert (caught.value.offset, caught.value.reason) == (len(before.encode()), "bad_range")
-
-
 @pytest.mark.parametrize(
     ("defs", "laws", "text"),
     [

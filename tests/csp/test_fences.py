@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import turnwire
-from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import csp, fences
 from turnwire.csp.cuts import safe_cuts
@@ -79,22 +77,6 @@ def test_reading_says_the_same(text: str) -> None:
     first_cuts, second_cuts = (list(safe_cuts([one.encode() * 40], 1)) for one in (text, tilded(text)))
     assert first_cuts == second_cuts
     assert csp.detect(text) == csp.detect(tilded(text))
-
-
-def test_one_message_in_a_fence_is_decoded() -> None:
-    for text in (SHAPES[0], tilded(SHAPES[0]), SHAPES[4], tilded(SHAPES[4])):
-        assert turnwire.decode(text).sender == "A"
-
-
-def test_commands_take_either(tmp_path: Path) -> None:
-    file = tmp_path / "a.md"
-    for text in SHAPES[:4]:
-        said = []
-        for one in (text, tilded(text)):
-            file.write_text(one, "utf-8")
-            done = [run(*command, file) for command in (["validate"], ["conform", "csp"], ["replay"], ["stats"])]
-            said.append([(each.code, each.out) for each in done])
-        assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(

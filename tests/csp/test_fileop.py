@@ -114,21 +114,8 @@ def test_a_dry_run_judges_as_the_real_one(tmp_path, block):
 @pytest.mark.parametrize(
     "path",
     [
-        "../x",
-        "a/../../x",
-        "/etc/passwd",
-        "",
-        "a/",
-        ".",
-        "C:\\x",
-        "\\x",
-        "\\\\host\\x",
-        "..\\x",
-        "a\0b",
-        "out/x",
-        "out",
-        "loop/x",
-        "./..",
+        *("../x", "a/../../x", "/etc/passwd", "", "a/", ".", "C:\\x", "\\x", "\\\\host\\x", "..\\x", "a\0b"),
+        *("out/x", "out", "loop/x", "./.."),
     ],
 )
 def test_nothing_leaves_the_root(tmp_path, path):
@@ -385,11 +372,7 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
     "line",
     [
         *(
-            "copy from x",
-            "copy to y",
-            "rename from x",
-            "rename to y",
-            "new file mode 100644",
+            *("copy from x", "copy to y", "rename from x", "rename to y", "new file mode 100644"),
             "deleted file mode 100644",
         ),
         *("old mode 100644", "new mode 100755", "Binary files a/x and b/x differ", "GIT binary patch"),

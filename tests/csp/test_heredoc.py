@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
 from hypothesis import given, settings
@@ -151,27 +150,6 @@ def test_only_content_without_a_last_newline_is_written_with_the_extension(conte
         opening = text.split("\n")[text.split("\n").index("CONTENT") + 1]
         assert opening.endswith("-") == (not content.endswith("\n") and content != "")
         assert opening.strip("<") in ("", "-")
-
-
-def _as_the_specification_has_it(text: str) -> str | None:
-    """CONTENT of a FILEOP, by the grammar of the specification alone: a heredoc is `<<<`, lines, `>>>`, each alone on
-    its line; None where the line after CONTENT opens none, or it is never closed, or lines of no field follow."""
-    lines = text.split("\n")
-    start = lines.index("CONTENT") + 1
-    if not re.fullmatch("<{3,}", lines[start]):
-        return None
-    closing = ">" * len(lines[start])
-    if closing not in lines[start + 1 :]:
-        return None
-    end = lines.index(closing, start + 1)
-    return "".join(f"{line}\n" for line in lines[start + 1 : end]) if lines[end + 1 :] == [""] else None
-
-
-@given(content=CONTENT)
-def test_a_reader_without_the_extension_refuses_it_and_reads_the_rest_right(content):
-    text = csp.encode(csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)])))
-    plain = content == "" or content.endswith("\n")
-    assert _as_the_specification_has_it(text) == (content if plain else None)
 
 
 @given(lines=st.lists(LINES, max_size=12), chance=st.randoms(use_true_random=False))
