@@ -74,7 +74,7 @@ def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
 
 
 class Rules:
-    """The rules of ``allow=`` and ``deny=`` of a file operation. Raises TypeError for a str in the place of patterns."""
+    """The rules of ``allow=`` and ``deny=`` of a file operation. Raises TypeError for a str instead of patterns."""
 
     def __init__(self, allow: Iterable[str] | None, deny: Iterable[str]) -> None:
         for patterns in (allow, deny):
