@@ -439,7 +439,7 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
     async def main() -> None:
         open_again, admitted = asyncio.Event(), asyncio.Event()
         await agent.__aenter__()
-        rows = agent._execution.transcript
+        rows = agent._transcript
         assert rows is not None
         admit = rows.admit
 

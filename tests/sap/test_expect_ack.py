@@ -155,8 +155,8 @@ def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, 
 
         patient = {} if transport == "bus" else {"timeout": PATIENT}
         async with reached(transport, agent, broker.url, ack_seconds=SOON, **patient) as client:
-            assert agent._execution.transcript is not None
-            agent._execution.transcript._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
+            assert agent._transcript is not None
+            agent._transcript._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
             some = [expecting(), expecting()]
             for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):
                 if work is not client.send and transport == "mcp":

@@ -23,7 +23,7 @@ from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.schema import validator
 from turnwire.sap.spec import ErrorCode, Status
-from turnwire.sap.transcripts import RESULT_KIND, key_of, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, Transcript, key_of, refused_row
 from turnwire.sap.vetting import Vetter, vetters_of
 from turnwire.sap.waiting import PriorityQueue, cancel_and_wait, priority_of
 
@@ -105,6 +105,7 @@ class Agent:
         self._workers: set[asyncio.Task[None]] = set()
         self._most_workers = workers
         self._running = False
+        self._transcript: Transcript | None = None
         if self.handlers < 1:
             raise ValueError("a pool has at least one place")
 
@@ -163,6 +164,7 @@ class Agent:
     async def __aenter__(self) -> Self:
         if not self._running:
             self._execution = Execution(self, self._started)
+            self._transcript = self._execution.transcript
             self._queue = PriorityQueue()
             self._running = True
             self._hire()
@@ -188,8 +190,8 @@ class Agent:
     async def _let_go(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
         job.resolve(None)
-        if job.claimed and self._execution.transcript is not None:
-            await self._execution.transcript.let_go(job.key)
+        if job.claimed and self._transcript is not None:
+            await self._transcript.let_go(job.key)
 
     # ---------------------------------------------------------------- receiving
 
@@ -252,7 +254,7 @@ class Agent:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         self._places -= 1
         self._jobs[job.key] = job
-        if self._execution.transcript is None:
+        if self._transcript is None:
             await self._admit(job)  # nothing in it waits
         else:  # whoever asked may be cancelled meanwhile; the admission is not
             self._deliveries.spawn(self._admit(job))
@@ -273,10 +275,10 @@ class Agent:
         job = Job(text, caller or ANONYMOUS, None)
         job.advance(Stage.REFUSED)
         result = result_for(job.task, Outcome(error=(str(code), why)), self.producer)
-        if self._execution.transcript is not None:
+        if self._transcript is not None:
             row = refused_row(job.principal.name, job.task_id, job.task.correlation_id, str(code), why)
             try:
-                await self._execution.transcript.append(row)
+                await self._transcript.append(row)
             except Exception:  # a full disk, say; it is refused all the same
                 _log.exception("the refusal of task %s could not be recorded", job.task_id)
         job.resolve(job.freeze_result(result))
@@ -309,8 +311,7 @@ class Agent:
 
     async def _receipt(self, job: Job) -> Nack | None:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
-        transcript = self._execution.transcript
-        known = await transcript.admit(job.key, job.text) if transcript is not None else None
+        known = await self._transcript.admit(job.key, job.text) if self._transcript is not None else None
         if known is not None and known.content not in (None, job.content):
             job.advance(Stage.REFUSED)
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
@@ -390,8 +391,8 @@ class Agent:
 
     async def _report(self, job: Job, status: Status) -> None:
         text = job.freeze_result(result_for(job.task, Outcome(status=status), self.producer))
-        if self._execution.transcript is not None:
-            await self._execution.transcript.append((RESULT_KIND, text, job.key))
+        if self._transcript is not None:
+            await self._transcript.append((RESULT_KIND, text, job.key))
         self._deliveries.deliver(job, text, job)
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
@@ -440,8 +441,7 @@ class Agent:
         caller = self._reader(task_id, principal)
         if (job := await self._accepted(caller, task_id)) is not None:
             return job.result() or ack(job.task)
-        transcript = self._execution.transcript if self._running else None
-        known = await transcript.known(key_of(caller, task_id)) if transcript is not None else None
+        known = await self._transcript.known(key_of(caller, task_id)) if self._transcript is not None else None
         if known is None or known.content is None:
             raise KeyError(task_id)
         if known.result is None:
