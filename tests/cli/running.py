@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -63,11 +64,23 @@ def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
     return Finished(done.exit_code, done.stdout_bytes, done.stderr)
 
 
-def process(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, **changes: str) -> Finished:
-    """Runs ``turnwire`` in a process of its own to its end."""
-    done = subprocess.run(
-        command(*arguments), input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=60
-    )
+def process(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+    out: str = "",
+    limit: int = -1,
+    hasty: bool = False,
+    **changes: str,
+) -> Finished:
+    """Runs ``turnwire`` in a process of its own to its end. ``out``: the path of standard output, or what reads it, in
+    bash, behind "|"; otherwise it is what is given back. ``limit``: how many bytes a file may have."""
+    started = [sys.executable, "-c", HASTY, *map(str, arguments)] if hasty else command(*arguments)
+    if out or limit >= 0:
+        target = out if out.startswith("|") else f"> {shlex.quote(out)}" if out else ""
+        limited = f"ulimit -f {limit // 1024}; " if limit >= 0 else ""
+        started = ["bash", "-c", f"{limited}{shlex.join(started)} {target}; exit ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(started, input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=60)
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 

@@ -36,14 +36,6 @@ def test_a_table_shows_what_all_wires_have(made: Log, path: Path) -> None:
     assert done.code == 1
 
 
-def test_the_records_of_some_wires_only(made: Log, path: Path) -> None:
-    arguments = ("scan", path, "--json", "-q", "--columns", "wire,conversation", "--where", "wire=csp,kick")
-    expected = [(entry.wire, entry.conversation) for entry in made.sound if entry.wire in ("csp", "kick")]
-    assert [(row["wire"], row["conversation"]) for row in turnwire(*arguments).records] == expected
-    refused = turnwire("scan", path, "--columns", "act")
-    assert (refused.code, "all wires" in refused.err) == (2, True)
-
-
 def test_what_is_counted(made: Log, path: Path) -> None:
     rows = turnwire("stats", path, "--json").records
     counts = Counter(entry.wire for entry in made.sound)

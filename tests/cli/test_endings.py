@@ -1,19 +1,26 @@
-"""How commands end: exit codes, closed pipes, full disks, interruptions, inputs and outputs that cannot be used."""
+"""The ways in which commands end: exit codes, closed pipes, full disks, signals, inputs and outputs of no use."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
 import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.aside import Aside
-from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
+from tests.cli.running import REAL, command, environment, needs_posix, process, through_shell, turnwire
+from turnwire.cli.outcome import Terminated, terminating
 
 pytestmark = [needs_posix, pytest.mark.once]
+
+
 QUIET_END = ["records", "rejects", "text", "total"]
 
 
@@ -29,10 +36,10 @@ def long_log(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "what", ["scan --json", "scan --json --rejects -", "validate --mode lines", "scan --limit 9000"]
 )
-def test_a_closed_pipe_is_quiet(aside: Aside, long_log: Path, what: str, reader: str) -> None:
+def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
     if what.startswith("validate"):
         long_log.write_bytes(b"this is not a message at all\n" * 40_000)
-    done = aside(*what.split(), long_log, out=f"| {reader} > /dev/null")
+    done = process(*what.split(), long_log, out=f"| {reader} > /dev/null")
     assert (done.code, done.err) == (0, "")
 
 
@@ -55,8 +62,8 @@ def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
         "--version",
     ],
 )
-def test_a_full_disk_is_said_and_is_code_3(aside: Aside, log: Path, what: str) -> None:
-    done = aside(*what.format(log=log).split(), out="/dev/full")
+def test_a_full_disk_is_said_and_is_code_3(log: Path, what: str) -> None:
+    done = process(*what.format(log=log).split(), out="/dev/full")
     assert done.code == 3
     assert done.err.splitlines() == ["turnwire: standard output: No space left on device"]
 
@@ -66,13 +73,6 @@ def test_a_full_disk_under_the_rejects(log: Path) -> None:
     done = turnwire("scan", log, "--rejects", "/dev/full")
     assert done.code == 3
     assert done.err == "turnwire: /dev/full: No space left on device\n"
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_slow_reader_gets_everything(long_log: Path, unbuffered: str) -> None:
-    script = f'turnwire scan "{long_log}" --json -q | (sleep 0.5; wc -l); exit ${{PIPESTATUS[0]}}'
-    done = through_shell(script, PYTHONUNBUFFERED=unbuffered)
-    assert (done.code, int(done.out), done.err) == (0, 8 * 4356, "")
 
 
 def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> None:
@@ -150,10 +150,6 @@ def test_closed_standard_streams() -> None:
     assert through_shell(f'turnwire validate "{REAL}" 2>&-').code == 0
 
 
-def test_standard_input_is_read_once() -> None:
-    assert turnwire("scan", "-", "-", stdin=GOOD).code == 2
-
-
 def test_rejects_never_overwrite_an_input(log: Path, tmp_path: Path) -> None:
     data = log.read_bytes()
     (tmp_path / "alias").symlink_to(log)
@@ -182,3 +178,111 @@ def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
 def test_what_has_no_end_is_not_read_for_ever(log: Path, script: str) -> None:
     done = turnwire(*script.format(log=log).split())
     assert (done.code, done.out, done.err) == (3, b"", "turnwire: /dev/zero: more than 64 MiB cannot be read at once\n")
+
+
+def in_a_destructor(number: int) -> None:
+    class Dying:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    Dying()
+
+
+def in_a_callback(number: int) -> None:
+    def called() -> None:
+        signal.raise_signal(number)
+
+    ctypes.CFUNCTYPE(None)(called)()
+
+
+def work_on(drop: Callable[[int], None], number: int) -> None:
+    drop(number)
+    for _ in range(500):
+        time.sleep(0.01)  # it comes at once; the loop ends where it never does
+
+
+@pytest.mark.parametrize("drop", [in_a_destructor, in_a_callback])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_was_dropped_comes_again(
+    drop: Callable[[int], None], number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt) as raised, terminating():
+        work_on(drop, number)
+    if number != signal.SIGINT:
+        assert isinstance(raised.value, Terminated) and raised.value.code == 128 + number
+    assert signal.getsignal(number) == before
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_is_not_ended_a_second_time(number: signal.Signals) -> None:
+    """Service managers and terminals send both, one after the other."""
+    raised = []
+    with terminating():
+        for each in (number, signal.SIGTERM, signal.SIGHUP):
+            try:
+                signal.raise_signal(each)
+            except Terminated as terminated:
+                raised.append(terminated.code - 128)
+    assert raised == [number]
+
+
+def read_on(number: int, reading: int) -> None:
+    in_a_destructor(number)
+    os.read(reading, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_what_waits_for_input(number: signal.Signals) -> None:
+    signal.siginterrupt(number, True)  # Polars, which no command imports, lets SIGINT interrupt nothing in the system
+    reading, writing = os.pipe()
+    rescue = threading.Timer(10, os.write, [writing, b"x"])
+    rescue.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), terminating():
+            read_on(number, reading)
+        assert rescue.is_alive(), "it waited for more input"
+    finally:
+        rescue.cancel()
+        rescue.join()
+        os.close(reading)
+        os.close(writing)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_no_signal_raised_is_told_as_ever() -> None:
+    class Dying:
+        def __del__(self) -> None:
+            raise ValueError("told")
+
+    told: list[object] = []
+    with pytest.MonkeyPatch.context() as own:
+        own.setattr("sys.unraisablehook", lambda dropped: told.append(dropped.exc_value))
+        with terminating():
+            Dying()
+    assert [str(error) for error in told] == ["told"]
+
+
+PROGRAM = """
+import signal, sys
+from turnwire.cli import main, program
+
+def executed(*_):
+    exec("signal.raise_signal(int(sys.argv[1]))", globals())
+
+program._invoke = executed
+sys.exit(main(["info"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_a_text_that_is_executed(tmp_path: Path, number: signal.Signals) -> None:
+    """As namedtuple does, in an import: at the end of a module that it runs Python would send SIGINT to itself,
+    whatever the exit code."""
+    (tmp_path / "interrupted.py").write_text(PROGRAM, "utf-8")
+    path = os.pathsep.join((str(tmp_path), environment()["PYTHONPATH"]))
+    command = [sys.executable, "-m", "interrupted", str(int(number))]
+    done = subprocess.run(command, env=environment(PYTHONPATH=path), capture_output=True, check=False)
+    said = b"interrupted" if number == signal.SIGINT else b"ended by SIGTERM"
+    assert (done.returncode, done.stderr) == (128 + number, b"turnwire: " + said + b"\n")

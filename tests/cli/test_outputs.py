@@ -16,13 +16,13 @@ import pytest
 from pyarrow import ipc, parquet
 
 import turnwire as library
-from tests.cli.aside import Aside
 from tests.cli.running import (
     GOOD,
     REAL,
     command,
     environment,
     needs_posix,
+    on_terminal,
     process,
     turnwire,
 )
@@ -56,8 +56,8 @@ def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_pipe_gets_each_format(aside: Aside, format: str) -> None:
-    done = aside("scan", "--wire", "nslip", REAL, "-q", "--output", "-", "--format", format, out="| cat")
+def test_a_pipe_gets_each_format(format: str) -> None:
+    done = process("scan", "--wire", "nslip", REAL, "-q", "--output", "-", "--format", format, out="| cat")
     assert (done.code, done.err) == (0, "")
     if format == "parquet":
         assert parquet.read_table(io.BytesIO(done.out)).to_pylist() == records()
@@ -123,8 +123,8 @@ def test_an_input_is_never_overwritten(log: Path, tmp_path: Path) -> None:
 
 @needs_posix
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
-def test_a_terminal_is_not_sent_binary(aside: Aside, format: str) -> None:
-    code, sent = aside.on_terminal("scan", REAL, "-o", "-", "--format", format)
+def test_a_terminal_is_not_sent_binary(format: str) -> None:
+    code, sent = on_terminal("scan", REAL, "-o", "-", "--format", format)
     assert code == 2
     assert b"a terminal cannot show" in sent and b"PAR1" not in sent
 
@@ -142,7 +142,7 @@ def test_a_terminal_is_not_sent_binary(aside: Aside, format: str) -> None:
         "session pack --events",
     ],
 )
-def test_no_text_of_a_log_steers_a_terminal(aside: Aside, tmp_path: Path, arguments: str) -> None:
+def test_no_text_of_a_log_steers_a_terminal(tmp_path: Path, arguments: str) -> None:
     """Whatever the format keeps as it is; a pipe gets the bytes."""
     log = tmp_path / "log"
     log.write_text(
@@ -150,7 +150,7 @@ def test_no_text_of_a_log_steers_a_terminal(aside: Aside, tmp_path: Path, argume
         if "--events" not in arguments
         else '{"text":"\u009b31m \u202e \u200b mark"}\n'
     )
-    _, sent = aside.on_terminal(*arguments.split(), log, NO_COLOR="1")
+    _, sent = on_terminal(*arguments.split(), log, NO_COLOR="1")
     shown = sent.decode()
     assert not set("\u009b\u202e\u200b\x1b") & set(shown)
     if "--rejects" not in arguments and "csp" not in arguments:
@@ -173,23 +173,23 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_posix
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("reader", ["head -c 1", "true"])
-def test_a_closed_pipe_is_quiet(aside: Aside, many: Path, format: str, reader: str) -> None:
+def test_a_closed_pipe_is_quiet(many: Path, format: str, reader: str) -> None:
     options = ("-o", "-", "--format", format, "--batch-bytes", "100000")
-    done = aside("scan", many, *options, out=f"| {reader} >/dev/null")
+    done = process("scan", many, *options, out=f"| {reader} >/dev/null")
     assert done.code == 0
     assert "Traceback" not in done.err and "Exception ignored" not in done.err
 
 
 @needs_posix
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_full_disk_leaves_nothing(aside: Aside, tmp_path: Path, format: str) -> None:
+def test_a_full_disk_leaves_nothing(tmp_path: Path, format: str) -> None:
     """A file that may not grow beyond 8 KiB is as good as a full disk."""
     some = tmp_path / "some.log"
     some.write_bytes(REAL.read_bytes() * 4)
     out = tmp_path / "out"
     out.mkdir()
     (out / f"x.{format}").write_bytes(b"what was there before")
-    done = aside("scan", some, "-o", out / f"x.{format}", "--batch-bytes", "100000", limit=8192)
+    done = process("scan", some, "-o", out / f"x.{format}", "--batch-bytes", "100000", limit=8192)
     assert done.code == 3
     assert done.err.splitlines()[-1] == f"turnwire: {out}/x.{format}: File too large"
     assert "Traceback" not in done.err and "Exception ignored" not in done.err

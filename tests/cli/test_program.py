@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 import turnwire as library
 from tests.cli.running import REAL, environment, process, turnwire
 from turnwire.cli import commands, main
-from turnwire.cli.commands.info import EXTRAS
 
 pytestmark = pytest.mark.once
 
@@ -86,14 +84,6 @@ def test_info_says_why_it_is_pure() -> None:
     assert b"core       pure (TURNWIRE_PURE is set)\n" in process("info", TURNWIRE_PURE="1").out
 
 
-@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")
-def test_the_extras_are_those_of_the_project() -> None:
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    ours = ("all", "test", "codecs", "bench", "bench-agents", "fuzz", "mutate", "lint")
-    users = {name: needed for name, needed in declared.items() if name not in ours}
-    assert {name: tuple(re.split("[=>]=", each)[0] for each in needed) for name, needed in users.items()} == EXTRAS
-
-
 @pytest.fixture(scope="module")
 def measured() -> list[dict[str, object]]:
     """The JSON lines of one quick run on the real lines."""
@@ -106,7 +96,7 @@ def test_bench_measures_both_cores_beside_json(measured: list[dict[str, object]]
     found = {(row["task"], row["data"], row["subject"]) for row in measures}
     cores = {"native", "pure"} if machine["machine"]["native"] else {"pure"}  # type: ignore[index]
     for task in ("decode", "encode", "scan"):
-        for data in ("short", "yours", "generated"):
+        for data in ("short", "yours"):
             peers = () if task == "scan" else ("msgspec", "json")
             assert {subject for *what, subject in found if what == [task, data]} == {*cores, *peers}
     assert all(isinstance(row["nanoseconds"], float) and row["nanoseconds"] > 0 for row in measures)

@@ -126,11 +126,6 @@ def test_rejects_are_complete_over_many_batches(tmp_path: Path) -> None:
     assert len(done.records) == 10_000
 
 
-def test_an_empty_rejects_file_says_that_nothing_was_damaged(tmp_path: Path) -> None:
-    assert turnwire("scan", REAL, "--rejects", tmp_path / "bad", "--limit", "0").code == 0
-    assert (tmp_path / "bad").read_bytes() == b""
-
-
 def test_errors_raise_stops_at_the_first_behind_what_stood_before_it(log: Path) -> None:
     done = turnwire("scan", "--wire", "nslip", log, "--json", "--errors", "raise")
     assert [row["tag"] for row in done.records] == ["goal_1"]
@@ -151,12 +146,6 @@ def test_unknown_slots_are_kept_on_request(tmp_path: Path) -> None:
     assert turnwire("scan", tmp_path / "one").code == 1
     kept = turnwire("scan", tmp_path / "one", "--unknown", "keep", "--json")
     assert (kept.code, len(kept.records)) == (0, 1)
-
-
-def test_borrowed_and_tiny_batches_give_the_same(log: Path) -> None:
-    usual = turnwire("scan", REAL, log, "--json", "-q")
-    assert turnwire("scan", REAL, log, "--json", "-q", "--borrow").out == usual.out
-    assert turnwire("scan", REAL, log, "--json", "-q", "--batch-bytes", "100").out == usual.out
 
 
 def test_standard_input_directories_and_globs(log: Path) -> None:

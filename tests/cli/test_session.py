@@ -144,19 +144,3 @@ def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> 
         assert done.code == 2 and "is an input; writing it would destroy what is to be read" in done.err
         done = turnwire("session", command, file, "-o", tmp_path / "none" / "x")
         assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: the folder {tmp_path}/none does not exist\n")
-
-
-@pytest.mark.parametrize("command", ["pack", "quiz"])
-def test_nothing_and_damage_alone_are_told(tmp_path: Path, command: str) -> None:
-    more = ("--url", "http://127.0.0.1:9", "--model", "m") if command == "quiz" else ()
-    source = tmp_path / "source"
-    for data, code, said in (
-        (b"", 4, ["there is no message here", "is empty"]),
-        (bytes(range(256)), 4, ["there is no message here", "looks binary"]),
-        (BAD_DIGIT, 1, ["1 damaged record was left out"]),
-        (BAD_DIGIT + b"\n" + BAD_DIGIT, 1, ["2 damaged records were left out"]),
-    ):
-        source.write_bytes(data)
-        done = turnwire("session", command, source, *more)
-        assert (done.code, done.out) == (code, b"")
-        assert [line.rpartition(": ")[2] for line in done.err.splitlines()] == said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import GOOD, REAL, WIDE, turnwire
+from tests.cli.running import GOOD, WIDE, turnwire
 from tests.tokens.blocking import block
 from turnwire import tokens
 
@@ -86,13 +86,6 @@ def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
     assert done.code == 1 and "no message here is of a conversation" in done.err, "what is damaged counts more"
 
 
-def test_many_over_the_budget_are_counted() -> None:
-    done = turnwire("tokens", REAL, "--wire", "nslip", "--max", 40)
-    over = sum(each > 40 for each in tokens.count_many(REAL.read_text("utf-8").split()))
-    assert f"... and {over - 5:,} more nslip messages over 40" in done.err
-    assert done.code == 1
-
-
 def test_damaged_records_are_not_counted(log: Path) -> None:
     done = turnwire("tokens", log, "--wire", "nslip", "--json")
     assert done.code == 1
@@ -120,49 +113,6 @@ def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
     assert not any(name in shown + page.read_text("utf-8") for name in ("once", "growing", "uncached", "every turn"))
     own = advice["advice"]["costs"][0]
     assert (own["wire"], own["tokens"]) == ("nslip", row["tokens"])
-
-
-def test_a_log_is_compared_with_json_toon_and_a_session(good: Path) -> None:
-    row, compared = turnwire("tokens", REAL, "--wire", "nslip", "--compare", "--sample", 50, "--json").records
-    found = compared["comparison"]
-    assert (found["messages"], found["sampled"], found["first"]) == (4356, 50, 50)
-    rows = {each["format"]: each for each in found["rows"]}
-    assert {"nslip", "json", "toon", "session"} == set(rows)
-    assert all(each["round_trip"] for each in rows.values())
-    assert rows["json"]["ratio"] == rows["json"]["ratio_together"] == 1
-    assert rows["session"]["alone"] is None and rows["session"]["together"] < rows["nslip"]["together"]
-    together = [each["together"] for each in found["rows"]]
-    assert together == sorted(together)
-    assert abs(rows["nslip"]["alone"] - row["mean"]) < 2, "a mean of the sample, beside that of all"
-    lines = turnwire("tokens", REAL, "--wire", "nslip", "--compare", "--sample", 50).out.decode().splitlines()
-    head = lines.index("nslip, tokens of o200k_base for a message (means); ratio: to minified JSON")
-    names = "format alone ratio together ratio together bytes carries all"
-    assert lines[head + 1].split() == names.split(), "no column is empty"
-    assert [line.split()[0] for line in lines[head + 2 : head + 6]] == [each["format"] for each in found["rows"]]
-    assert lines[head + 6].startswith("as written: 36.2, the mean of 4,356 messages")
-    assert lines[head + 7] == "alone: 50 of 4,356 messages, each a text of its own"
-    assert lines[-1].startswith("not tried: nslip as csp, sstp, sap, kick: they need what this log does not say")
-
-
-def test_a_log_of_several_wires_is_also_compared_as_a_whole() -> None:
-    header = b'{"kind":"query","actor_id":"a","schema_id":"ioc.query.v0","logical_clock":%d}'
-    lines = [b'{"header":%s,"payload":{"question":"why?"}}\n' % (header % number) for number in range(1, 31)]
-    log = b"".join(line + GOOD + b"\n" + WIDE + b"\n" for line in lines)
-    given = [*lines, *[GOOD] * 30, *[WIDE] * 30]
-    *_, last = turnwire("tokens", "-", "--compare", "--json", stdin=log).records
-    found = last["comparison"]
-    assert (found["wire"], found["messages"], found["sampled"], found["first"]) == ("all wires", 90, 90, 90)
-    rows = {each["format"]: each for each in found["rows"]}
-    assert {"each in its own wire", "json", "toon", "session"} == set(rows)
-    assert all(each["round_trip"] for each in rows.values())
-    own = rows["each in its own wire"]
-    assert own["alone"] == pytest.approx(sum(count(*[each.strip() for each in given])) / 90)
-    assert own["ratio"] == pytest.approx(own["alone"] / rows["json"]["alone"])
-    assert rows["session"]["together"] < min(own["together"], rows["json"]["together"])
-    shown = turnwire("tokens", "-", "--compare", stdin=log).out.decode()
-    assert shown.index("all wires, tokens of o200k_base") > shown.index("nslip, tokens of o200k_base")
-    assert "\neach in its own wire " in shown
-    assert "all wires" not in turnwire("tokens", "-", "--wire", "nslip", "--compare", stdin=log).out.decode()
 
 
 def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None:
@@ -200,13 +150,6 @@ def test_standard_input() -> None:
 )
 def test_usage(good: Path, wrong: list[str]) -> None:
     assert turnwire("tokens", good, *wrong).code == 2
-
-
-def test_what_cannot_be_read_or_would_be_destroyed(good: Path, tmp_path: Path) -> None:
-    assert turnwire("tokens", tmp_path / "none").code == 3
-    assert turnwire("tokens", good, "--tokenizer", tmp_path / "none.json").code == 3
-    assert turnwire("tokens", good, "--html", good).code == 2
-    assert turnwire("tokens", good, "--wire", "nslip", "--html", tmp_path).code == 3
 
 
 def test_nothing_here(tmp_path: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.running import needs_posix, turnwire
-from turnwire.atomic import AtomicFile
+from tests.cli.running import turnwire
 from turnwire.cli.output import opened
 
 pytestmark = pytest.mark.once
@@ -66,64 +64,6 @@ def test_what_only_a_folder_is_called_is_no_name_of_a_file(
     with pytest.raises(OSError, match="is a name of a folder, not of a file"):
         opened(name)  # as what a run that follows goes on with
     assert log.read_bytes() == before and not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("scan -o", "scan -o --partition-by")])
-def test_a_folder_is_no_file(log: Path, tmp_path: Path, command: str) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "kept").write_text("kept")
-    told = "exists already and is not a folder of parts" if "-o --resume" in command else "is a folder, not a file"
-    assert said(command, log, str(folder)) == told
-    assert os.listdir(folder) == ["kept"]
-
-
-@needs_posix
-def test_a_folder_that_is_read_only(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the system tells somebody who is not the superuser."""
-    real = os.open
-
-    def refusing(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        if flags & os.O_CREAT and os.path.dirname(path) == str(tmp_path):
-            raise PermissionError(13, "Permission denied", path)
-        return real(path, flags, mode, dir_fd=dir_fd)
-
-    monkeypatch.setattr(os, "open", refusing)
-    for command in ("scan -o --format", "scan --rejects", "scan --resume", "report -o", "tokens --html"):
-        told = said(command, log, f"{tmp_path}/x")
-        assert told == f"the folder {tmp_path} takes no new file: Permission denied"
-    log.chmod(0o444)
-    with pytest.raises(PermissionError, match="takes no new file"), AtomicFile(tmp_path / "y"):
-        pass
-
-
-@needs_posix
-def test_a_file_system_that_is_read_only(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which refuses to remove, too, before it looks whether there is anything."""
-    real_open, real_unlink = os.open, os.unlink
-
-    def on_it(path: Any) -> bool:
-        return os.path.dirname(path) == str(tmp_path / "ro")
-
-    def refusing(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        if flags & os.O_CREAT and on_it(path):
-            raise OSError(30, "Read-only file system", path)
-        return real_open(path, flags, mode, dir_fd=dir_fd)
-
-    def unlink(path: Any, *, dir_fd: int | None = None) -> None:
-        if on_it(path):
-            raise OSError(30, "Read-only file system", path)
-        real_unlink(path, dir_fd=dir_fd)
-
-    (tmp_path / "ro").mkdir()
-    (tmp_path / "ro" / "there").write_text("kept")
-    monkeypatch.setattr(os, "open", refusing)
-    monkeypatch.setattr(os, "unlink", unlink)
-    for command in ("scan -o --format", "scan --rejects", "scan --resume", "report -o", "tokens --html"):
-        told = said(command, log, f"{tmp_path}/ro/x")
-        assert told == f"the folder {tmp_path}/ro takes no new file: Read-only file system"
-        if "--resume" not in command:
-            assert said(command, log, f"{tmp_path}/ro/there") == "Read-only file system"
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])

@@ -34,11 +34,6 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_nothing_is_required_before_the_backend_was_asked() -> None:
-    system = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]
-    assert (system["requires"], system["backend-path"]) == ([], ["_build"])
-
-
 def test_a_python_that_is_too_old_is_refused_at_once(tmp_path: Path) -> None:
     script = f"import sys; sys.version_info = (3, 10, 4); exec(open({str(BACKEND)!r}).read())"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
@@ -72,35 +67,6 @@ def test_what_is_lacking_is_said(backend: ModuleType, monkeypatch: pytest.Monkey
     assert backend.lack() == "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel"
 
 
-def test_clang_stands_in_for_the_compiler_of_windows(
-    backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert backend.clang_cl() is None
-    for name in ("clang-cl", "another"):
-        (tmp_path / name).touch(mode=0o755)
-    assert backend.clang_cl() == str(tmp_path / "clang-cl")
-    monkeypatch.setenv("CC", "another")
-    assert backend.clang_cl() == str(tmp_path / "another")
-
-
-def test_the_hooks_of_setuptools_are_there(backend: ModuleType) -> None:
-    for hook in ("build_wheel", "build_sdist", "build_editable", "prepare_metadata_for_build_wheel"):
-        assert callable(getattr(backend, hook))
-
-
-def test_make_says_what_is_lacking_for_a_core() -> None:
-    ours = {**os.environ, "CC": "no-such-compiler"}
-    ours.pop("TURNWIRE_PURE", None)
-    done = subprocess.run([sys.executable, BACKEND], capture_output=True, text=True, env=ours, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        "turnwire cannot compile its native core: no C compiler. Debian and Ubuntu: apt install"
-    )
-    done = subprocess.run([sys.executable, BACKEND], env={**ours, "TURNWIRE_PURE": "1"}, timeout=60)
-    assert done.returncode == 0
-
-
 def test_an_install_without_a_compiler_keeps_why(tmp_path: Path) -> None:
     ours = {**os.environ, "CC": "no-such-compiler", "TURNWIRE_REQUIRE_NATIVE": "0", "TURNWIRE_SKIP_NATIVE": "0"}
     command = [sys.executable, "setup.py", "build_ext", "--build-lib", tmp_path / "lib", "--build-temp", tmp_path]
@@ -110,17 +76,6 @@ def test_an_install_without_a_compiler_keeps_why(tmp_path: Path) -> None:
     (kept,) = [path for path in (tmp_path / "lib").rglob("*") if path.is_file()]
     assert kept.relative_to(tmp_path / "lib") == Path("turnwire/_native/NOT_COMPILED")
     assert kept.read_text("utf-8") == "no C compiler when installed\n"
-
-
-def test_an_install_that_was_told_to_skip_the_core_keeps_why(tmp_path: Path) -> None:
-    ours = {**os.environ, "TURNWIRE_REQUIRE_NATIVE": "0", "TURNWIRE_SKIP_NATIVE": "1"}
-    command = [sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", tmp_path]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ours, timeout=60)
-    assert done.returncode == 0, done.stderr
-    kept = tmp_path / "turnwire" / "_native" / "NOT_COMPILED"
-    assert kept.read_text("utf-8") == "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel\n"
-    done = subprocess.run(command, cwd=ROOT, env={**ours, "TURNWIRE_SKIP_NATIVE": "0"}, timeout=60)
-    assert done.returncode == 0  # build_ext is to come, which says what it lacks itself
 
 
 def test_why_there_is_no_core_is_told(tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,30 +32,6 @@ from turnwire import MissingDependency
 
 {code}
 """
-EACH = """
-import json, os, sys, traceback
-import numpy, turnwire
-
-told = []
-for code in json.load(sys.stdin):
-    reading = [os.pipe(), os.pipe()]
-    child = os.fork()
-    if not child:
-        os.dup2(reading[0][1], 1)
-        os.dup2(reading[1][1], 2)
-        try:
-            exec(code, {"__name__": "__main__"})
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush()
-        os._exit(0)
-    for _, theirs in reading:
-        os.close(theirs)
-    texts = [open(ours).read() for ours, _ in reading]
-    told.append([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), *texts])
-print(json.dumps(told))
-"""
-"""Runs each code in a child of an interpreter in which turnwire is there, which has loaded no part of itself then."""
 EXPECTED = """
 try:
     {code}
@@ -117,11 +91,10 @@ def there(module: str) -> bool:
 PRESENT = [case for case in CASES if there(case.home)]
 
 
-def started(code: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.run(
-        [sys.executable, "-c", code],
-        input=given,
+        [sys.executable, "-c", BLOCKED.format(blocked=set(blocked), code=code)],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
@@ -129,25 +102,11 @@ def started(code: str, given: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def run(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
-    return started(BLOCKED.format(blocked=set(blocked), code=code))
-
-
-@cache
-def answers() -> dict[Case, tuple[int, str, str]]:
-    """What the code of each case says without its packages: its exit code, standard output and error."""
-    codes = [BLOCKED.format(blocked=set(case.packages), code=EXPECTED.format(code=case.code)) for case in PRESENT]
-    done = started(EACH, json.dumps(codes))
-    assert done.returncode == 0, done.stderr
-    return dict(zip(PRESENT, map(tuple, json.loads(done.stdout)), strict=True))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="each case is a process of its own, made by fork")
 @pytest.mark.parametrize("case", PRESENT, ids=lambda case: f"{case.extra}-{case.packages[0]}")
 def test_what_needs_an_extra_names_it(case: Case) -> None:
-    code, out, errors = answers()[case]
-    assert (code, errors) == (0, "")
-    assert f"turnwire[{case.extra}]" in out
+    done = run(EXPECTED.format(code=case.code), *case.packages)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"turnwire[{case.extra}]" in done.stdout
 
 
 def test_an_output_that_could_not_be_validated_is_told() -> None:

@@ -194,13 +194,6 @@ class Page:
         """Closes the page."""
         self._browser.send("Target.closeTarget", targetId=self._target)
 
-    def picture(self, path: Path) -> None:
-        """Writes a PNG of the whole page."""
-        size = self.send("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        data = self.send("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
-        path.write_bytes(base64.b64decode(data))
-
     def shot(self) -> bytes:
         """A PNG of what the window shows."""
         return base64.b64decode(self.send("Page.captureScreenshot")["data"])

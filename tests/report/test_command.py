@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.running import BAD_DIGIT, GOOD, REAL, needs_posix, through_shell, turnwire
-from turnwire.report import report
+from tests.cli.running import BAD_DIGIT, GOOD, REAL, needs_posix, turnwire
 
 pytestmark = pytest.mark.once
 
@@ -78,31 +76,3 @@ def test_a_page_that_cannot_be_written_is_code_3(log: Path, tmp_path: Path) -> N
     missing = turnwire("report", tmp_path / "missing.log", "-o", tmp_path / "page.html")
     assert missing.code == 3
     assert not (tmp_path / "page.html").exists()
-
-
-@needs_posix
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_said_and_is_code_3(log: Path) -> None:
-    for done in (
-        turnwire("report", log, "--quiet", "-o", "/dev/full"),
-        through_shell(f'turnwire report "{log}" --quiet -o - >/dev/full'),
-    ):
-        assert done.code == 3
-        assert "No space left on device" in done.err
-
-
-@needs_posix
-def test_a_page_that_was_there_stays_until_the_new_one_is_whole(log: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    page.write_text("the old one")
-    page.chmod(0o640)
-    assert turnwire("report", log, tmp_path / "missing.log", "-o", page).code == 3
-    assert page.read_text() == "the old one"
-    assert turnwire("report", log, "-o", page).code == 0
-    assert page.read_bytes().startswith(b"<!doctype html>")
-    assert page.stat().st_mode & 0o777 == 0o640
-
-
-def test_max_messages_must_be_positive(log: Path) -> None:
-    with pytest.raises(ValueError, match="max_messages is at least 1"):
-        report(log, max_messages=0)

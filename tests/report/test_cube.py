@@ -91,11 +91,6 @@ def test_a_stray_time_does_not_squeeze_the_chart() -> None:
     assert (result.first, result.last) == (0, 4 * NOW)
 
 
-def test_two_records_years_apart_are_both_drawn() -> None:
-    result = shown([Row(time=0), Row(time=NOW)])
-    assert {cell[0] for cell in result.cells} == {0, result.buckets - 1}
-
-
 def test_agents_beyond_the_busiest_are_counted_together() -> None:
     made = [Row(sender=f"agent {number}") for number in range(100) for _ in range(100 - number)]
     result = shown(made)
@@ -126,14 +121,6 @@ def test_different_numbers_are_counted_until_they_are_too_many(parts: list[list[
     true = len({number for part in parts for number in part})
     assert more == (true > most)
     assert count == true if not more else most < count <= true
-
-
-def test_wires_stand_in_their_usual_order() -> None:
-    assert shown([Row(wire="kick"), Row(wire="csp"), Row(wire="nslip")]).wires == ["nslip", "csp", "kick"]
-
-
-def test_kinds_that_no_record_has_are_not_named() -> None:
-    assert shown([Row(kind="ASK"), Row(kind=None)]).kinds == ["ASK"]
 
 
 @pytest.mark.parametrize("spread", [10**3, 10**9, 10**14])

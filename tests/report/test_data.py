@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import html
+import random
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
+import turnwire
 from tests.report.chunks import Made, Row, chunks, shown
 from turnwire.report import cube as cubes
 from turnwire.report import page, report
-from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, Names
-from turnwire.report.records import ABSENT, OTHERS, coded
+from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, Names, _core
+from turnwire.report.figures import ANSWER_COLUMNS, Answers, Meter, tokens_of
+from turnwire.report.records import ABSENT, COLUMNS, OTHERS, Chunk, coded
 from turnwire.report.sample import DamageTimes, Sample
 
 pytestmark = pytest.mark.once
+
 
 NOW = 1_767_600_000_000_000
 GOOD = "@a3|f0|c{}|S{}|d1|T{}#"
@@ -106,36 +109,6 @@ def test_damage_is_counted_however_wide_the_bars_become(monkeypatch: pytest.Monk
     assert found == wanted and cube._width > 4
 
 
-def some(file: str, *times: int | None) -> Any:
-    """Records of a file, a hundred bytes each, with these times."""
-    timed = np.array([time is not None for time in times], bool)
-    offsets = np.arange(len(times), dtype=np.int64) * 100
-    return SimpleNamespace(file=file, timed=timed, times=np.array([time or 0 for time in times]), offsets=offsets)
-
-
-def test_damage_waits_for_the_first_time_of_its_file_and_no_longer() -> None:
-    when = DamageTimes()
-    assert list(when.of([{"file": file, "wire": "nslip", "offset": 0} for file in "aab"])) == []
-    assert list(when.add(some("a", None, None))) == []
-    assert list(when.add(some("a", None, 7))) == [(7, "nslip", 2)]
-    assert list(when.add(some("a", 9))) == [] == list(when.add(some("a", 11, 12)))
-    assert list(when.of([{"file": "a", "wire": "kick", "offset": 150}])) == [(12, "kick", 1)]
-    assert list(when.add(some("b", 3, 4))) == [(3, "nslip", 1)]
-    assert list(when.of([{"file": "b", "wire": "kick", "offset": 99}])) == [(3, "kick", 1)]
-
-
-def test_nobody_is_somebody_else_than_all_the_others() -> None:
-    """Records without a sender or a receiver beside more agents than a page names."""
-    rows = [Row(sender=f"s{number}", receiver=f"r{number}") for number in range(60)]
-    rows += [Row(sender=None), Row(receiver=None), Row(sender=None, receiver=None), Row(kind=None)]
-    cube = Cube()
-    cube.add(Made(rows), None)  # type: ignore[arg-type]
-    cells = shown(cube).cells
-    for column, nobody in ((3, 2), (4, 2), (2, 1)):
-        assert sum(cell[5] for cell in cells if cell[column] == ABSENT) == nobody
-        assert any(cell[column] == OTHERS for cell in cells) is (column != 2)
-
-
 def test_names_beyond_the_first_are_counted_together() -> None:
     names, unnamed = Names(2), 0
     met = ((["a", "b", "c", "a"], [0, 1, OTHERS, 0]), (["a", None], [0, ABSENT]), (["c", "d"], [OTHERS, OTHERS]))
@@ -157,3 +130,130 @@ def test_a_conversation_that_was_given_up_does_not_come_back(most: int) -> None:
         places = [place for place, row in enumerate(rows) if row.conversation == one.key[1]]
         assert one.count == len(places)
         assert [message.number for message in one.messages] == places[: len(one.messages)]
+
+
+@pytest.mark.parametrize("width", [1, 2, 25])
+@pytest.mark.parametrize("before", [False, True])
+def test_strays_are_left_out_where_the_chart_would_be_four_times_as_wide(width: int, before: bool) -> None:
+    low, high = 300, 299 + width
+    for more in (-1, 0, 1):
+        stray = high - 4 * width + 1 - more if before else low + 4 * width - 1 + more
+        records = Counter(dict.fromkeys(range(low, high + 1), 1000)) + Counter({stray: 1})
+        buckets = sorted(records)
+        assert _core(buckets, records) == ((low, high) if more >= 0 else (buckets[0], buckets[-1]))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 7, 8, 40])
+def test_a_long_conversation_has_a_quarter_of_the_room_and_one_message_at_least(most: int) -> None:
+    """Beside another one; alone it has all of it."""
+    for names in (("a",), ("a", "b")):
+        sample = Sample(most)
+        for chunk in chunks([Row(conversation=names[number % len(names)]) for number in range(100)], 7):
+            sample.add(chunk, None)
+        found = sample.kept().conversations
+        assert 1 <= sum(len(one.messages) for one in found) <= most
+        assert all(len(one.messages) <= max(most // 4, 1) for one in found)
+
+
+def test_the_tokens_of_each_record_are_counted() -> None:
+    """In slices, the last of which may be one record."""
+    meter = Meter("m", lambda texts: list(map(len, texts)))
+    for count in (1, 2):
+        (chunk,) = chunks([Row(raw=b"x" * (at + 1)) for at in range(count)], 2)
+        assert tokens_of(chunk, meter).tolist() == list(range(1, count + 1))
+
+
+def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
+    """Alone it may have all the room, whatever a quarter of that is."""
+    for count, kept in ((8, 8), (9, 2)):
+        sample = Sample(8)
+        for chunk in chunks([Row()] * count, 3):
+            sample.add(chunk, None)
+        (one,) = sample.kept().conversations
+        assert (one.count, len(one.messages)) == (count, kept)
+
+
+BASE = 1_767_571_200
+BAD = "@a1|f2|c$|S1#"
+
+
+def found(paths: list[Path], batch_bytes: int) -> list[tuple[int, int]]:
+    """(seconds, number) of all damage in files, read in blocks of so many bytes."""
+    scan, when, told = turnwire.scan(paths, columns=COLUMNS, batch_bytes=batch_bytes), DamageTimes(), 0
+    result = []
+    for batch in scan:
+        result += when.add(Chunk(batch))
+        new = list(scan.rejects.since(told))
+        told += len(new)
+        result += when.of(new)
+    result += when.of(scan.rejects.since(told))
+    counted: dict[int, int] = {}
+    for time, wire, number in result:
+        assert wire == "nslip"
+        counted[time // 1_000_000 - BASE] = counted.get(time // 1_000_000 - BASE, 0) + number
+    return sorted(counted.items())
+
+
+@pytest.mark.parametrize("batch_bytes", [1 << 10, 1 << 20])
+@pytest.mark.parametrize("seed", range(4))
+def test_damage_is_as_old_as_the_record_before_it(tmp_path: Path, seed: int, batch_bytes: int) -> None:
+    numbers = random.Random(seed)
+    wanted: dict[int, int] = {}
+    paths = []
+    for file in range(2):
+        second, waiting, lines = None, 0, []
+        for _ in range(120):
+            if numbers.random() < 0.2:
+                lines.append(BAD)
+                if second is None:
+                    waiting += 1
+                else:
+                    wanted[second] = wanted.get(second, 0) + 1
+            elif numbers.random() < 0.2:
+                lines.append("@a3|f0|c1|S0|d1|T1#")  # without a time
+            else:
+                first = second is None
+                second = (second or file * 3600) + numbers.randrange(1, 9)
+                minutes, seconds = divmod(second, 60)
+                lines.append(f"2026-01-05T{minutes // 60:02}:{minutes % 60:02}:{seconds:02}Z @a3|f0|c1|S0|d1|T1#")
+                if first and waiting:
+                    wanted[second] = wanted.get(second, 0) + waiting
+        paths.append(tmp_path / f"{file}.log")
+        paths[-1].write_text("\n".join([*lines, ""]))
+    assert found(paths, batch_bytes) == sorted(wanted.items())
+
+
+@pytest.mark.parametrize("batch_bytes", [256, 1 << 20])
+def test_damage_that_is_told_behind_the_next_file_is_that_of_its_own(tmp_path: Path, batch_bytes: int) -> None:
+    first, second = tmp_path / "a.log", tmp_path / "b.log"
+    lines = [f"2026-01-05T00:{at // 60:02}:{at % 60:02}Z @a3|f0|c1|S0|d1|T1#" for at in range(100)]
+    first.write_text("\n".join([*lines, *[BAD] * 100, ""]))
+    second.write_text("2026-01-05T09:00:00Z @a3|f0|c1|S0|d1|T1#\n")
+    assert found([first, second], batch_bytes) == [(99, 100)]
+
+
+SECOND = 1_000_000
+
+
+def test_answers_are_timed_across_chunks() -> None:
+    rows = []
+    for number in range(100):
+        ask = {"kind": "Task", "sender": "a", "receiver": None, "conversation": str(number)}
+        rows.append(Row(wire="sap", time=number * SECOND, **ask))
+    rows += [
+        Row(wire="sap", kind="Result", sender="b", receiver=None, conversation=str(number), time=200 * SECOND)
+        for number in range(90)
+    ]
+    rows.append(Row(wire="sap", kind="Result", conversation="90", time=None))
+    rows.append(Row(wire="sap", kind="Result", conversation="91", time=0))
+    answers = Answers()
+    for chunk in chunks(rows, 7):
+        answers.add(chunk)  # type: ignore[arg-type]
+    (row,) = answers.rows()
+    found = SimpleNamespace(**dict(zip(ANSWER_COLUMNS, row, strict=True)))
+    assert (found.wire, found.asks) == ("sap", ["Task"])
+    assert (found.requests, found.answered, found.waiting, found.backwards, found.timed) == (100, 92, 8, 1, 90)
+    assert (found.min, found.max) == (111 * SECOND, 200 * SECOND)
+    for share, exact in ((found.p50, 155), (found.p90, 191), (found.p99, 200)):
+        assert share is not None and exact * SECOND <= share <= min(exact * SECOND * 1.1, 200 * SECOND)
+    assert sum(number for _, number in found.steps) == 90

@@ -91,27 +91,6 @@ def test_those_who_listen_hear_what_everything_is(opened: Open, path: Path) -> N
     )
 
 
-def test_an_empty_log_says_so(opened: Open, tmp_path: Path) -> None:
-    page = page_of(opened, tmp_path, b"nothing of interest here\n")
-    said = page.texts(".empty")
-    assert len(said) == 8
-    assert (
-        "There is no message." in said
-        and "There is no record." in said
-        and "Nothing was damaged: every candidate was a good record." in said
-    )
-    assert page.text("#lede") == "0 records in 25 B"
-
-
-def test_a_log_without_times_of_one_wire(opened: Open, tmp_path: Path) -> None:
-    page = page_of(opened, tmp_path, SAMPLE)
-    assert page.text("#volume .empty").startswith("No record here has a time")
-    assert page.run("document.getElementById('from')") is None
-    assert page.run("document.querySelectorAll('.filters .chip').length") == 0
-    assert page.texts("#diagram .when") == ["#1", "#2"]
-    assert page.text("#tile-records .figure") == "2"
-
-
 def test_what_the_page_does_not_hold_is_named(opened: Open, tmp_path: Path) -> None:
     lines = [b"@a1|f0|c%d|S1|d2|T%d#" % (number // 5, number % 5) for number in range(1000)]
     page = page_of(opened, tmp_path, b"\n".join(lines), max_messages=100, wire="nslip")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -107,9 +106,6 @@ def test_an_address_from_elsewhere_does_no_harm(browser: Any, path: Path, fragme
     page.close()
 
 
-# ---- axes
-
-
 # ---- rejects over time
 
 
@@ -135,46 +131,6 @@ def test_damage_stands_in_the_chart_at_the_time_around_it(opened: Open, tmp_path
 def test_damage_without_any_time_is_counted_and_not_drawn() -> None:
     data = report(b"@a3|f0|c$|S1#\n@a3|f0|c1|S0|d1|T1#\n", tokenizer=None).data
     assert data["reject_cells"] == [] and data["reject_counts"] == [["nslip", "bad_digit", 1]]
-
-
-# ---- many lanes, narrow windows
-
-
-@pytest.fixture(scope="module")
-def twelve(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lines, names = [line(place) for place in range(40)], "0123456789AB"
-    lines = [
-        re.sub(r"S\w+\|d\w+", f"S{names[place % 12]}|d{names[(place * 5 + 1) % 12]}", one)
-        for place, one in enumerate(lines)
-    ]
-    return made(tmp_path_factory.mktemp("twelve"), lines)
-
-
-def test_twelve_lanes_fit_and_their_names_stay_in_sight(opened: Open, twelve: Path) -> None:
-    page = opened(twelve, width=1280)
-    assert len(page.texts("#diagram .actor")) == 12
-    assert page.run("document.querySelector('#diagram .lanes.scroll')") is None
-    holder, drawn = page.run(
-        "['#diagram', '#diagram svg.sequence'].map(one => document.querySelector(one).getBoundingClientRect().right)"
-    )
-    assert drawn <= holder + 1
-    page.run("document.querySelectorAll('#diagram .step')[25].scrollIntoView()")
-    bar, heads = page.run(
-        "[document.getElementById('filters').getBoundingClientRect().bottom,"
-        "document.querySelector('#diagram .heads').getBoundingClientRect().top]"
-    )
-    assert abs(bar - heads) <= 1, "the names stick below the bar of filters"
-
-
-def test_what_is_said_stays_inside_the_drawing(opened: Open, twelve: Path) -> None:
-    for width in (400, 1280):
-        page = opened(twelve, width=width)
-        outside = page.run(
-            "[...document.querySelectorAll('#diagram .said')].filter(one => { const box = one.getBBox();"
-            "const all = one.ownerSVGElement.viewBox.baseVal;"
-            "return box.x < 0 || box.x + box.width > all.width + 4 }).length"
-        )
-        assert outside == 0
 
 
 def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:

@@ -91,12 +91,6 @@ def test_without_the_extra_tokens_are_not_measured(monkeypatch: pytest.MonkeyPat
     assert "pip install 'turnwire[tokens]'" in made.data["totals"]["why_no_tokens"]
 
 
-def test_a_tokenizer_that_was_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "import_module", absent)
-    with pytest.raises(MissingDependency, match="tokens"):
-        report(b"nothing", wire="nslip", tokenizer="o200k_base")
-
-
 def test_the_first_records_are_counted_as_a_session() -> None:
     """What the row says is what a session of these records takes."""
     tokens = pytest.importorskip("turnwire.tokens")

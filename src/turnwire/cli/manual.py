@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,56 +12,26 @@ import turnwire
 from turnwire.cli.program import program
 
 
-def pages() -> Iterator[tuple[str, str]]:
+def pages(
+    command: click.Command = program, name: str = "turnwire", parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
     """(name of the file, text in roff) of the program, of each command, and of what is below it."""
-    yield from _pages(program, "turnwire", None)
-
-
-def _pages(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    with click.Context(command, info_name=name.rpartition(" ")[2], parent=parent) as context:
-        yield f"{name.replace(' ', '-')}.1", _page(command, name, context)
-        if isinstance(command, click.Group):
-            for each in command.list_commands(context):
-                below = command.get_command(context, each)
-                if below is not None:
-                    yield from _pages(below, f"{name} {each}", context)
-
-
-def _page(command: click.Command, name: str, context: click.Context) -> str:
-    title = name.replace(" ", "-")
-    lines = [
-        f'.TH "{_quoted(title.upper())}" 1 "" "turnwire {_quoted(turnwire.__version__)}" "turnwire"',
-        ".SH NAME",
-        _text(f"{title} - {command.get_short_help_str(limit=200)}"),
-        ".SH SYNOPSIS",
-        f".B {_text(name)}",
-        _text(" ".join(command.collect_usage_pieces(context))),
-        ".SH DESCRIPTION",
-    ]
-    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
-        lines += [".PP", _text(" ".join(paragraph.split()))]
-    options = [found for each in command.get_params(context) if (found := each.get_help_record(context)) is not None]
-    if options:
-        lines.append(".SH OPTIONS")
-    for names, text in options:
-        lines += [".TP", f"\\fB{_text(names)}\\fR", _text(" ".join(text.split()))]
-    if isinstance(command, click.Group):
-        lines.append(".SH COMMANDS")
-        for each in command.list_commands(context):
+    with click.Context(command, info_name=name.rpartition(" ")[2], parent=parent, max_content_width=78) as context:
+        title = name.replace(" ", "-")
+        head = f'.TH "{title.upper()}" 1 "" "turnwire {turnwire.__version__}" "turnwire"\n.SH NAME\n'
+        short = _text(f"{title} - {command.get_short_help_str(limit=200)}")
+        help = "\n".join(map(_text, command.get_help(context).split("\n")))
+        yield f"{title}.1", f"{head}{short}\n.SH DESCRIPTION\n.nf\n{help}\n.fi\n"
+        for each in command.list_commands(context) if isinstance(command, click.Group) else ():
             below = command.get_command(context, each)
-            if below is not None:
-                lines += [".TP", f"\\fB{_text(name)} {_text(each)}\\fR", _text(below.get_short_help_str(limit=200))]
-    return "\n".join(line for line in lines if line) + "\n"
+            assert below is not None
+            yield from pages(below, f"{name} {each}", context)
 
 
-def _text(text: str) -> str:
+def _text(line: str) -> str:
     """A line of text in roff: nothing in it is a request or an escape."""
-    safe = text.replace("\\", "\\e").replace("-", "\\-")
+    safe = line.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{safe}" if safe.startswith((".", "'")) else safe
-
-
-def _quoted(text: str) -> str:
-    return _text(text).replace('"', "")
 
 
 def main(folder: str) -> None:

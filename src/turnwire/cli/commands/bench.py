@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Any
 import click
 
 from turnwire.cli import options
-from turnwire.cli.output import write_json, write_text
+from turnwire.cli.output import write_json, write_lines, write_text
 from turnwire.cli.terminal import printable, table
 
 REAL_LINES = Path(__file__).parents[4] / "examples" / "data" / "nslip_upstream.txt"
@@ -57,9 +56,9 @@ def command(quick: bool, as_json: bool, data: str | None) -> None:
     core = "" if machine["native"] else "; the native core is not built here"
     head = [f"turnwire {machine['version']}, {machine['python']}, {machine['platform']}{core}"]
     head += [f"{name}: {note}" for name, note in machine["data"].items()]
-    write_text("".join(f"{printable(line)}\n" for line in head) + "\n")
-    write_text(_table(list(measures)))
-    write_text("\nns a message or record (medians). A ratio under 1 means that turnwire is faster.\n")
+    write_lines(map(printable, head))
+    write_text("\n" + _table(list(measures)))
+    write_lines(["", "ns a message or record (medians). A ratio under 1 means that turnwire is faster."])
 
 
 def _sets(data: str | None) -> dict[str, tuple[str, bytes]]:
@@ -73,26 +72,7 @@ def _sets(data: str | None) -> dict[str, tuple[str, bytes]]:
         what = "real messages of the upstream project" if data is None else f"your messages in {path.name}"
         count = len(lines.splitlines())
         sets["real" if data is None else "yours"] = (f"{count:,} {what}", lines)
-    made = _generated(4000)
-    sets["generated"] = ("4,000 made-up messages with wide ids", made)
     return sets
-
-
-def _generated(count: int) -> bytes:
-    """Lines of made-up messages, the same at every run: wide ids, half of them with text, some of that escaped."""
-    from turnwire import nslip
-
-    chance = random.Random(7)
-    texts = ("in_progress", "waiting for review", 'said "no"', "C:\\logs\\agent", "überprüft", "done")
-    messages = []
-    for number in range(count):
-        slots: dict[nslip.Slot, Any] = {nslip.Slot.GOAL_ID: chance.getrandbits(60)}
-        if number % 2:
-            slots |= {nslip.Slot.STATUS: chance.choice(texts), nslip.Slot.TAG: f"release_{chance.randrange(1000)}"}
-        ids = chance.getrandbits(64), number, chance.getrandbits(40), chance.getrandbits(40)
-        kinds = nslip.Act(chance.randrange(11)), nslip.FrameType(chance.randrange(5))
-        messages.append(nslip.SlipMessage(*ids, *kinds, slots))
-    return nslip.encode_many(messages)
 
 
 def _cores(name: str) -> dict[str, Any]:

@@ -1,0 +1,337 @@
+"""Options, names and settings: what reaches the library, what is refused, and with which exit code."""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import turnwire as library
+from tests.cli.running import BAD_DIGIT, GOOD, turnwire
+from tests.cli.test_policy import CLAUSES
+from turnwire import kick
+from turnwire.cli import cluster as spreading
+from turnwire.cli import options, outcome, program
+from turnwire.cli.commands import mcp as model_tools
+from turnwire.cli.commands import validate
+from turnwire.cli.outcome import Terminated
+from turnwire.cli.output import Output, Screen
+from turnwire.cli.sinks import TableSink
+from turnwire.contract import LIMITS
+from turnwire.errors import DecodeError, MissingDependency, Reason, UnknownName
+
+pytestmark = pytest.mark.once
+
+
+OPTIONS: list[tuple[list[str], str, Any]] = [
+    (["--threads", "3"], "threads", 3),
+    (["--unknown", "keep"], "unknown", "keep"),
+    (["--fences"], "fences", True),
+    (["--borrow"], "borrow", True),
+    (["--batch-bytes", "77"], "batch_bytes", 77),
+    (["--where", "sender=0"], "where", {"sender": {"0"}}),
+    (["--wire", "nslip"], "wire", "nslip"),
+]
+USUAL = {
+    "threads": 1,
+    "unknown": "error",
+    "fences": False,
+    "borrow": False,
+    "batch_bytes": 2 << 20,
+    "where": None,
+    "wire": None,
+}
+
+
+@pytest.mark.parametrize("command", ["scan", "stats"])
+@pytest.mark.parametrize(("given", "name", "value"), [([], "wire", None), *OPTIONS])
+def test_each_option_of_a_scan_reaches_it(
+    command: str, given: list[str], name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is not given is what help says."""
+    path = tmp_path / "a.log"
+    path.write_bytes(GOOD + b"\n")
+    asked: list[dict[str, Any]] = []
+    usual = library.scan
+
+    def scan(source: Any, **options: Any) -> Any:
+        asked.append(options)
+        return usual(source, **options)
+
+    monkeypatch.setattr(library, "scan", scan)
+    assert turnwire(command, path, *given).code == 0
+    assert {one: asked[0][one] for one in USUAL} == {**USUAL, name: value}
+
+
+ERRORS: list[tuple[BaseException, int]] = [
+    (click.exceptions.Exit(5), 5),
+    (click.UsageError("x"), 2),
+    (click.BadParameter("x"), 2),
+    (outcome.Refused(["a", "b"]), 3),
+    (Terminated(signal.SIGTERM), 143),
+    (Terminated(signal.SIGINT), 130),
+    (KeyboardInterrupt(), 130),
+    (click.Abort(), 130),
+    (BrokenPipeError(), 0),
+    (FileNotFoundError(2, "none", "x"), 3),
+    (OSError("x"), 3),
+    (MemoryError(), 3),
+    (MissingDependency("x"), 2),
+    (UnknownName("wire", "x", ["y"], "x"), 2),
+    (DecodeError(Reason.BAD_FRAMING, "x"), 1),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS, ids=lambda one: repr(one))
+def test_each_error_has_its_exit_code(error: BaseException, code: int) -> None:
+    """As the help of the program and docs/cli.md have them."""
+
+    def fail() -> int:
+        raise error
+
+    assert program._guarded(fail) == code
+
+
+def test_what_is_doubtful_is_no_reject_for_models() -> None:
+    """A record that a check doubts is a good one."""
+    doubtful = (CLAUSES / "roles.fail").read_text("utf-8")
+    broken = "@a3|f0|c$|S0|d1|T1#\n"
+    found = model_tools._validate(f"{doubtful}\n{broken}")
+    records = (
+        len(library.check_log(doubtful)) if hasattr(library, "check_log") else model_tools._scan(doubtful)["records"]
+    )
+    assert (found["records"], found["rejects"]) == (records, 1)
+    assert {fault["severity"] for fault in found["faults"]} > {"error"}
+    assert (found["more"], len(found["faults"])) == (0, len(found["faults"]))
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("more", [-1, 0, 1, 2])
+def test_a_line_is_as_long_as_the_limit_at_most(more: int, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its end; what is longer is told, and the next line is read."""
+    monkeypatch.setattr(validate, "LIMITS", LIMITS._replace(message=10))
+    long = b"x" * (10 + more)
+    found = list(validate._lines(io.BytesIO(b"one\n" + long + (end + b"two" if end else b""))))
+    kept = long + end if more <= 0 else None
+    rest = [(3, 4 + len(long) + 1, b"two", 3)] if end else []
+    assert found == [(1, 0, b"one\n", 4), (2, 4, kept, len(long) + len(end)), *rest]
+
+
+def test_a_policy_that_forbids_more_is_asked_of_each_record(tmp_path: Path) -> None:
+    """Also of those in which the specification's own table surely finds nothing."""
+    policy, log = tmp_path / "policy.toml", CLAUSES / "roles.pass"
+    first, *others = kick.DEFAULT_POLICY.rows
+    policy.write_text(kick.Policy([first._replace(senders=("Nobody",)), *others]).to_toml(), "utf-8")
+    for wire in ([], ["--wire", "kick"]):
+        assert turnwire("validate", log, "--strict", *wire).code == 0
+        done = turnwire("validate", log, "--strict", *wire, "--policy", policy)
+        assert (done.code, done.out.decode().count("takes senders Nobody")) == (1, 1)
+
+
+def test_rejects_of_a_scan_that_goes_on_are_added(tmp_path: Path) -> None:
+    log, rejects, place = tmp_path / "a.log", tmp_path / "bad.ndjson", tmp_path / "place"
+    log.write_bytes(BAD_DIGIT + b"\n")
+    for count in (1, 2, 3):
+        turnwire("scan", log, "--resume", place, "--rejects", rejects, "-q")
+        assert len(rejects.read_bytes().splitlines()) == count
+        with log.open("ab") as file:
+            file.write(BAD_DIGIT + b"\n")
+    turnwire("scan", log, "--rejects", rejects, "-q")
+    assert len(rejects.read_bytes().splitlines()) == 4, "another scan writes it anew, whole or not at all"
+
+
+@pytest.mark.parametrize(("gap", "bad"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_gap_counts_before_bad_records(gap: bool, bad: bool, tmp_path: Path) -> None:
+    log, place = tmp_path / "a.log", tmp_path / "place"
+    log.write_bytes((GOOD + b"\n") * 3)
+    assert turnwire("scan", log, "--resume", place, "-q").code == 0
+    with log.open("wb" if gap else "ab") as file:
+        file.write((BAD_DIGIT if bad else GOOD) + b"\n")
+    assert turnwire("scan", log, "--resume", place, "-q").code == (6 if gap else 1 if bad else 0)
+
+
+DEEP = "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["scan", "{log}", "--output", ""],
+        ["scan", "{log}", "--rejects", ""],
+        ["scan", "{log}", "--resume", ""],
+        ["report", "{log}", "-o", ""],
+        ["tokens", "{log}", "--html", ""],
+        ["tokens", "{log}", "--context", ""],
+        ["convert", "{log}", "--to", "csp", "--context", ""],
+        ["session", "pack", "{log}", "-o", ""],
+        ["session", "unpack", "{log}", "-o", ""],
+        ["verify", ""],
+        ["verify", "{log}", "--head", ""],
+        ["replay", "{log}", "--at", ""],
+        ["replay", "{log}", "--name", ""],
+        ["bench", "--data", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
+    done = turnwire(*(argument.format(log=log) for argument in arguments))
+    assert (done.code, done.out) == (2, b"")
+    assert "the name is empty" in done.err
+
+
+@pytest.mark.parametrize(
+    "command", ["scan", "stats", "validate", "tokens", "conform nslip", "convert --to csp", "replay"]
+)
+def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
+    done = turnwire(*command.split(), "", log)
+    assert (done.code, done.out) == (3, b"")
+    assert done.err == "turnwire: '': a source has an empty name; write '.' for this directory\n"
+
+
+@pytest.mark.parametrize("text", [DEEP, "null", "false", "[]", "", "{", "\udcff"], ids=lambda text: repr(text[:5]))
+def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None:
+    place = tmp_path / "place.json"
+    place.write_bytes(text.encode("utf-8", "surrogateescape"))
+    done = turnwire("scan", log, "--resume", place)
+    assert (done.code, done.out) == (2, b"")
+    assert "holds no position of a scan" in done.err
+    assert place.read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("arguments", [["convert", "--to", "csp"], ["tokens", "--advise"]], ids=["convert", "tokens"])
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("deep.toml", f"a = {DEEP}", "this is not TOML"),
+        ("deep.json", DEEP, "this is not JSON"),
+        ("half.JSON", "{", "this is not JSON"),
+        ("half.toml", "{", "this is not TOML"),
+        ("list.json", "[]", "bad_context: a context is a table"),
+    ],
+)
+def test_a_context_that_is_none(
+    log: Path, tmp_path: Path, arguments: list[str], name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = turnwire(*arguments, log, "--context", tmp_path / name)
+    assert (done.code, done.out) == (2, b"")
+    assert f"{name}: {said}" in done.err
+
+
+@pytest.mark.parametrize("text", [DEEP, '{"a":' * 200_000, "null", ""], ids=["lists", "objects", "null", "empty"])
+def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "kept.json").write_text(text)
+    done = turnwire("verify", log, "--head", tmp_path / "kept.json")
+    assert (done.code, done.out) == (2, b"")
+    assert f"kept.json holds no head of a ledger: {'' if text else 'it is empty'}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "guess"),
+    [
+        (["scan", "{log}", "--errors", "colect"], "did you mean 'collect'?"),
+        (["scan", "{log}", "--format", "parqet"], "did you mean 'parquet'?"),
+        (["scan", "{log}", "--partition-by", "days"], "did you mean 'day'?"),
+        (["scan", "{log}", "--unknown", "kep"], "did you mean 'keep'?"),
+        (["scan", "{log}", "-o", "x.parqet"], "did you mean '.parquet'?"),
+        (["scan", "{log}", "--where", "actt=EVAL"], "did you mean 'act'; with --wire nslip there is one"),
+        (["scan", "{log}", "--columns", "scroe"], "did you mean 'score'; with --wire nslip there is one"),
+        (["scan", "{log}", "--columns", "sendr"], "did you mean 'sender'?"),
+        (["scan", "{log}", "--wire", "nslip", "--where", "act=EVALL"], "did you mean 'EVAL'?"),
+        (["scan", "{log}", "--wire", "nslp"], "did you mean 'nslip'?"),
+        (["tokens", "{log}", "--per", "mesage"], "did you mean 'message'?"),
+        (["tokens", "{log}", "--tokenizer", "o200kbase"], "did you mean 'o200k_base'?"),
+        (["validate", "{log}", "--mode", "linse"], "did you mean 'lines'?"),
+        (["convert", "{log}", "--to", "cps"], "did you mean 'csp'?"),
+        (["stat", "{log}"], "did you mean 'stats'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_misspelt_is_guessed(log: Path, arguments: list[str], guess: str) -> None:
+    done = turnwire(*(argument.format(log=log) for argument in arguments))
+    assert (done.code, done.out) == (2, b"")
+    assert done.err.endswith(f"{guess}\n")
+
+
+@pytest.mark.parametrize(
+    "given", [["offset=1..5", "offset=7"], ["offset=7", "offset=1..5"], ["offset=1..2", "offset=3..4"]]
+)
+def test_a_range_stands_alone(given: list[str]) -> None:
+    with pytest.raises(click.UsageError, match="a range cannot be combined"):
+        options.conditions(given, ())
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone is the system's")
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_a_moment_without_a_zone_is_of_utc_wherever_that_is(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for text in ("2026-01-01T00:00:00", "2026-01-01T00:00:00Z", "2026-01-01T09:00:00+09:00"):
+            assert options.Moment().convert(text, None, None) == 1767225600.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_bytes_that_are_no_text_are_shown_on_a_terminal_as_what_they_are() -> None:
+    stream = io.BytesIO()
+    screen = Screen(stream, "a terminal")
+    for piece in (b"a\xffb \xc3", b"\xa4 \xf0\x9f", b"x\n"):
+        screen.write(piece)
+    assert stream.getvalue() == "a\\xffb ä \\xf0\\x9fx\n".encode()
+
+
+@pytest.mark.parametrize("name", ["src", " src", "src ", "\tsrc "])
+def test_spaces_around_the_name_of_a_column_say_nothing(name: str) -> None:
+    log = b"@a3|f0|c1|S7|d1|T1#\n@a3|f0|c1|S8|d1|T2#\n"
+    done = turnwire("scan", "--wire", "nslip", "--json", "--columns", "src", "--where", f"{name}=8", "-", stdin=log)
+    assert (done.code, done.records) == (0, [{"src": 8}])
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_table_is_shown_as_soon_as_it_has_its_rows(limit: int) -> None:
+    """A log that is followed may have no end."""
+    stream = io.BytesIO()
+    found = library.scan(GOOD + b"\n" + GOOD, wire="nslip", columns=["src"])
+    sink = TableSink(found, Output(stream, "a file"), limit, None)
+    for batch in found:
+        sink.take(batch)
+    assert sink.full is (limit <= 2)
+    before = stream.getvalue()
+    sink.finish()
+    assert bool(before) is sink.full and stream.getvalue().count(b"\n") >= 1 + min(limit, 2)
+    assert before in (b"", stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("output", "manifest", "fits"),
+    [
+        ("out", "out/m", True),
+        ("out/", "out/m", True),
+        ("./out", "out/m", True),
+        ("out", "out/../out/m", True),
+        ("link", "out/m", True),
+        ("out", "link/m", True),
+        ("out", "m", False),
+        ("out", "out/below/m", False),
+    ],
+)
+def test_a_manifest_is_in_the_directory_however_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, manifest: str, fits: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("out")
+    settings = {**dict.fromkeys(spreading.REFUSED), "dask": "local", "errors": "skip"}
+    settings |= {"output": output, "resume": manifest}
+    if fits:
+        spreading.check(settings)
+    else:
+        with pytest.raises(click.UsageError, match="the manifest in the --output directory"):
+            spreading.check(settings)
