@@ -26,6 +26,7 @@ pytestmark = pytest.mark.once
 NOW = 1_767_600_000_000_000
 GOOD = "@a3|f0|c{}|S{}|d1|T{}#"
 BAD = "@a3|f0|c1|S$|d1|T1#"
+DAMAGED = "@a1|f2|c$|S1#"
 
 
 def told(text: str, **options: Any) -> dict[str, Any]:
@@ -174,7 +175,6 @@ def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
 
 
 BASE = 1_767_571_200
-BAD = "@a1|f2|c$|S1#"
 
 
 def found(paths: list[Path], batch_bytes: int) -> list[tuple[int, int]]:
@@ -204,7 +204,7 @@ def test_damage_is_as_old_as_the_record_before_it(tmp_path: Path, seed: int, bat
         second, waiting, lines = None, 0, []
         for _ in range(120):
             if numbers.random() < 0.2:
-                lines.append(BAD)
+                lines.append(DAMAGED)
                 if second is None:
                     waiting += 1
                 else:
@@ -227,7 +227,7 @@ def test_damage_is_as_old_as_the_record_before_it(tmp_path: Path, seed: int, bat
 def test_damage_that_is_told_behind_the_next_file_is_that_of_its_own(tmp_path: Path, batch_bytes: int) -> None:
     first, second = tmp_path / "a.log", tmp_path / "b.log"
     lines = [f"2026-01-05T00:{at // 60:02}:{at % 60:02}Z @a3|f0|c1|S0|d1|T1#" for at in range(100)]
-    first.write_text("\n".join([*lines, *[BAD] * 100, ""]))
+    first.write_text("\n".join([*lines, *[DAMAGED] * 100, ""]))
     second.write_text("2026-01-05T09:00:00Z @a3|f0|c1|S0|d1|T1#\n")
     assert found([first, second], batch_bytes) == [(99, 100)]
 

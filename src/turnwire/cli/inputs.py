@@ -66,10 +66,12 @@ def problem(name: str) -> str | None:
     if stat.S_ISSOCK(mode):
         return "is a socket"
     if stat.S_ISFIFO(mode):
-        return "is a named pipe; give it as standard input: - < pipe" if _has_place(name) else None
+        # A shell's <(command) is a pipe without a place in the file system, already open for writing: no danger there.
+        placed = os.path.lexists(os.path.realpath(name))
+        return "is a named pipe; give it as standard input: - < pipe" if placed else None
     if stat.S_ISDIR(mode):
         return _problem_of_directory(name)
-    return _problem_of_file(name) if stat.S_ISREG(mode) else None
+    return os.strerror(errno.EACCES) if stat.S_ISREG(mode) and not os.access(name, os.R_OK) else None
 
 
 def is_url(name: str) -> bool:
@@ -94,11 +96,6 @@ def _problem_of_url(url: str) -> str | None:
     return None if found else "there is no file in this directory"
 
 
-def _has_place(name: str) -> bool:
-    # A shell's <(command) is a pipe without a place in the file system, already open for writing: no danger there.
-    return os.path.lexists(os.path.realpath(name))
-
-
 def _problem_of_directory(name: str) -> str | None:
     from turnwire.log.input.sources import files_in
 
@@ -111,14 +108,6 @@ def _problem_of_directory(name: str) -> str | None:
     except OSError as error:
         return str(error.strerror) if error.filename == name else f"{error.strerror}: {file_name(error.filename)}"
     return "there is no file in this directory" if empty else None
-
-
-def _problem_of_file(name: str) -> str | None:
-    try:
-        os.close(os.open(name, os.O_RDONLY))
-    except OSError as error:
-        return error.strerror
-    return None
 
 
 def shown(name: str | None) -> str:

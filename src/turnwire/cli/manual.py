@@ -22,10 +22,10 @@ def pages(
         short = _text(f"{title} - {command.get_short_help_str(limit=200)}")
         help = "\n".join(map(_text, command.get_help(context).split("\n")))
         yield f"{title}.1", f"{head}{short}\n.SH DESCRIPTION\n.nf\n{help}\n.fi\n"
-        for each in command.list_commands(context) if isinstance(command, click.Group) else ():
-            below = command.get_command(context, each)
-            assert below is not None
-            yield from pages(below, f"{name} {each}", context)
+        if isinstance(command, click.Group):
+            for each in command.list_commands(context):
+                if (below := command.get_command(context, each)) is not None:
+                    yield from pages(below, f"{name} {each}", context)
 
 
 def _text(line: str) -> str:

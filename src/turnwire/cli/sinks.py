@@ -116,14 +116,11 @@ class TableSink(_RowSink):
         if not self._rows:
             return
         names = [column.name for column in self._columns]
-        kept = [
-            place
-            for place, name in enumerate(names)
-            if self._hidden is None or (name not in self._hidden and any(row[place] is not None for row in self._rows))
-        ]
+        kept = [place for place, name in enumerate(names) if name not in (self._hidden or ())]
         rows = [[row[place] for place in kept] for row in self._rows]
         self._rows = []
-        text = table([names[place] for place in kept], rows, amounts=False, option="--columns")
+        names = [names[place] for place in kept]
+        text = table(names, rows, amounts=False, empty=self._hidden is None, option="--columns")
         self._output.write(text.encode())
         self._output.flush()
 

@@ -114,6 +114,7 @@ def table(
     decimals: Mapping[str, int] | None = None,
     *,
     amounts: bool = True,
+    empty: bool = False,
     option: str = "--json",
 ) -> str:
     """The rows under their names, numbers to the right; ends with a newline.
@@ -124,13 +125,15 @@ def table(
     Args:
         decimals: column -> how many its numbers have after the point.
         amounts: whether numbers count something, and so have separators between thousands; those of records are names.
+        empty: whether columns that say nothing in any row are there, too.
         option: which option of the command shows the columns that are left out.
     """
     columns = [[row[place] for row in rows] for place in range(len(names))]
-    numbers = [
-        any(isinstance(value, int | float) for value in column) and not any(isinstance(value, str) for value in column)
-        for column in columns
-    ]
+    numbers = frozenset(
+        name
+        for name, column in zip(names, columns, strict=True)
+        if any(isinstance(value, int | float) for value in column) and not any(isinstance(one, str) for one in column)
+    )
     fixed = decimals or {}
     cells = [
         [
@@ -139,16 +142,23 @@ def table(
         ]
         for row in rows
     ]
-    return _laid_out(names, cells, numbers, option)
+    return _laid_out(names, cells, numbers, empty, option)
 
 
 def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
-    """As :func:`table`, of cells that are text already, the columns ``numbers`` to the right; what says nothing in any
-    row is left out."""
-    kept = [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
-    cells = [[cell(row[place]) for place in kept] for row in rows]
-    left = [names[place] for place in kept]
-    return _laid_out(left, cells, [name in numbers for name in left], "--json")
+    """As :func:`table`, of cells that are text already, the columns ``numbers`` to the right."""
+    return _laid_out(names, [list(map(cell, row)) for row in rows], numbers, False, "--json")
+
+
+def _laid_out(
+    names: Sequence[str], cells: Sequence[Sequence[str]], numbers: frozenset[str], empty: bool, option: str
+) -> str:
+    kept = [place for place in range(len(names)) if empty or not cells or any(row[place] for row in cells)]
+    names, cells = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
+    right = [name in numbers for name in names]
+    if sys.stdout is None or not sys.stdout.isatty():
+        return aligned(names, cells, right)
+    return _on_terminal(names, cells, right, option, get_terminal_size().columns)
 
 
 def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
@@ -156,12 +166,6 @@ def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
     if decimals is not None:
         return f"{value:{separator}.{decimals}f}"
     return f"{value:{separator}}" if separator else str(value)
-
-
-def _laid_out(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str) -> str:
-    if sys.stdout is None or not sys.stdout.isatty():
-        return aligned(names, cells, numbers)
-    return _on_terminal(names, cells, numbers, option, get_terminal_size().columns)
 
 
 def _widest(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
-from itertools import repeat
+from functools import partial
 from pathlib import Path
+from timeit import Timer
 from typing import Any
 
 import click
@@ -20,8 +20,8 @@ REAL_LINES = Path(__file__).parents[4] / "examples" / "data" / "nslip_upstream.t
 SHORT = b'@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#'
 RATIOS = (("native/msgspec", "native", "msgspec"), ("pure/json", "pure", "json"))
 
-Work = tuple[Callable[[Any], Any], Any, int, int]
-"""A function, its argument, and how many units and bytes one call takes."""
+Work = tuple[Callable[[Any], Any], Any, int]
+"""A function, its argument, and how many bytes one call takes."""
 
 
 @click.command("bench", short_help="Measure both cores beside msgspec and json.")
@@ -92,55 +92,37 @@ def _cores(name: str) -> dict[str, Any]:
 def _measures(data: str, lines: bytes, quick: bool) -> Iterator[dict[str, Any]]:
     """The measurements of a set of lines, each a row of --json."""
     rounds, seconds, most = (3, 0.004, 400) if quick else (9, 0.02, 100_000)
-    lines = b"".join(lines.splitlines(keepends=True)[:most])
-    for task, unit, subjects in _tasks(lines):
-        for subject, nanoseconds in _medians(subjects, rounds, seconds).items():
-            _, _, units, size = subjects[subject]
-            yield {
-                "task": task,
-                "data": data,
-                "subject": subject,
-                "unit": unit,
-                "nanoseconds": nanoseconds,
-                "bytes": round(size / units),
-            }
+    works, units = _works(b"".join(lines.splitlines(keepends=True)[:most]))
+    for task, subjects in works.items():
+        times = _medians(subjects, rounds, seconds)
+        for subject, (_, _, size) in subjects.items():
+            row = {"task": task, "data": data, "subject": subject, "unit": "record" if task == "scan" else "message"}
+            yield {**row, "nanoseconds": times[subject] / units * 1e9, "bytes": round(size / units)}
 
 
-def _tasks(lines: bytes) -> Iterator[tuple[str, str, dict[str, Work]]]:
-    """(task, unit, works by subject) of each task; the peers read and write JSON of the same fields."""
+def _works(lines: bytes) -> tuple[dict[str, dict[str, Work]], int]:
+    """Task -> subject -> what it does, and how many messages each of them takes; the peers read and write JSON of the
+    same fields."""
     import json
 
     import msgspec
 
     from turnwire import nslip
 
-    messages = nslip.decode_many(lines)
-    count = len(messages)
-    values = [_fields(message) for message in messages]
+    values = [_fields(message) for message in nslip.decode_many(lines)]
     names = {name: type(value) for each in values for name, value in each.items()}
     record = msgspec.defstruct("Record", [(name, kind | None, None) for name, kind in names.items()])
     packed = [json.dumps(each, separators=(",", ":")).encode() for each in values]
     joined = b"\n".join(packed)
-
-    def all_of(function: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
-        return lambda items: [function(item) for item in items]
-
-    readers: dict[str, Work] = {}
-    writers: dict[str, Work] = {}
-    for name, core in _cores("nslip.codec").items():
-        readers[name] = core.decode_many, lines, count, len(lines)
-        writers[name] = core.encode_many, core.decode_many(lines), count, 0
-    readers["msgspec"] = msgspec.json.Decoder(record).decode_lines, joined, count, len(joined)
-    writers["msgspec"] = msgspec.json.Encoder().encode_lines, [record(**each) for each in values], count, 0
-    readers["json"] = all_of(json.loads), packed, count, len(joined)
-    writers["json"] = all_of(json.dumps), values, count, 0
-    yield "decode", "message", readers
-    yield "encode", "message", writers
-    yield (
-        "scan",
-        "record",
-        {name: (_scan(core), lines, count, len(lines)) for name, core in _cores("nslip.scan").items()},
-    )
+    cores = _cores("nslip.codec")
+    readers: dict[str, Work] = {name: (core.decode_many, lines, len(lines)) for name, core in cores.items()}
+    writers: dict[str, Work] = {name: (core.encode_many, core.decode_many(lines), 0) for name, core in cores.items()}
+    scans: dict[str, Work] = {name: (_scan(core), lines, len(lines)) for name, core in _cores("nslip.scan").items()}
+    readers["msgspec"] = msgspec.json.Decoder(record).decode_lines, joined, len(joined)
+    writers["msgspec"] = msgspec.json.Encoder().encode_lines, [record(**each) for each in values], 0
+    readers["json"] = lambda items: [json.loads(item) for item in items], packed, len(joined)
+    writers["json"] = lambda items: [json.dumps(item) for item in items], values, 0
+    return {"decode": readers, "encode": writers, "scan": scans}, len(values)
 
 
 def _fields(message: Any) -> dict[str, Any]:
@@ -165,21 +147,14 @@ def _scan(core: Any) -> Callable[[bytes], int]:
 
 
 def _medians(subjects: dict[str, Work], rounds: int, seconds: float) -> dict[str, float]:
-    """Nanoseconds a unit for each subject; the rounds of all take turns, so that a slow moment hits them alike."""
-    loops = {name: max(1, round(seconds / max(_seconds(work, 1), 1e-8))) for name, work in subjects.items()}
+    """Seconds a call for each subject; the rounds of all take turns, so that a slow moment hits them alike."""
+    timers = {name: Timer(partial(work[0], work[1])) for name, work in subjects.items()}
+    loops = {name: max(1, round(seconds / max(timer.timeit(1), 1e-8))) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in subjects}
     for _ in range(rounds):
-        for name, work in subjects.items():
-            times[name].append(_seconds(work, loops[name]) / loops[name] / work[2] * 1e9)
+        for name, timer in timers.items():
+            times[name].append(timer.timeit(loops[name]) / loops[name])
     return {name: statistics.median(found) for name, found in times.items()}
-
-
-def _seconds(work: Work, loops: int) -> float:
-    function, argument, *_ = work
-    started = time.perf_counter()
-    for _ in repeat(None, loops):
-        function(argument)
-    return time.perf_counter() - started
 
 
 def _table(measures: list[dict[str, Any]]) -> str:
@@ -187,9 +162,7 @@ def _table(measures: list[dict[str, Any]]) -> str:
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in measures:
         found.setdefault((row["task"], row["data"]), {})[row["subject"]] = row["nanoseconds"]
-    subjects = [
-        name for name in ("native", "pure", "msgspec", "json") if any(name in times for times in found.values())
-    ]
+    subjects = ("native", "pure", "msgspec", "json")
     rows = []
     for key, times in found.items():
         ratios = [times[a] / times[b] if a in times and b in times else None for _, a, b in RATIOS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,8 @@ def _refusing(handler: Callable[..., Any]) -> Callable[[Task, Context], Any]:
     return handle
 
 
-def _located(text: str, wire: str | None) -> list[Located]:
+def _located(text: str, wire: str | None = None) -> list[Located]:
+    """The records and rejects of a text, in order."""
     from turnwire.read.located import located
 
     return list(located(text.encode("utf-8", "surrogatepass"), wire))
@@ -109,37 +111,23 @@ def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
     """Finds the messages of agents in a text: the wire, line, byte offset and length of each."""
     found = _located(text, wire)
     records = [one for one in found if one.error is None]
-    counts = {name: sum(one.wire == name for one in records) for name in sorted({one.wire for one in records})}
-    return {
-        "records": len(records),
-        "rejects": len(found) - len(records),
-        "wires": counts,
-        "found": [
-            {"wire": one.wire, "line": one.line, "offset": one.offset, "length": one.length} for one in records[:MOST]
-        ],
-    }
+    places = [{name: getattr(one, name) for name in ("wire", "line", "offset", "length")} for one in records[:MOST]]
+    wires = dict(sorted(Counter(one.wire for one in records).items()))
+    return {"records": len(records), "rejects": len(found) - len(records), "wires": wires, "found": places}
 
 
 def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
     """Judges the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
-    faults: list[dict[str, Any]] = []
     found = _located(text, wire)
+    faults: list[dict[str, Any]] = []
     for one in found:
         if one.error is not None:
-            error = one.error
-            faults.append(
-                {
-                    "wire": one.wire,
-                    "line": error.line,
-                    "reason": str(error.reason),
-                    "text": error.text,
-                    "severity": "error",
-                }
-            )
+            fault: dict[str, Any] = {"wire": one.wire, "line": one.error.line, "reason": str(one.error.reason)}
+            faults.append({**fault, "text": one.error.text, "severity": "error"})
             continue
         for issue in turnwire.check(one.message):
-            said = {"reason": str(issue.reason), "where": str(issue.where), "text": issue.text}
-            faults.append({"wire": one.wire, "line": one.line, **said, "severity": issue.severity})
+            fault = {"wire": one.wire, "line": one.line, "reason": str(issue.reason), "where": str(issue.where)}
+            faults.append({**fault, "text": issue.text, "severity": issue.severity})
     bad = sum(fault["severity"] == "error" for fault in faults)
     return {"records": len(found) - bad, "rejects": bad, "faults": faults[:MOST], "more": max(0, len(faults) - MOST)}
 
@@ -148,9 +136,9 @@ def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     """Counts the tokens of a text, and of the agent messages in it."""
     from turnwire import tokens
 
-    found = [one for one in _located(text, None) if one.error is None]
-    whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in found)], tokenizer)
-    return {"tokenizer": tokenizer, "tokens": whole, "messages": len(found), "tokensOfMessages": sum(each)}
+    records = [one for one in _located(text) if one.error is None]
+    whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in records)], tokenizer)
+    return {"tokenizer": tokenizer, "tokens": whole, "messages": len(records), "tokensOfMessages": sum(each)}
 
 
 def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest: bool = False) -> dict[str, Any]:
@@ -161,7 +149,7 @@ def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest:
     known = turnwire.Context(**context or {})
     messages: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
-    for one in _located(text, None):
+    for one in _located(text):
         try:
             if one.error is not None:
                 raise one.error
@@ -177,16 +165,9 @@ def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest:
 def _extract(text: str, wire: str | None = None) -> dict[str, Any]:
     """Takes the agent messages out of prose, code fences and JSON: the text of each and its span."""
     found = turnwire.extract(text, None if wire is None else [wire])
-    return {
-        "messages": [
-            {
-                "wire": one.wire,
-                "message": turnwire.encode(one.message, strict=False),
-                "start": one.start,
-                "end": one.end,
-                "wrapped": one.wrapped,
-            }
-            for one in found[:MOST]
-        ],
-        "more": max(0, len(found) - MOST),
-    }
+    messages = [
+        {"wire": one.wire, "message": turnwire.encode(one.message, strict=False)}
+        | {"start": one.start, "end": one.end, "wrapped": one.wrapped}
+        for one in found[:MOST]
+    ]
+    return {"messages": messages, "more": max(0, len(found) - MOST)}

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -229,21 +230,18 @@ def _why_none(data: bytes, text: str) -> str | None:
 
 def _has_json_lines(text: str) -> bool:
     """True where most of the first lines are events, or the first one is."""
+    lines = islice(re.finditer(r"[^\n]*\S[^\n]*", text), LOOKED_AT)
+    good = [_is_event(line[0]) for line in lines]
+    return good[0] or 2 * sum(good) > len(good)
+
+
+def _is_event(line: str) -> bool:
     from turnwire.session.reading import json_line
 
-    looked = good = 0
-    for line in re.finditer(r"[^\n]*\S[^\n]*", text):
-        try:
-            good += bool(json_line(line[0]))
-        except DecodeError:
-            pass
-        else:
-            if not looked:
-                return True
-        looked += 1
-        if looked == LOOKED_AT:
-            break
-    return 2 * good > looked
+    try:
+        return bool(json_line(line))
+    except DecodeError:
+        return False
 
 
 @command.command("quiz", short_help="Ask a model about events, in several formats.")

@@ -74,8 +74,7 @@ def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         ]
         if not chosen:
             continue
-        names = [name for name in chosen[0] if any(row.get(name) is not None for row in chosen)]
-        names = [name for name in names if name not in RARE or any(row[name] for row in chosen)]
+        names = [name for name in chosen[0] if name not in RARE or any(row[name] for row in chosen)]
         names.sort(key=lambda name: name in LAST)
         cells = [[row.get(name) for name in names] for row in chosen]
         for row, shown in zip(chosen, cells, strict=True):

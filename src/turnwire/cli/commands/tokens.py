@@ -137,7 +137,6 @@ def _show(found: Tally, settings: dict[str, Any]) -> None:
             row["where"] = _place(row)
         counts = "conversations" if settings["per"] == "conversation" else "messages"
         names = ["wire", "tokenizer", counts, "bytes", "tokens", "mean", "largest", "where"]
-        names = [name for name in names if any(row[name] not in (None, "") for row in rows)]
         write_text(table(names, [[row[name] for name in names] for row in rows]))
 
 
@@ -190,9 +189,6 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, as_json: boo
         if as_json:
             _write_json({"comparison": one.to_dict()})
             continue
-        cells = [_compared(row) for row in one.rows]
-        kept = [place for place in range(len(COMPARED)) if any(row[place] not in (None, "") for row in cells)]
-        names = [list(COMPARED)[place] for place in kept]
         decimals = {name: digits for name, digits in COMPARED.items() if digits is not None}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         written = [spent.meter for (wire, name), spent in found.spent.items() if name == one.tokenizer and one.of(wire)]
@@ -207,9 +203,8 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, as_json: boo
         if not advised:
             absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
             lines += [f"not tried: {line}" for line in untried(absent, context is not None)]
-        rows = [[row[place] for place in kept] for row in cells]
         text = "".join(f"{printable(line)}\n" for line in lines)
-        write_text(f"\n{title}\n{table(names, rows, decimals)}{text}")
+        write_text(f"\n{title}\n{table([*COMPARED], list(map(_compared, one.rows)), decimals)}{text}")
 
 
 def _compared(mean: Mean) -> tuple[Any, ...]:
