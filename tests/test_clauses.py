@@ -1,7 +1,4 @@
-"""The table of clauses in docs/clauses.md: each log that it names is judged and has the verdict that it promises.
-
-The logs of a wire are in ``clauses/<wire>.logs``, each behind a line with its names: ``=== clause.verdict ...``.
-"""
+"""The table of clauses in docs/clauses.md: each log that it names is judged and has the verdict that it promises."""
 
 from __future__ import annotations
 
@@ -10,23 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.clauses import TEXTS
 from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core as scan_core
 from turnwire import registry
 from turnwire.checklists import FAIL, OPEN, PASS
 from turnwire.read.judging import conform, specification
 
-
-def _logs() -> dict[tuple[str, str], bytes]:
-    found = {}
-    for path in sorted((Path(__file__).parent / "clauses").glob("*.logs")):
-        for log in re.split(rb"^=== ", path.read_bytes(), flags=re.MULTILINE)[1:]:
-            names, _, text = log.partition(b"\n")
-            found.update({(path.stem, name.decode()): text for name in names.split()})
-    return found
-
-
-TEXTS = _logs()
 PAGE = (Path(__file__).parent.parent / "docs" / "clauses.md").read_text("utf-8")
 ROW = re.compile(r"^\| (\w+) \| `(\w+)` \| ([^|]+) \| ((?:[^|\\]|\\.)+) \| ([^|]+) \| (.*) \|$", re.MULTILINE)
 ROWS = [match.groups() for match in ROW.finditer(PAGE)]

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import clauses
 from tests.cli.running import turnwire
 from turnwire import kick
 
 pytestmark = pytest.mark.once
 
-CLAUSES = Path(__file__).parent.parent / "clauses" / "kick"
+CLAUSES = clauses.CLAUSES / "kick"
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.clauses import CLAUSES
 from tests.log.conftest import scan_core as scan_core
 from turnwire import checklists, nslip, registry, sap
 from turnwire.cli.commands import validate
-from turnwire.nslip.checklist import Judge
+from turnwire.nslip.checklist import NslipChecklist
 from turnwire.progress import Progress
 from turnwire.read.judging import conform
 
-CLAUSES = Path(__file__).parent.parent / "clauses"
 WORDS = ("FAILED", "PARTIAL", "NON_CONSTITUTIONAL", "Human", "Info", "\u2afbreport/status", "\u2afb x", "query")
 LETTERS = ("x", " ", "|", "#", "@", "ü", "レ", "\U0001f642", '\\"', "\\\\")
 HEADER = ("a3", "f0", "c7", "S0", "d1", "T1")
@@ -55,11 +55,11 @@ def records(seed: int, count: int = 300) -> bytes:
 def test_nslip_is_judged_by_bytes_as_by_messages(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data = records(seed)
     made = []
-    message = Judge.message
-    monkeypatch.setattr(Judge, "message", lambda self, *args: made.append(args) or message(self, *args))
+    message = NslipChecklist.message
+    monkeypatch.setattr(NslipChecklist, "message", lambda self, *args: made.append(args) or message(self, *args))
     settled = conform("nslip", data)
     few = len(made)
-    monkeypatch.setattr(Judge, "settled", checklists.Judge.settled)
+    monkeypatch.setattr(NslipChecklist, "settled", checklists.Judge.settled)
     assert conform("nslip", data) == settled
     assert few < (len(made) - few) * 0.8, "most records are as encode writes them"
 
@@ -72,7 +72,7 @@ TEXTS = ["", "x" * 64, "x" * 65, "レ" * 64, "レ" * 65, '\\"' * 64, "\\\\" * 65
 def test_long_strings_are_counted_in_characters(text: str) -> None:
     data = f'@a3|f0|c7|S0|d1|T1|t"{text}"#'.encode()
     long = len(nslip.decode(data).slots[nslip.Slot.TAG]) > 64
-    assert Judge().settled(data) != long
+    assert NslipChecklist().settled(data) != long
     assert (conform("nslip", data).line("short").status == checklists.FAIL) == long
 
 
