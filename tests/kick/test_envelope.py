@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both
+from turnwire import kick
 from turnwire._backend import core_module
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
-from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
-from turnwire.kick.spec import FIELDS
+from turnwire.kick import Envelope, MessageType, channels, check, decode, detect, encode, json_schema
+from turnwire.kick.bulk import claims
+from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row
+from turnwire.kick.spec import FIELDS, ORCHESTRATOR, REQUIRED_FIELDS, ROLES
 
 SEED = {
     "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
@@ -388,3 +391,100 @@ def test_a_record_of_which_nothing_is_said_is_clear(core: Callable[[str], Module
                 continue
             assert found == [] or not module.all_clear(changed), changed
     assert not module.all_clear("⫻a/b:c/1\nx\n".encode())
+
+
+# --- contents, faults by their section, and what claims to be one ---------------------------------------------------
+
+GOOD = channels.dispatch("T-7", "WePlan", "Write the plan.")
+
+
+@pytest.mark.parametrize(
+    ("content", "reasons"),
+    [
+        ("⫻task/dispatch:T-7/001\nWrite.", []),
+        ("⫻task/dispatch:T-7/001", []),
+        ("⫻a: inline text\nmore\n⫻b\r\nx\u3000y\n", []),
+        ("text in front\n⫻a\nx", []),
+        ("⫻ä/ö\nx", []),
+        ("⫻a\n⫻ b\nx", ["leading_space"]),
+        ("⫻a \nx", ["trailing_space"]),
+        ("⫻a\nx\n⫻\n", ["empty_header"]),
+        ("⫻a⫻b\nx", ["nested_sigil"]),
+        ("\ufeff⫻a\nx", ["bom"]),
+        ("⫻a:b c/1\nx", ["space_in_qualifier"]),
+    ],
+)
+def test_contents(core: Callable[[str], ModuleType], content: str, reasons: list[str]) -> None:
+    module = core("kick.envelope")
+    envelope = module.Envelope(
+        *(getattr(GOOD, name) for name in ("id", "timestamp", "sender", "receiver", "type", "channel")), content
+    )
+    found = module.check(envelope)
+    assert [(str(one.reason), one.where, one.severity) for one in found] == [
+        (reason, "/content", "info") for reason in reasons
+    ]
+    assert module.is_clean(envelope, kick.DEFAULT_POLICY.known) <= (reasons == [])
+
+
+def test_conform_tells_them_as_doubtful() -> None:
+    checklist = kick.conformance(GOOD.replace(content="⫻task/dispatch:T-7/001 \nx"))
+    line = checklist.line("space")
+    assert (line.status, [fault.text.split(":")[0] for fault in line.doubts]) == ("pass", ["trailing_space"])
+    assert checklist.verdict == "is open", "what is doubtful changes no verdict"
+
+
+STATUS = channels.status(GOOD, "Accepted", timestamp="2026-01-01T00:00:00Z")
+FEW = Policy([Row("report/status", "Info", ("*",), ("*",)), Row("query/*", "Query", ("*",), ("*",))])
+RULES = [
+    # the fault, the section of the specification that it is about, and the reason
+    ({"id": "x"}, "001", "id_not_uuid4"),
+    ({"correlation_id": "x"}, "001", "correlation_id_not_uuid4"),
+    ({"timestamp": "x"}, "001", "bad_timestamp"),
+    ({"channel": "query"}, "001", "bad_channel"),
+    ({"channel": "⫻other/x"}, "002", "unknown_channel_family"),
+    ({"channel": "⫻report/other"}, "002", "channel_not_allowed"),
+    ({"type": "Alert"}, "002", "type_channel_mismatch"),
+    ({"receiver": "Dima"}, "002", "receiver_not_allowed"),
+    ({"content": "x"}, "004.1", "content_not_space"),
+    ({"sender": ORCHESTRATOR}, "004.2", "role_not_allowed"),
+    ({"correlation_id": None}, "004.3", "missing_correlation_id"),
+]
+
+
+@pytest.mark.parametrize(("fields", "rule", "reason"), RULES)
+def test_a_fault_is_of_a_section_of_the_specification(fields: dict[str, Any], rule: str, reason: str) -> None:
+    assert kick.check(STATUS, strict=True) == []
+    with pytest.raises(RuleError) as caught:
+        kick.check(STATUS.replace(**fields), FEW if reason == "channel_not_allowed" else DEFAULT_POLICY, strict=True)
+    assert (caught.value.rule, str(caught.value.reason)) == (rule, reason)
+
+
+PARTS = {"id": "1", "timestamp": "t", "sender": "a", "receiver": "b", "type": "x", "channel": "c", "content": "d"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "claimed"),
+    [
+        ({"channel": "\u2afba/b"}, False),
+        ({"channel": "\u2afba/b", "id": 1}, True),
+        ({"channel": "\u2afba/b", "other": 1}, False),
+        *(({"content": "\u2afba", **dict.fromkeys(names, "x")}, True) for names in (("sender", "id", "type"),)),
+        *(({"content": "\u2afba", **dict.fromkeys(names, "x")}, False) for names in (("sender", "id"), ("sender",))),
+        ({"content": "\u2afba", "id": 1, "type": 1, "timestamp": 1}, False),
+        (PARTS, False),
+        (PARTS | {"type": "Command"}, True),
+        (PARTS | {"sender": "Orchestrator"}, True),
+        ({name: PARTS[name] for name in PARTS if name != "id"} | {"sender": "Orchestrator"}, True),
+        ({name: PARTS[name] for name in PARTS if name not in ("id", "type")} | {"sender": "Orchestrator"}, False),
+        ({name: PARTS[name] for name in PARTS if name != "id"} | {"type": "Command"}, False),
+    ],
+)
+def test_what_claims_to_be_an_envelope(fields: dict[str, Any], claimed: bool) -> None:
+    assert claims(fields) is claimed
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_some_names_of_roles_are_names_of_other_people_too(role: str) -> None:
+    """An object that lacks one field is a damaged envelope by a role alone that nobody else has."""
+    fields = dict.fromkeys(REQUIRED_FIELDS[:-1], "x") | {"sender": role}
+    assert claims(fields) is (role not in ("Human", "Supervisor", "Dima"))

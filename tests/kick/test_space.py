@@ -18,7 +18,9 @@ import turnwire.kick._format_py as pure
 from tests import vectors
 from tests.conftest import BACKENDS, needs_both
 from tests.levels import each_level
+from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.fences import fence_behind
 from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
 
 native = import_module("turnwire._native.kick.format") if BACKENDS[0] == "native" else pure
@@ -470,3 +472,91 @@ def test_openings_are_those_of_the_first_section(text: str) -> None:
     told = [(one.place, (one.inline or one.content.partition("\n")[0]).strip()) for one in sections[:1]]
     assert [found for found in (native.opening(text),) if found is not None] == told
     assert [found for found in (pure.opening(text),) if found is not None] == told
+
+
+# --- fences: which line opens one and which closes one (CommonMark 0.31, section 4.5) ------------------------------
+
+FORMS = pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
+
+
+def names(form: Callable[[str], Any], text: str) -> list[str | None]:
+    found = parse_space(form(text), fences=True)
+    assert found.text() == text
+    return [section.name for section in found.sections]
+
+
+@FORMS
+@pytest.mark.parametrize("sign", "`~")
+@pytest.mark.parametrize("indent", range(6))
+@pytest.mark.parametrize("many", range(1, 6))
+def test_opens_with_three_signs_behind_three_spaces_at_most(
+    twin: str, form: Callable[[str], Any], sign: str, indent: int, many: int
+) -> None:
+    opens = indent <= 3 and many >= 3
+    assert names(form, f"⫻a\n{' ' * indent}{sign * many}\n⫻b\n") == (["a"] if opens else ["a", "b"])
+
+
+@FORMS
+@pytest.mark.parametrize("sign", "`~")
+@pytest.mark.parametrize("indent", range(6))
+@pytest.mark.parametrize("many", range(2, 7))
+def test_closes_with_as_many_signs_behind_three_spaces_at_most(
+    twin: str, form: Callable[[str], Any], sign: str, indent: int, many: int
+) -> None:
+    closes = indent <= 3 and many >= 4
+    text = f"⫻a\n{sign * 4}\n⫻no\n{' ' * indent}{sign * many}\n⫻b\n"
+    assert names(form, text) == (["a", "b"] if closes else ["a"])
+
+
+@FORMS
+@pytest.mark.parametrize(
+    ("line", "opens"),
+    [
+        ("", False), ("   ", False), ("    ", False), ("\t```", False), ("``` `", False), ("```py", True),
+        ("~~~ `", True), ("~~~ ~", True), ("``~", False), ("~~`", False), ("```~", True), ("```\r", True),
+        (" \t```", False),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_the_signs_of_an_opening(
+    twin: str, form: Callable[[str], Any], line: str, opens: bool
+) -> None:
+    assert names(form, f"⫻a\n{line}\n⫻b\n") == (["a"] if opens else ["a", "b"])
+
+
+@FORMS
+@pytest.mark.parametrize(
+    ("line", "closes"),
+    [
+        ("```", True), ("``` ", True), ("```\t", True), ("``` \t \r", True), ("```\r", True), ("```\r ", False),
+        ("```x", False), ("``` x", False), ("```\r\r", False), ("~~~", False), ("```~", False), ("```\v", False),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_the_signs_of_a_closing(
+    twin: str, form: Callable[[str], Any], line: str, closes: bool
+) -> None:
+    assert names(form, f"⫻a\n```\n⫻no\n{line}\n⫻b\n") == (["a", "b"] if closes else ["a"])
+    assert names(form, f"⫻a\n```\n⫻no\n{line}") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "behind"), [("```", ""), ("``` \t", ""), ("````\r", ""), ("``` x", "```"), ("``", "```"), ("~~~", "```")]
+)
+def test_what_closes_a_fence(line: str, behind: str) -> None:
+    """A run of the same sign, at least as long, with nothing behind it (CommonMark 0.31, section 4.5)."""
+    assert fence_behind(line, "```") == behind
+
+
+@pytest.mark.parametrize("digits", [1, 17, 18, 19, 30])
+def test_an_index_has_18_digits_at_most_to_be_a_number(digits: int) -> None:
+    first, later = int("1" + "0" * (digits - 1)), int("5" + "0" * (digits - 1))
+    text = f"\u2afba/b:x/{first}\none\n\u2afba/b:x/{later}\ntwo\n"
+    found = [str(issue.reason) for issue in kick.lint(kick.parse_space(text))]
+    assert found == (["index_gap"] if digits <= 18 else [])
+
+
+@pytest.mark.parametrize("parts", [{"place": "a"}, {"index": "2"}, {"place": "a", "index": "2"}])
+def test_a_qualifier_says_what_place_and_index_say(parts: dict[str, str]) -> None:
+    """Either of them alone may contradict it."""
+    assert kick.Section("x", qualifier="a/1", place="a", index="1").index == "1"
+    with pytest.raises(EncodeError, match="say different things"):
+        kick.Section("x", qualifier="a/1", **parts)

@@ -7,8 +7,7 @@ if TYPE_CHECKING:
     from turnwire.kick import channels
     from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState
     from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
-    from turnwire.kick.messages import Envelope
-    from turnwire.kick.codec import check, decode, encode, json_schema
+    from turnwire.kick.codec import Envelope, check, decode, encode, json_schema
     from turnwire.kick.documents import DOCUMENTS, detect
     from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
     from turnwire.kick.rules import lint
@@ -53,8 +52,7 @@ __getattr__, __dir__ = lazy(
     {
         "spec": "ROLES WIRE EventKind MessageType Signal TaskState",
         "space": "Found Reject Salvage Section Space parse_space salvage_space",
-        "messages": "Envelope",
-        "codec": "check decode encode json_schema",
+        "codec": "Envelope check decode encode json_schema",
         "documents": "DOCUMENTS detect",
         "policy": "DEFAULT_POLICY Policy Row Verdict",
         "rules": "lint",

@@ -13,8 +13,8 @@ from uuid import uuid4
 
 from turnwire.errors import Reason
 from turnwire.kick import codec  # for its core, which tests exchange
+from turnwire.kick.codec import Envelope
 from turnwire.kick.faults import encode_fault
-from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Section
 from turnwire.kick.spec import BROADCAST, ORCHESTRATOR, SIGIL, STATUS_WORDS

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged
 from turnwire.errors import DecodeError, Issue, Reason, expect
-from turnwire.kick.codec import check
+from turnwire.kick.codec import Envelope, check
 from turnwire.kick.documents import is_document
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.faults import space_words
-from turnwire.kick.messages import Envelope
 from turnwire.kick.monitor import Event, Monitor
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, parse_space
@@ -119,7 +118,7 @@ class _Begun(NamedTuple):
     since: str
 
 
-class Judge(checklists.Judge):
+class KickChecklist(checklists.Judge):
     """Judges envelopes and documents in the order in which they were sent.
 
     What is unfinished at the end is open; it is a fault where its deadline (``kick.Deadlines``) passed on the clock of
@@ -248,7 +247,7 @@ def _policy_in(path: str) -> Policy:
 
 
 CHECKLIST = Specification(
-    CLAUSES, UNJUDGED, Judge, options=("policy", "now", "own_lines"), loads={"policy": _policy_in}
+    CLAUSES, UNJUDGED, KickChecklist, options=("policy", "now", "own_lines"), loads={"policy": _policy_in}
 )
 """What KickLang is judged by."""
 

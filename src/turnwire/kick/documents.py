@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
 __all__ = ["DOCUMENTS", "columns", "detect", "faults", "is_document", "read", "read_record"]
 

@@ -11,7 +11,7 @@ from turnwire.json import text as json_text
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
     from turnwire.kick.space import Space
 
 

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.escalation import Escalation
-from turnwire.kick.loop import TaskLoop
+from turnwire.kick.loops import Escalation, Questions, TaskLoop
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.questions import Questions
 from turnwire.kick.spec import (
     BAD_TYPE,
     ESCALATION_CHANNEL,
@@ -43,7 +41,7 @@ from turnwire.kick.tracking import (
 )
 
 if TYPE_CHECKING:
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
 __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 

@@ -11,7 +11,7 @@ import msgspec
 from turnwire.errors import DecodeError
 from turnwire.kick.codec import decode
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.questions import is_answer
+from turnwire.kick.loops import is_answer
 from turnwire.kick.tracking import first_line, task_name
 from turnwire.pairs import Message, Rule, Way, Work, conversation, task_of, untold
 

@@ -11,7 +11,7 @@ from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.spec import DEFAULT_ROWS, ROLES, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
 
 class Row(NamedTuple):

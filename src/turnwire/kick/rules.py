@@ -14,7 +14,7 @@ from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, SIGIL, TYPES, WIRE
 from turnwire.kick.times import is_timestamp
 
 if TYPE_CHECKING:
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
 
 def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:

@@ -14,7 +14,7 @@ from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
 
 if TYPE_CHECKING:
     from turnwire.errors import Issue
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
 
 class Event(NamedTuple):

@@ -1,14 +1,21 @@
-"""The dispatch-execute-report loop (section 003): every task, from its dispatch to its end."""
+"""The loops of sections 002 and 003: tasks from their dispatch to their end, questions and the answers they are owed,
+violations that pause tasks and wait for ``⫻command/escalate``."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.policy import allows
+from turnwire.kick.space import first_section
 from turnwire.kick.spec import (
+    BROADCAST,
     CLOSED,
+    ESCALATION_RECEIVERS,
     FORWARD,
     SIGNAL_EVENT,
     SIGNAL_STATE,
@@ -17,13 +24,31 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Kept, Reading, Recent, Runs, Table, Task, Tell, Unfinished, drop, event, first, put
+from turnwire.kick.tracking import (
+    Kept,
+    Query,
+    Reading,
+    Recent,
+    Runs,
+    Table,
+    Task,
+    Tell,
+    Unfinished,
+    Violation,
+    drop,
+    event,
+    first,
+    first_line,
+    put,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import Envelope
 
+
+# --- tasks ---------------------------------------------------------------------------------------------------------
 
 MOST_ENDED = 64
 """Where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and again."""
@@ -339,3 +364,215 @@ class TaskLoop:
 def _in_order(tasks: Iterable[Task]) -> list[Task]:
     """Tasks in the order of their dispatch."""
     return sorted(tasks, key=attrgetter("number"))
+
+
+# --- questions -----------------------------------------------------------------------------------------------------
+
+ANSWER, QUESTION, EITHER = "answer", "question", "either"
+
+
+def is_answer(name: str | None, content: str) -> bool:
+    """Whether what is on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
+    the content's first section."""
+    section = first_section(content)
+    return name == ANSWER or (section is not None and section.type == ANSWER)
+
+
+def kind_of(envelope: Envelope) -> str:
+    """What an envelope on ``⫻query/*`` says of itself: an answer where the channel or the type of the content's first
+    section is "answer"; a question where that section is another ``⫻query/…``; else it may be either."""
+    if is_answer(channel_parts(envelope.channel)[1], envelope.content):
+        return ANSWER
+    section = first_section(envelope.content)
+    return QUESTION if section is not None and section.name == "query" else EITHER
+
+
+class Questions:
+    """The questions. ``known`` says whether anything else than a question has a correlation. What is a fault is told
+    before anything changes."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+        self.known: Callable[[str], bool] = lambda correlation: False
+        self._open: dict[str, Query] = {}  # those that wait for an answer, by question id
+        self._waiting: Table[Query] = {}  # the same by their keys
+        self._answered: Table[Query] = {}  # those that have their answer, by their marks
+        self._turn = 0
+
+    def query(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻query/*``: an answer where a question is open on that correlation, else a question. One that says of
+        itself that it is a question answers none."""
+        kind, correlation = kind_of(envelope), envelope.correlation_id
+        if correlation is None:
+            if kind == ANSWER:
+                text = "an answer has the correlation_id of its question"
+                tell(event(EventKind.UNCORRELATED, envelope, text))
+                return
+        else:
+            if kind != QUESTION and self.answered(envelope, tell):
+                return
+            there = correlation in self._answered or correlation in self._waiting
+            if kind == ANSWER or not (there or self.known(correlation)):
+                text = f"nothing that was sent has the correlation_id {correlation!r}"
+                tell(event(EventKind.UNCORRELATED, envelope, "this answers no question" if there else text))
+                return
+        query = Query(envelope)
+        self._open[query.id] = query
+        self._put(self._waiting, query)
+        self._kept.alarms.set(query, "answer", now, self._kept.deadlines.answer)
+        tell(event(EventKind.ASKED, envelope, "", subject=query))
+
+    def answered(self, envelope: Envelope, tell: Tell) -> bool:
+        """Whether the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
+        correlation, sender, asker = envelope.correlation_id or "", envelope.sender, envelope.receiver
+        if sender == asker:
+            return False
+        table = self._waiting if (correlation, asker) in self._waiting else self._answered
+        mine = first(table, (correlation, asker))
+        if mine is None:
+            return False
+        fit = [first(table, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
+        query = min((one for one in fit if one is not None), key=lambda one: one.turn, default=None)
+        if query is None:
+            text = f"the question went to {mine.asked!r}, not to {sender!r}"
+            tell(event(EventKind.UNAUTHORISED, envelope, text, subject=mine))
+            return True
+        if query.answered and query.asked != BROADCAST:
+            tell(event(EventKind.LATE, envelope, "the question has its answer", subject=query))
+            return True
+        if not query.answered:
+            query.answered = True
+            self._settle(query)
+            self._kept.alarms.clear(query)
+            self._kept.forget_later(partial(self._take, self._answered, query))
+        tell(event(EventKind.ANSWERED, envelope, "", subject=query))
+        return True
+
+    def _settle(self, query: Query) -> None:
+        """Moves a question to those that have their answer."""
+        self._open.pop(query.id, None)
+        self._take(self._waiting, query)
+        self._put(self._answered, query)
+
+    def _put(self, table: Table[Query], query: Query) -> None:
+        self._turn += 1
+        query.turn = self._turn
+        for key in query.marks():
+            put(table, key, query)
+
+    @staticmethod
+    def _take(table: Table[Query], query: Query) -> None:
+        for key in query.marks():
+            drop(table, key, query)
+
+    def unfinished(self) -> list[Unfinished]:
+        """The questions without an answer, in order."""
+        return [
+            Unfinished("question", query.id, None, f"{query.asked} has not answered") for query in self._open.values()
+        ]
+
+
+# --- violations ----------------------------------------------------------------------------------------------------
+
+
+class Escalation:
+    """The violations and what became of them. What is a fault is told before anything changes. decide: the names of
+    those to whom they go, as rows of a policy have them."""
+
+    def __init__(
+        self, kept: Kept, reading: Reading, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
+    ) -> None:
+        self._decide = decide
+        self._kept = kept
+        self._reading = reading
+        self._loop = loop
+        self._violations: Table[Violation] = {}  # by alert id and by correlation
+        self._waiting: Table[Violation] = {}  # those that are not escalated, by the same
+        self._open: dict[str, Violation] = {}  # the same by alert id
+        self._numbers: dict[str, list[int]] = {}  # of all, by the correlations of their tasks
+        self._waiting_numbers: dict[str, list[int]] = {}  # of those that are not escalated, by the same
+        self._by_number: dict[int, Violation] = {}
+        self._runs, self._waiting_runs = loop.runs
+        loop.waiting = self._concerning
+
+    def knows(self, correlation: str) -> bool:
+        """Whether a violation has this id or correlation."""
+        return correlation in self._violations
+
+    def alert(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻alert/error`` and other alerts: told, and that is all."""
+        tell(event(EventKind.ALERT, envelope, first_line(envelope)))
+
+    def violation(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
+        violation = Violation(envelope, self._loop.related(envelope), self._loop.count())
+        for key in {violation.id, violation.group}:
+            put(self._violations, key, violation)
+            put(self._waiting, key, violation)
+        self._open[violation.id] = violation
+        self._by_number[violation.number] = violation
+        for group in violation.groups:
+            self._numbers.setdefault(group, []).append(violation.number)
+            self._waiting_numbers.setdefault(group, []).append(violation.number)
+        self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
+        tell(event(EventKind.VIOLATION, envelope, first_line(envelope)))
+        for task in self._loop.pause(violation.groups):
+            tell(event(EventKind.PAUSED, envelope, "pause this task", task))
+
+    def escalate(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
+        violation = self._escalated(envelope)
+        if violation is None:
+            tell(event(EventKind.UNCORRELATED, envelope, "no violation with this correlation_id or task is known"))
+            return
+        if not allows(self._decide, envelope.receiver):
+            text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
+            tell(event(EventKind.MISDIRECTED, envelope, text, subject=violation))
+            return
+        if not violation.escalated:
+            violation.escalated = True
+            self._settle(violation)
+            self._kept.alarms.clear(violation)
+        tell(event(EventKind.ESCALATED, envelope, "", subject=violation))
+
+    def _escalated(self, envelope: Envelope) -> Violation | None:
+        """The violation that is escalated: by correlation, else by task; the oldest open one comes first."""
+        key = envelope.correlation_id
+        if key is not None:
+            return first(self._waiting, key) or first(self._violations, key)
+        name = self._reading.task_of(envelope) or ""
+        number = self._waiting_runs.first(name, self._waiting_numbers)
+        if number is None:
+            number = self._runs.first(name, self._numbers)
+        return None if number is None else self._by_number[number]
+
+    def _concerning(self, task: Task) -> int:
+        """How many violations that are not escalated concern a task that is open."""
+        numbers = self._waiting_numbers.get(task.group, [])
+        return len(numbers) - bisect_right(numbers, task.number)
+
+    def _settle(self, violation: Violation) -> None:
+        """Takes a violation that was escalated from those that wait."""
+        self._open.pop(violation.id, None)
+        for key in {violation.id, violation.group}:
+            drop(self._waiting, key, violation)
+        _take_out(self._waiting_numbers, violation)
+        self._kept.forget_later(partial(self._forget, violation))
+
+    def _forget(self, violation: Violation) -> None:
+        for key in {violation.id, violation.group}:
+            drop(self._violations, key, violation)
+        _take_out(self._numbers, violation)
+        del self._by_number[violation.number]
+
+    def unfinished(self) -> list[Unfinished]:
+        """The violations that are not escalated, in order."""
+        return [Unfinished("violation", one.id, None, "the violation is not escalated") for one in self._open.values()]
+
+
+def _take_out(numbers: dict[str, list[int]], violation: Violation) -> None:
+    for group in violation.groups:
+        several = numbers[group]
+        del several[bisect_right(several, violation.number) - 1]
+        if not several:
+            del numbers[group]

@@ -1,0 +1,406 @@
+"""What the monitor follows and the checklist judges, one step at a time: whom a violation pauses, what goes on, what a
+report and an answer are about."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from turnwire import kick
+from turnwire.kick import Deadlines, Envelope, Monitor, channels
+from turnwire.kick.checklist import CHECKLIST
+from turnwire.kick.loops import MOST_RESUMED
+from turnwire.kick.spec import BROADCAST, ESCALATION_RECEIVERS
+
+AT = "2026-01-01T00:00:00Z"
+GROUP, OTHER = (str(uuid.UUID(int=number, version=4)) for number in (7, 8))
+
+
+def dispatch(name: str, agent: str = "Dima", **options: str | None) -> Envelope:
+    return channels.dispatch(name, agent, "do", timestamp=AT, **options)  # type: ignore[arg-type]
+
+
+def violation(name: str, correlation: str | None = None) -> Envelope:
+    return channels.violation("Auditor", name, "bad", timestamp=AT, correlation_id=correlation)
+
+
+def told(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> list[str]:
+    return [str(event.kind) for one in envelopes for event in monitor.feed(one, now)]
+
+
+def bare(envelope: Envelope) -> Envelope:
+    """The same with a content that names no task."""
+    head, _, text = envelope.content.partition("\n")
+    return envelope.replace(content=f"{head.partition(':')[0]}\n{text}")
+
+
+def failing(*envelopes: Envelope | kick.Space, now: float | None = None) -> list[str]:
+    return [line.clause.id for line in kick.conformance(*envelopes, now=now) if line.faults]
+
+
+@pytest.mark.parametrize("by", ["its own correlation", "the id of a task", "the name of a task"])
+def test_a_violation_pauses_the_tasks_of(by: str) -> None:
+    """All of a correlation, whatever names it."""
+    monitor = Monitor()
+    tasks = [dispatch(name, correlation_id=GROUP) for name in ("T-1", "T-2")]
+    told(monitor, *tasks, dispatch("T-3"))
+    name, correlation = {
+        "its own correlation": ("T-9", GROUP),
+        "the id of a task": ("T-9", tasks[1].id),
+        "the name of a task": ("T-1", None),
+    }[by]
+    assert told(monitor, violation(name, correlation)) == ["violation", "paused", "paused"]
+
+
+@pytest.mark.parametrize(("name", "correlation"), [("T-9", GROUP), (None, None)])
+def test_what_is_paused_goes_on_by_its_correlation_or_its_agent(name: str | None, correlation: str | None) -> None:
+    monitor = Monitor()
+    tasks = [dispatch(f"T-{number}", correlation_id=GROUP) for number in (1, 2)]
+    alert = violation("T-1")
+    told(monitor, *tasks, alert, channels.escalate(alert, "look", timestamp=AT))
+    command = channels.resume(dispatch(name or "x"), timestamp=AT).replace(correlation_id=correlation)
+    command = command if name else bare(command)
+    assert told(monitor, command) == ["resumed", "resumed"]
+    assert told(monitor, command.replace(id=OTHER)) == ["uncorrelated"], "nothing is paused any more"
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+def test_resumes_let_only_so_many_tasks_go_on(by_agent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a violation and a resume in turn tell as much as tasks and messages are, not as both multiplied."""
+    monkeypatch.setattr("turnwire.kick.loops.MOST_RESUMED", 4)
+    monitor = Monitor()
+    names = [f"T-{number}" for number in range(70)]
+    for name in names:
+        told(monitor, dispatch(name, correlation_id=GROUP))
+
+    def paused() -> int:
+        return told(monitor, violation("T-1")).count("paused")
+
+    def resumed() -> tuple[list[str | None], set[str]]:
+        command = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=None if by_agent else GROUP)
+        found = [event for event in monitor.feed(command) if event.kind == "resumed"]
+        return [event.task for event in found], {event.text for event in found}
+
+    left = 70 * 4
+    for _ in range(4):
+        assert paused() == 70
+        assert resumed() == (names, {""})
+        left += 4 - 70
+    assert (paused(), left) == (70, 16)
+    others = {"others stay paused until the next resume"}
+    assert resumed() == (names[:20], others)
+    assert [task.name for task in monitor.tasks if task.paused] == names[20:]
+    told(
+        monitor, *(channels.status(dispatch(name, correlation_id=GROUP), "Failed", timestamp=AT) for name in names[:2])
+    )
+    assert resumed() == (names[20:24], others)
+    told(monitor, dispatch("T-new", correlation_id=GROUP))
+    assert resumed() == (names[24:32], others)
+    assert [str(event.kind) for event in monitor.resume("T-50")] == ["resumed"]
+    assert paused() == 30 + 2, "those that went on, and the new one"
+    told(monitor, *(dispatch(f"T-other-{number}", "Other") for number in range(17)))
+    assert resumed() == ([*names[2:], "T-new"], {""})
+
+
+def test_few_tasks_are_paused_and_go_on_any_number_of_times() -> None:
+    monitor = Monitor()
+    told(monitor, *(dispatch(f"T-{number}", correlation_id=GROUP) for number in range(MOST_RESUMED)))
+    for _ in range(MOST_RESUMED + 1):
+        assert told(monitor, violation("T-1")).count("paused") == MOST_RESUMED
+        resume = bare(channels.resume(dispatch("x"), timestamp=AT)).replace(correlation_id=GROUP)
+        assert told(monitor, resume).count("resumed") == MOST_RESUMED
+
+
+def test_a_task_that_was_stopped_while_it_was_paused_does_not_go_on() -> None:
+    monitor, task = Monitor(), dispatch("T-1")
+    told(monitor, task, violation("T-1"))
+    assert told(monitor, channels.stop(task, timestamp=AT)) == ["stopped"]
+    resume = bare(channels.resume(task, timestamp=AT))
+    assert told(monitor, resume, resume.replace(id=OTHER, correlation_id=None)) == ["uncorrelated"] * 2
+
+
+@pytest.mark.parametrize(("agent", "kind"), [("Dima", "resumed"), ("WePlan", "duplicate_task")])
+def test_a_paused_task_goes_on_with_its_own_agent_alone(agent: str, kind: str) -> None:
+    monitor, alert = Monitor(), violation("T-1")
+    told(monitor, dispatch("T-1"), alert, channels.escalate(alert, "look", timestamp=AT))
+    assert told(monitor, dispatch("T-1", agent)) == [kind]
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_time_runs_from_the_first_report_and_not_while_a_task_is_paused(paused: bool) -> None:
+    monitor, task = Monitor(deadlines=Deadlines(accept=10, finish=50, escalate=None)), dispatch("T-1")
+    told(monitor, task, *([violation("T-1")] if paused else []), now=0.0)
+    told(monitor, channels.status(task, "Accepted", timestamp=AT), now=1.0)
+    assert [str(event.kind) for event in monitor.overdue(60)] == ["overdue"] * (not paused)
+    told(monitor, channels.status(task, "In Progress", timestamp=AT), now=61.0)
+    assert monitor.overdue(1e6) == [], "it is told once"
+
+
+def test_a_report_without_a_name_is_about_the_dispatch_whose_id_it_has() -> None:
+    monitor, task = Monitor(), dispatch("T-1")
+    told(monitor, task, dispatch("T-2", correlation_id=task.id))
+    (event,) = monitor.feed(bare(channels.status(task, "Accepted", timestamp=AT)))
+    assert (str(event.kind), event.subject) == ("accepted", task.id)
+
+
+def test_a_stop_finds_a_task_by_the_id_of_its_dispatch() -> None:
+    monitor, task = Monitor(), dispatch("T-1", correlation_id=GROUP)
+    told(monitor, task, dispatch("T-2", correlation_id=GROUP))
+    stop = bare(channels.stop(task, timestamp=AT)).replace(correlation_id=task.id)
+    assert [(str(event.kind), event.subject) for event in monitor.feed(stop)] == [("stopped", task.id)]
+
+
+def test_a_violation_may_be_escalated_again() -> None:
+    monitor, alert = Monitor(), violation("T-1")
+    told(monitor, alert)
+    for _ in range(3):
+        assert told(monitor, channels.escalate(alert, "look", timestamp=AT)) == ["escalated"]
+
+
+def test_nobody_answers_a_question_of_their_own() -> None:
+    monitor, asked = Monitor(), channels.context("WePlan", "Dima", "branch", "which?", timestamp=AT)
+    told(monitor, asked)
+    more = channels.context("WePlan", "WePlan", "branch", "and why?", timestamp=AT, correlation_id=asked.id)
+    assert told(monitor, more.replace(channel="⫻query/context", content="⫻other/x\ntext\n")) == ["asked"]
+
+
+@pytest.mark.parametrize("remember", [1, 3])
+def test_runs_are_forgotten_with_their_tasks(remember: int) -> None:
+    monitor = Monitor(remember=remember)
+    for number in range(10 * remember):
+        task = dispatch(f"T-{number}")
+        told(monitor, task, channels.stop(task, timestamp=AT))
+    assert all(len(runs._runs) <= remember for runs in monitor._loop.runs)
+
+
+# ---------------------------------------------------------------- the checklist
+
+
+def test_an_envelope_that_breaks_several_clauses_breaks_each() -> None:
+    task = dispatch("T-1")
+    report = channels.status(task, "Accepted", timestamp=AT).replace(receiver="WePlan")
+    assert failing(task, report) == ["channels"]
+    assert failing(task, report, report) == ["ids", "channels"]
+
+
+def test_a_document_without_sections_is_none() -> None:
+    assert failing(kick.Space("text", [])) == ["documents"]
+    assert failing(kick.Space("", [kick.Section("a", "b", content="x")])) == []
+
+
+@pytest.mark.parametrize("now", [None, 1.0e9, 4.0e9])
+def test_what_is_late_at_a_moment_is_a_fault(now: float | None) -> None:
+    """Given with the judgement, or when all has been judged."""
+    judge = CHECKLIST.judge()
+    judge.message(dispatch("T-1"), 1)
+    if now is not None:
+        judge.as_of(now)
+    judge.end()
+    late = now is not None and now > 2e9
+    assert failing(dispatch("T-1"), now=now) == ["loop"] * late == [fault.clause for fault in judge.faults]
+    assert [fault.clause for fault in judge.open] == ["loop"] * (not late)
+
+
+def test_what_is_no_envelope_was_judged_as_one() -> None:
+    text = kick.encode(dispatch("T-1")).replace("⫻command/", "command/")
+    found = kick.conformance(text)
+    assert [line.clause.id for line in found if line.faults] == ["channels"]
+    assert found.line("envelope").status == "pass"
+
+
+# ---------------------------------------------------------------- values
+
+
+def report(task: Envelope, word: str) -> Envelope:
+    return channels.status(task, word, timestamp=AT)
+
+
+def kinds(monitor: Monitor, envelope: Envelope, now: float | None = None) -> list[str]:
+    return [str(event.kind) for event in monitor.feed(envelope, now)]
+
+
+def overdue(monitor: Monitor, now: float) -> list[str]:
+    return [str(event.kind) for event in monitor.overdue(now)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_ids_of_envelopes_are_forgotten(size: int) -> None:
+    monitor, tasks = Monitor(remember=size), [dispatch(f"T-{number}") for number in range(3 * size)]
+    for number, task in enumerate(tasks):
+        assert "duplicate" not in kinds(monitor, task)
+        assert "duplicate" in kinds(monitor, task), number
+        assert "duplicate" in kinds(monitor, tasks[max(number - size + 1, 0)]), number
+    assert "duplicate" not in kinds(monitor, tasks[0])
+
+
+@pytest.mark.parametrize("accepted", [0.0, 1.0, 40.0, 49.0, 50.0])
+def test_the_time_to_finish_counts_from_the_dispatch(accepted: float) -> None:
+    monitor, task = Monitor(deadlines=Deadlines(accept=100, finish=50)), dispatch("T-1")
+    monitor.feed(task, 0.0)
+    assert "overdue" not in kinds(monitor, report(task, "Accepted"), accepted)
+    assert overdue(monitor, 50.0) == []  # the moment itself is in time
+    assert overdue(monitor, 50.000001) == ["overdue"] and overdue(monitor, 1e9) == []
+
+
+@pytest.mark.parametrize("accept", [1.0, 60.0])
+def test_the_time_to_accept(accept: float) -> None:
+    monitor, task = Monitor(deadlines=Deadlines(accept=accept)), dispatch("T-1")
+    monitor.feed(task, 7.0)
+    assert overdue(monitor, 7.0 + accept) == [] and overdue(monitor, 7.5 + accept) == ["overdue"]
+
+
+@pytest.mark.parametrize("remember", [1, 2, 3])
+def test_what_has_ended_is_forgotten_with_all_its_dispatches(remember: int) -> None:
+    monitor, task = Monitor(remember=remember), dispatch("T-1")
+    again = dispatch("T-1")  # of the same run
+    for envelope in (task, again, report(task, "Accepted"), report(again, "Completed")):
+        monitor.feed(envelope, 1.0)
+    for number in range(remember):
+        assert kinds(monitor, report(task, "Completed"), 2.0) == kinds(monitor, report(again, "Completed")) == ["late"]
+        other = dispatch(f"T-1{number}")
+        for envelope in (other, report(other, "Accepted"), report(other, "Completed")):
+            monitor.feed(envelope, 2.0)
+    assert kinds(monitor, report(task, "Completed"), 3.0) == ["uncorrelated"]
+    assert kinds(monitor, report(again, "Completed"), 3.0) == ["uncorrelated"]
+
+
+def test_violations_on_one_correlation_are_each_escalated() -> None:
+    """One after the other, however often."""
+    monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
+
+    def envelope(number: int, channel: str, receiver: str, sender: str, kind: str) -> Envelope:
+        name = str(uuid.UUID(int=number + 100, version=4))
+        return Envelope(name, AT, sender, receiver, kind, f"\u2afb{channel}", f"\u2afb{channel}:t/001\nx\n", group)
+
+    subjects = []
+    for number in range(0, 8, 2):
+        first = envelope(number, "alert/violation", BROADCAST, "Auditor", "Alert")
+        assert [str(event.kind) for event in monitor.feed(first, 0.0)] == ["violation"]
+        (event,) = monitor.feed(
+            envelope(number + 1, "command/escalate", ESCALATION_RECEIVERS[0], "Orchestrator", "Command"), 0.0
+        )
+        subjects.append((str(event.kind), event.subject == first.id))
+    assert subjects == [("escalated", True)] * 4 and len(monitor.unfinished) == 0
+    assert overdue(monitor, 1e6) == []
+
+
+@pytest.mark.parametrize(("receivers", "kind"), [(("*", "!Boss"), "escalated"), (("*", "!Human"), "misdirected")])
+def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[str, ...], kind: str) -> None:
+    """As rows name people: anyone, and some not."""
+    row = kick.Row("command/escalate", "Command", ("*",), receivers)
+    policy = kick.DEFAULT_POLICY.with_rows(row)
+    monitor = Monitor(policy)
+    alert = channels.violation("Auditor", "T-1", "x")
+    monitor.feed(alert, 0.0)
+    told = channels.escalate(alert, "x", receiver="Human", policy=kick.DEFAULT_POLICY)
+    assert str(monitor.judged(told, 0.0, [])[0].kind) == kind
+
+
+def test_a_task_that_has_ended_is_not_paused() -> None:
+    monitor, task = Monitor(), dispatch("T-1")
+    for envelope in (task, report(task, "Accepted"), report(task, "Completed")):
+        monitor.feed(envelope)
+    assert kinds(monitor, channels.violation("Auditor", "T-1", "x", timestamp=AT)) == ["violation"]
+
+
+@pytest.mark.parametrize("remember", [1, 3])
+def test_a_violation_that_was_forgotten_is_not_known_by_its_task(remember: int) -> None:
+    monitor, task = Monitor(remember=remember), dispatch("T-1")
+    alert = channels.violation("Auditor", "T-1", "x", timestamp=AT)
+    told = [channels.escalate(alert, "look", timestamp=AT).replace(correlation_id=None) for _ in range(3)]
+    assert [kinds(monitor, one) for one in (task, alert)] == [["dispatched"], ["violation", "paused"]]
+    assert [kinds(monitor, one) for one in told[:2]] == [["escalated"]] * 2
+    for number in range(remember):
+        other = channels.violation("Auditor", f"X-{number}", "x", timestamp=AT)
+        for envelope in (other, channels.escalate(other, "look", timestamp=AT)):
+            monitor.feed(envelope)
+    assert kinds(monitor, told[2]) == ["uncorrelated"]
+
+
+def test_a_report_responds_to_no_command_of_a_correlation_that_tasks_have() -> None:
+    """It must be about one of them."""
+    for tasks in (0, 2):
+        monitor, group = Monitor(), str(uuid.UUID(int=7, version=4))
+        one = dispatch("T-1", correlation_id=group)
+        for number in range(tasks):
+            monitor.feed(dispatch(f"T-{number}", correlation_id=group))
+        command = channels.stop(one, timestamp=AT).replace(
+            channel="\u2afbcommand/other", content="\u2afbcommand/other\n"
+        )
+        response = report(one, "Accepted").replace(content="\u2afbreport/status\nAccepted\n")
+        assert kinds(monitor, command) == []
+        assert kinds(monitor, response) == ["uncorrelated"] * bool(tasks)
+
+
+TASK = channels.dispatch("T-1", "Dima", "do", timestamp=AT)
+
+
+@pytest.mark.parametrize("field", ["sender", "receiver", "channel", "content", "timestamp", None])
+def test_an_id_is_reused_where_any_field_differs(field: str | None) -> None:
+    other = {
+        "sender": "WePlan",
+        "receiver": "Human",
+        "channel": "⫻query/other",
+        "content": "⫻query/context:other/001\nwhich?\n",
+        "timestamp": "2026-01-01T00:00:01Z",
+    }
+    monitor = Monitor()
+    first = channels.context("Supervisor", "Dima", "branch", "which?", timestamp=AT)
+    monitor.feed(first)
+    again = first if field is None else first.replace(**{field: other[field]})
+    assert [str(event.kind) for event in monitor.feed(again)] == ["duplicate" if field is None else "id_reused"]
+
+
+def test_a_report_is_about_the_last_run_of_its_name_in_its_group() -> None:
+    """Also where the name has run in another group since."""
+    monitor = Monitor()
+    groups = [channels.context("Dima", "WePlan", "x", "y", timestamp=AT).id for _ in range(2)]
+    runs = []
+    for group in (groups[0], groups[0], groups[1]):
+        task = channels.dispatch("T-1", "Dima", "do", timestamp=AT, correlation_id=group)
+        monitor.feed(task)
+        monitor.feed(channels.stop(task, timestamp=AT))
+        runs.append(task)
+    for run, group in ((runs[1], groups[0]), (runs[2], groups[1])):
+        report = channels.status(run, "Completed", timestamp=AT, correlation_id=group)
+        (event,) = monitor.feed(report)
+        assert (str(event.kind), event.subject) == ("late", run.id)
+
+
+@pytest.mark.parametrize(
+    ("place", "stopped"), [("Dima", 2), ("", 2), ("T-1", 1), ("T-2", 1), ("T-9", 0), ("WePlan", 0), ("dima", 0)]
+)
+def test_what_a_stop_names_without_a_correlation(place: str, stopped: int) -> None:
+    """A task, the agent itself or nothing: then all that this agent does."""
+    monitor = Monitor()
+    for name, agent in (("T-1", "Dima"), ("T-2", "Dima"), ("T-3", "WePlan")):
+        monitor.feed(channels.dispatch(name, agent, "do", timestamp=AT))
+    content = f"⫻command/stop:{place}/001\n" if place else "⫻command/stop\n"
+    stop = channels.stop(TASK, timestamp=AT).replace(content=content, correlation_id=None)
+    events = [str(event.kind) for event in monitor.feed(stop)]
+    assert events == (["stopped"] * stopped or ["uncorrelated"])
+
+
+@pytest.mark.parametrize("broadcast_first", [False, True])
+def test_an_answer_settles_the_question_that_waits_longest(broadcast_first: bool) -> None:
+    monitor = Monitor()
+    first, second = (BROADCAST, "Dima") if broadcast_first else ("Dima", BROADCAST)
+    asked = [channels.context("WePlan", first, "branch", "which?", timestamp=AT)]
+    more = channels.context("WePlan", second, "branch", "which?", timestamp=AT, correlation_id=asked[0].id)
+    asked.append(more)
+    for one in asked:
+        assert [str(event.kind) for event in monitor.feed(one)] == ["asked"]
+    for one in asked:
+        (event,) = monitor.feed(channels.answer(one, "main", sender="Dima", timestamp=AT))
+        assert (str(event.kind), event.subject) == ("answered", one.id)
+
+
+@pytest.mark.parametrize("asked", [BROADCAST, "Dima"])
+def test_who_asked_does_not_answer(asked: str) -> None:
+    """Neither right nor as the wrong one: it goes on waiting for an answer."""
+    monitor = Monitor()
+    question = channels.context("WePlan", asked, "branch", "which?", timestamp=AT)
+    said = [question, *(channels.answer(question, "main", sender=name, timestamp=AT) for name in ("WePlan", "Dima"))]
+    kinds = [[str(event.kind) for event in monitor.feed(one)] for one in said]
+    assert kinds == [["asked"], ["uncorrelated"], ["answered"]] and monitor.unfinished == []
