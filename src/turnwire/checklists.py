@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from turnwire.errors import DecodeError, Reason
 
 PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
-"""What can become of a clause. "open": something that it asks for is unfinished where the input ends."""
+"""The ends of a clause. "open": something that it asks for is unfinished where the input ends."""
 CONFORMS, FAILS, IS_OPEN, NOTHING = "conforms", "does not conform", "is open", "nothing found"
-"""What can become of a checklist: a clause fails; none fails, but one is open; there is nothing to judge."""
+"""The ends of a checklist: a clause fails; none fails, but one is open; there is nothing to judge."""
 _MARKS = {PASS: "x", FAIL: " ", OPEN: "?", NOT_APPLICABLE: "-"}
 _LOG_LINE = re.compile(
     rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||<[0-9]{1,3}>|(?:ts|time|level|timestamp)="
@@ -43,7 +43,7 @@ _OPENINGS = (
 )
 _SPOKEN = re.compile(rf"{_FIRST_PERSON}|(?:^|[:>\])|-] )\W{{0,2}}(?i:{_OPENINGS})")
 _TOLD = 5
-"""How many faults of a clause are told in a line for people; ``places`` has all."""
+"""Faults of a clause that are told in a line for people; ``places`` has all."""
 
 
 class Clause(NamedTuple):
@@ -63,7 +63,7 @@ class Unjudged(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Where a clause is broken (or open, or doubtful): its id, a place, and how.
+    """A place where a clause is broken (or open, or doubtful): its id, a place, and how.
 
     line: 1-based; of messages without a file, their number. offset: the byte, file: the file, where they are known.
     since: for what is open, the time of the message that began it, as it says it.
@@ -98,12 +98,12 @@ class Line(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the clause demands."""
+        """The demand of the clause."""
         return self.clause.text
 
     @property
     def reason(self) -> str:
-        """Where the clause is broken and how, in words, or what is open; "" where it is kept."""
+        """The places where the clause is broken and how, in words, or what is open; "" where it is kept."""
         return "; ".join((*_told(self.faults), *_told(self.open, "open, ")))
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ class _Refused(Exception):
 
 
 class Judge:
-    """What judges the messages of one file by the clauses of a wire: the base of each wire's own.
+    """The judge of the messages of one file by the clauses of a wire: the base of each wire's own.
 
     It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
     finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
@@ -249,7 +249,7 @@ class Judge:
         judge that remembers little does nothing."""
 
     def as_of(self, now: float) -> None:
-        """What has a deadline is judged at the end as of this moment, in seconds since 1970-01-01 UTC."""
+        """Judges what has a deadline at the end as of this moment, in seconds since 1970-01-01 UTC."""
 
     def end(self) -> None:
         """Nothing follows."""
@@ -271,7 +271,7 @@ class Judge:
 
 
 class Specification(NamedTuple):
-    """What a wire is judged by: what ``Wire(checklist=...)`` is.
+    """The specification that a wire is judged by: what ``Wire(checklist=...)`` is.
 
     clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a :class:`Judge` of
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
@@ -290,23 +290,23 @@ class Specification(NamedTuple):
 
 
 def log_line(line: bytes) -> bool:
-    """Whether a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
+    """True if a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
     an object or list of JSON, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
 
 
 def log_lines(text: bytes) -> bool:
-    """Whether any line of a text begins so."""
+    """True if any line of a text begins so."""
     return _LOG_LINE.match(text) is not None or _FURTHER_LOG_LINE.search(text) is not None
 
 
 def statement(line: bytes) -> bool:
-    """Whether a line is one of a preamble of CSP/1, which is not prose in files of several wires."""
+    """True if a line is one of a preamble of CSP/1, which is not prose in files of several wires."""
     return _STATEMENT.match(line) is not None
 
 
 def spoken(line: bytes) -> bool:
-    """Whether a line surely speaks as people and models do, and as programs do not: of what "I" do, or with words such
+    """True if a line surely speaks as people and models do, and as programs do not: of what "I" do, or with words such
     as "Here is" and "Sure," in front. Prose that has neither is not told from what programs log."""
     return _SPOKEN.search(line.decode("utf-8", "replace").rstrip()) is not None
 

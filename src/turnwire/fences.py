@@ -1,4 +1,4 @@
-"""What a line of a code fence is, for all who ask: CommonMark 0.31, section 4.5. Its native twin is common/fence.h.
+"""Lines of code fences, for all who ask: CommonMark 0.31, section 4.5. Its native twin is common/fence.h.
 
 A line begins as one with up to three spaces and three backticks or tildes, or more. It opens a fence if what follows
 a run of backticks holds none; it closes one if its run is of the same sign, at least as long, and nothing follows.
@@ -12,7 +12,7 @@ from typing import AnyStr
 __all__ = ["BEGINNING", "FENCE", "fence_after", "fence_behind", "is_fence"]
 
 BEGINNING = r" {0,3}(?:```|~~~)"
-"""How such a line begins, as a part of a pattern."""
+"""The beginning of such a line, as a part of a pattern."""
 FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 """The whole line: its run, and what follows that."""
 _BYTES = re.compile(BEGINNING.encode())
@@ -21,7 +21,7 @@ _LINE = re.compile(FENCE.pattern.decode())
 
 
 def is_fence(line: str | bytes) -> bool:
-    """Whether a line begins as those of code fences do."""
+    """True if a line begins as those of code fences do."""
     return (_TEXT.match(line) if isinstance(line, str) else _BYTES.match(line)) is not None
 
 

@@ -1,4 +1,4 @@
-"""How the records of a wire answer each other: the terms in which each wire says it (``<package>/pairs.py``).
+"""Answers among the records of a wire: the terms in which each wire says it (``<package>/pairs.py``).
 
 What ties an answer to its request is the piece of work that both name, the task; a wire says by its ``work`` which that
 is, and whether an answer ends it.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Work(NamedTuple):
-    """What a record says of a piece of work, beyond the columns that any record has (``Wire.work``).
+    """The things that a record says of a piece of work, beyond the columns that any record has (``Wire.work``).
 
     task: its id, None where the record names none. final: whether the record, as an answer, ends it: one that does not
     tells progress. id: the record's own id, where answers name that. asks: whether it is a request at all, where its
@@ -25,8 +25,8 @@ class Work(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What pairing looks at: the common columns of one record, absent ones None; time in microseconds; and its work,
-    None where its wire does not tell."""
+    """The part of a record that pairing looks at: the common columns of one record, absent ones None; time in
+    microseconds; and its work, None where its wire does not tell."""
 
     kind: str | None
     sender: str | None
@@ -74,7 +74,7 @@ def there(message: Message) -> Hashable:
 
 
 def back(message: Message) -> Hashable:
-    """What a message from the receiver back to the sender is the answer to (see :func:`there`)."""
+    """The request that a message from the receiver back to the sender is the answer to (see :func:`there`)."""
     return message.conversation, message.receiver, message.sender
 
 

@@ -141,12 +141,12 @@ _PLAIN_TIME = re.compile(
 
 
 def is_plain_time(text: str) -> bool:
-    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    """True if a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
     return _PLAIN_TIME.fullmatch(text) is not None
 
 
 def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
-    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+    """True if ``check`` surely finds nothing; False says only that it must look closer.
 
     verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
     (no issue as long as there is a correlation_id).
@@ -160,7 +160,7 @@ def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
 
 
 def _are_texts(envelope: Envelope) -> bool:
-    """Whether the fields are texts and the only ones."""
+    """True if the fields are texts and the only ones."""
     texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
     if envelope.extra or type(envelope.type) not in (str, MessageType):
         return False
@@ -168,7 +168,7 @@ def _are_texts(envelope: Envelope) -> bool:
 
 
 def _are_plain(envelope: Envelope) -> bool:
-    """Whether the fields of which the policy says nothing are surely good."""
+    """True if the fields of which the policy says nothing are surely good."""
     correlation = envelope.correlation_id
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
         return False
@@ -218,7 +218,7 @@ def decode(
 
 
 def all_clear(data: bytes) -> bool:
-    """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
+    """True if ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
     if data[:1] != b"{":
         return False
     envelope = build(_read(data, LIMITS))
@@ -226,7 +226,7 @@ def all_clear(data: bytes) -> bool:
 
 
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
-    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    """The doubts about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
     what lenient reading forgave, and its lints; ``where`` is a line of it then.
 
     "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is

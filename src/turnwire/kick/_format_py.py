@@ -87,7 +87,7 @@ class Section:
 
     @property
     def qualifier(self) -> str | None:
-        """What is after the first ":" ("" before inline text), or None without a colon."""
+        """The part after the first ":" ("" before inline text), or None without a colon."""
         return self._part(2)  # type: ignore[no-any-return]
 
     @property
@@ -200,7 +200,7 @@ def judge(line: str) -> int:
 
 
 def content_end(text: str, body: int, end: int) -> int:
-    """Where the content of a body ends: after its last line that is not blank, without that line's ending."""
+    """The end of the content of a body: after its last line that is not blank, without that line's ending."""
     kept = len(text[body:end].rstrip())
     if not kept:
         return body
@@ -303,7 +303,7 @@ def opening(source: str) -> tuple[str | None, str] | None:
 
 
 def has_section(source: str) -> bool:
-    """Whether lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
+    """True if lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
     if not source.startswith((SIGIL, _BOM + SIGIL)) and _AT_LINE_START not in source:
         return False
     try:

@@ -63,7 +63,7 @@ _OTHERS = tuple(f'"{name}"'.encode() for name in REQUIRED_FIELDS if name != "cha
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
+    """True if an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
     field; or its content does and it has four fields; or it has all seven and a type of KickLang, or but one and a role
     of it. A sender, a receiver and a channel are anybody's."""
     known = len(_REQUIRED & fields.keys())
@@ -84,7 +84,7 @@ def _has_sigil(text: Any) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a
+    """True if damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a
     role of KickLang and a timestamp; or sender and receiver with a content that starts with the sigil, or with a
     channel and a type of KickLang."""
     if _SIGIL_CHANNEL.search(raw) is not None and any(key in raw for key in _OTHERS):

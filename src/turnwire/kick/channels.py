@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Options(TypedDict, total=False):
-    """What every function takes by keyword."""
+    """The options that every function takes by keyword."""
 
     id: str
     timestamp: str
@@ -50,7 +50,7 @@ class Options(TypedDict, total=False):
 
 
 def correlation_of(request: Envelope) -> str:
-    """What a response to ``request`` carries as correlation_id (rule 3 of section 004): that of the request, or its id
+    """The correlation_id of a response to ``request`` (rule 3 of section 004): that of the request, or its id
     where the request has none."""
     return request.correlation_id or request.id
 

@@ -63,8 +63,8 @@ REASONS: dict[Reason, str] = {
     Reason.ROLE_NOT_ALLOWED: "roles",
     Reason.MISSING_CORRELATION_ID: "correlation",
 }
-"""What ``check`` finds -> the clause that it breaks. All other refusals mean that there is no such envelope; so does
-bad_utf8 in one."""
+"""Reason that ``check`` finds -> the clause that it breaks. All other refusals mean that there is no such envelope; so
+does bad_utf8 in one."""
 
 EVENTS: dict[EventKind, str] = {
     EventKind.DUPLICATE: "ids",
@@ -85,7 +85,7 @@ BEGINS: dict[EventKind, str] = {
     EventKind.ASKED: "answers",
     EventKind.VIOLATION: "escalation",
 }
-"""What begins something that has to end -> the clause by which it has to."""
+"""Event that begins something that has to end -> the clause by which it has to."""
 _FAULTS = frozenset(EVENTS)
 _NONE: frozenset[EventKind] = frozenset()
 _NOTHING: frozenset[str] = frozenset()
@@ -104,13 +104,13 @@ UNJUDGED = (
     Unjudged("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
     Unjudged("003", "The human or supervisor decides", "their decision has no message of its own"),
 )
-"""What the specification says and no log can show."""
+"""Demands of the specification that no log can show."""
 
 Judged = Envelope | Space | str | bytes
 
 
 class _Begun(NamedTuple):
-    """Where something began that has to end."""
+    """The place where something began that has to end."""
 
     clause: str
     line: int
@@ -196,7 +196,7 @@ class KickChecklist(checklists.Judge):
             self.fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}", offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged is not an envelope, or no document."""
+        """Keeps what is damaged, which is no envelope or no document, as a fault."""
         if raw is not None and is_document(raw):
             self.applied.update(("documents", "headers"))
             within = offset is None and self._own_lines
@@ -249,7 +249,7 @@ def _policy_in(path: str) -> Policy:
 CHECKLIST = Specification(
     CLAUSES, UNJUDGED, KickChecklist, options=("policy", "now", "own_lines"), loads={"policy": _policy_in}
 )
-"""What KickLang is judged by."""
+"""The specification that KickLang is judged by."""
 
 
 def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY, now: float | None = None) -> Checklist:

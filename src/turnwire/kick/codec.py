@@ -29,7 +29,7 @@ _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 
 
 def detect(data: str | Buffer) -> bool:
-    """Whether one record looks like a KickLang envelope: a JSON object with a channel that starts with the sigil, or
+    """True if one record looks like a KickLang envelope: a JSON object with a channel that starts with the sigil, or
     with a sender, a receiver and a channel. Never raises."""
     raw = record_bytes(data) or b""
     if raw.lstrip()[:1] != b"{":

@@ -36,14 +36,14 @@ _OTHER = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[\"@]")
 
 
 def is_document(data: str | Buffer) -> bool:
-    """Whether text or bytes look like a Space document: a line begins with the sigil and a name, and the whole with no
+    """True if text or bytes look like a Space document: a line begins with the sigil and a name, and the whole with no
     JSON and no message of nSLIP. Never raises."""
     raw = record_bytes(data) or b""
     return SIGIL_BYTES in raw and _OTHER.match(raw) is None and HEADER.search(raw) is not None
 
 
 def detect(data: str | Buffer) -> bool:
-    """Whether one record looks like KickLang: an envelope (:func:`turnwire.kick.codec.detect`), or a Space document.
+    """True if one record looks like KickLang: an envelope (:func:`turnwire.kick.codec.detect`), or a Space document.
     Never raises."""
     found: bool = _DETECT(data) or is_document(data)
     return found
@@ -98,7 +98,7 @@ def _of_headers(space: Space) -> Iterator[DecodeError]:
 
 
 def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int, int]]:
-    """What a document has of the columns of a scan: ``type`` (its code among the kinds), ``sections`` (how many), and
+    """The columns of a scan that a document has: ``type`` (its code among the kinds), ``sections`` (how many), and
     as (offset, length) in its bytes ``content``, all of it, and ``subject``, its first header line. It lacks all
     others. Raises DecodeError(bad_utf8)."""
     raw = bytes(input_source(data))  # type: ignore[arg-type]

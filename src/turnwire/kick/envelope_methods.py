@@ -122,7 +122,7 @@ def _json_kind(value: Any) -> str:
 
 
 def represent(envelope: Envelope) -> str:
-    """Who, to whom, on which channel; content may be long and hostile, so only its length is shown."""
+    """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""
     size = f"{len(envelope.content)} characters" if isinstance(envelope.content, str) else repr(envelope.content)
     answer = f" for {envelope.correlation_id!r}" if envelope.correlation_id is not None else ""
     return (
@@ -132,7 +132,7 @@ def represent(envelope: Envelope) -> str:
 
 
 def html(envelope: Envelope) -> str:
-    """What a notebook shows of an envelope."""
+    """The HTML that a notebook shows of an envelope."""
     from turnwire.showing import fields
 
     names = (*type(envelope).__match_args__, *(["extra"] if envelope.extra else []))
@@ -140,7 +140,7 @@ def html(envelope: Envelope) -> str:
 
 
 def equal(left: Envelope, right: object) -> Any:
-    """Whether all fields and extras are equal."""
+    """True if all fields and extras are equal."""
     if type(left) is not type(right):
         return NotImplemented
     return state(left) == state(right)

@@ -16,7 +16,7 @@ _TEXT = {
 
 
 def space_words(reason: Reason) -> str:
-    """What a reason means in a document."""
+    """The words for a reason in a document."""
     return _TEXT[reason]
 
 
@@ -58,7 +58,7 @@ def input_source(data: object) -> str | bytes:
 
 
 def type_fault(value: object) -> DecodeError:
-    """What reading something that is not text raises: a ValueError like every other refusal."""
+    """The error of reading something that is not text: a ValueError like every other refusal."""
     kind = type(value).__name__
     return DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE)
 

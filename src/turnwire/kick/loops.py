@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 # --- tasks ---------------------------------------------------------------------------------------------------------
 
 MOST_ENDED = 64
-"""Where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and again."""
+"""Limit: where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and
+again."""
 MOST_RESUMED = 64
 """Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume
 can come in turn again and again. A correlation of no more tasks than that never comes to it."""
@@ -101,7 +102,7 @@ class TaskLoop:
         return self._named.get(name)
 
     def knows(self, correlation: str) -> bool:
-        """Whether a dispatch or a group of tasks has this correlation."""
+        """True if a dispatch or a group of tasks has this correlation."""
         return correlation in self._tasks or correlation in self._groups
 
     def count(self) -> int:
@@ -211,7 +212,7 @@ class TaskLoop:
             self._commands.put(key, (envelope.receiver, name))
 
     def _responds(self, envelope: Envelope) -> bool:
-        """Whether a report is the response to a command of its own correlation by the agent that it went to."""
+        """True if a report is the response to a command of its own correlation by the agent that it went to."""
         correlation = envelope.correlation_id or ""
         agent, name = self._commands.get(correlation) or (None, None)
         task = self._reading.task_of(envelope)
@@ -372,15 +373,15 @@ ANSWER, QUESTION, EITHER = "answer", "question", "either"
 
 
 def is_answer(name: str | None, content: str) -> bool:
-    """Whether what is on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
+    """True if what is on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
     the content's first section."""
     section = first_section(content)
     return name == ANSWER or (section is not None and section.type == ANSWER)
 
 
 def kind_of(envelope: Envelope) -> str:
-    """What an envelope on ``⫻query/*`` says of itself: an answer where the channel or the type of the content's first
-    section is "answer"; a question where that section is another ``⫻query/…``; else it may be either."""
+    """The kind that an envelope on ``⫻query/*`` says it is: an answer where the channel or the type of the content's
+    first section is "answer"; a question where that section is another ``⫻query/…``; else it may be either."""
     if is_answer(channel_parts(envelope.channel)[1], envelope.content):
         return ANSWER
     section = first_section(envelope.content)
@@ -423,7 +424,7 @@ class Questions:
         tell(event(EventKind.ASKED, envelope, "", subject=query))
 
     def answered(self, envelope: Envelope, tell: Tell) -> bool:
-        """Whether the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
+        """True if the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
         correlation, sender, asker = envelope.correlation_id or "", envelope.sender, envelope.receiver
         if sender == asker:
             return False
@@ -496,7 +497,7 @@ class Escalation:
         loop.waiting = self._concerning
 
     def knows(self, correlation: str) -> bool:
-        """Whether a violation has this id or correlation."""
+        """True if a violation has this id or correlation."""
         return correlation in self._violations
 
     def alert(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
@@ -547,7 +548,7 @@ class Escalation:
         return None if number is None else self._by_number[number]
 
     def _concerning(self, task: Task) -> int:
-        """How many violations that are not escalated concern a task that is open."""
+        """The number of violations that are not escalated and concern a task that is open."""
         numbers = self._waiting_numbers.get(task.group, [])
         return len(numbers) - bisect_right(numbers, task.number)
 

@@ -117,7 +117,7 @@ class Monitor:
     # --- what the host asks --------------------------------------------------------------------------------------
 
     def feed(self, envelope: Envelope, now: float | None = None) -> list[Event]:
-        """What one envelope brings about, and (with ``now``) what fell overdue before it.
+        """The events that one envelope brings about, and (with ``now``) what fell overdue before it.
 
         now: the host's time in seconds, never going back. Without it, deadlines start at the envelope's own timestamp
         and nothing falls overdue until :meth:`overdue` is asked.
@@ -159,7 +159,7 @@ class Monitor:
     def _judge(
         self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, seen: Callable[[str, int], object]
     ) -> None:
-        """Whatever can be a fault is told before anything else changes. seen: (id, mark) -> the mark of an envelope of
+        """Tells whatever can be a fault before anything else changes. seen: (id, mark) -> the mark of an envelope of
         that id before, or None."""
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
@@ -191,7 +191,7 @@ class Monitor:
             yield from self.feed(envelope, _stamped(envelope) if clock is None else clock(envelope))
 
     def overdue(self, now: float) -> list[Event]:
-        """What fell due before ``now`` and was not reported yet."""
+        """The events of what fell due before ``now`` and was not reported yet."""
         return [_overdue(kind, what) for _, kind, what in self._kept.alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
@@ -208,7 +208,8 @@ class Monitor:
 
     @property
     def unfinished(self) -> list[Unfinished]:
-        """What has begun and not ended: tasks, questions without an answer, violations that are not escalated."""
+        """Everything that has begun and not ended: tasks, questions without an answer, violations that are not
+        escalated."""
         return [one for several in self._unfinished for one in several()]
 
     @property
@@ -217,7 +218,7 @@ class Monitor:
         return self._loop.open()
 
     def _given_to(self, channel: str) -> tuple[bool, Callable[..., None] | None]:
-        """Whether a channel is for commands other than dispatches, and what its envelopes are given to. The channels of
+        """True if a channel is for commands other than dispatches, and what its envelopes are given to. The channels of
         a stream are few."""
         if channel in self._channels:
             return self._channels[channel]
@@ -250,7 +251,7 @@ _NO_TEXT = frozenset(BAD_TYPE.values())
 
 
 def _knows(loop: TaskLoop, escalation: Escalation, correlation: str) -> bool:
-    """Whether anything else than a question has a correlation."""
+    """True if anything else than a question has a correlation."""
     return loop.knows(correlation) or escalation.knows(correlation)
 
 

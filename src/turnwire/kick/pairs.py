@@ -1,6 +1,7 @@
-"""What answers what in KickLang: a Command the ``⫻report/status`` that says Completed or Failed, of the same place and
-correlation (that of the command, or its id); other reports tell progress. A Query the next message of its receiver with
-that correlation that is no Query, or is one that says of itself that it answers. Stops and the like ask for nothing."""
+"""Requests and their answers in KickLang: a Command the ``⫻report/status`` that says Completed or Failed, of the same
+place and correlation (that of the command, or its id); other reports tell progress. A Query the next message of its
+receiver with that correlation that is no Query, or is one that says of itself that it answers. Stops and the like ask
+for nothing."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def work(record: bytes) -> Work | None:
 
 
 def _groups(message: Message) -> list[str]:
-    """What a report may name as its correlation: that of the command, or the command's id."""
+    """The correlations that a report may name: that of the command, or the command's id."""
     own = None if message.work is None else message.work.id
     return [name for name in (message.conversation, own) if name is not None]
 

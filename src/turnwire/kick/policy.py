@@ -1,4 +1,5 @@
-"""Who may send what to whom on which channel: the role x channel x type table, as data (rule 2 of section 004)."""
+"""The policy, who may send what to whom on which channel: the role x channel x type table, as data (rule 2 of section
+004)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class Row(NamedTuple):
     correlation: bool = False
 
     def matches(self, family: str, name: str) -> bool:
-        """Whether the row speaks of ``⫻family/name``."""
+        """True if the row speaks of ``⫻family/name``."""
         mine, _, pattern = self.channel.partition("/")
         return mine == family and pattern in ("*", name)
 
@@ -172,7 +173,7 @@ class Policy:
 
 
 def allows(names: tuple[str, ...], name: str) -> bool:
-    """Whether a list of names lets a name in: "*" is anyone, "!name" takes one out."""
+    """True if a list of names lets a name in: "*" is anyone, "!name" takes one out."""
     return f"!{name}" not in names and ("*" in names or name in names)
 
 

@@ -28,7 +28,7 @@ def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
 
 
 def judge_other(message: Any, envelope: type, strict: bool) -> list[Issue]:
-    """What ``check`` finds in a Space document: what lenient reading forgave, and its lints, in the order of their
+    """The issues of a Space document: what lenient reading forgave, and its lints, in the order of their
     lines; ``where`` is a line, in a document with built sections "/sections/N". With ``strict`` the first warning is
     raised. Raises TypeError for what is neither an envelope nor a document."""
     if not isinstance(message, Space):
@@ -92,13 +92,13 @@ _PLAIN = re.compile(rf"{SIGIL}[^\s/:{_NEVER}][^\s{_NEVER}]*(?:\r?\n[^{_NEVER}]*)
 
 
 def is_plain_content(content: str) -> bool:
-    """Whether a content surely is one section that lenient reading has nothing to forgive; False says only that it must
+    """True if a content surely is one section that lenient reading has nothing to forgive; False says only that it must
     be read."""
     return _PLAIN.fullmatch(content) is not None
 
 
 def _of_content(content: str) -> list[Issue]:
-    """What lenient reading forgives in a content that has a section (rule 1 of section 004)."""
+    """The issues that lenient reading forgives in a content that has a section (rule 1 of section 004)."""
     if is_plain_content(content):
         return []
     found = parse_space(content, mode="lenient").issues
@@ -109,7 +109,7 @@ _UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9
 
 
 def is_uuid4(text: str) -> bool:
-    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    """True if a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
     return _UUID4.fullmatch(text) is not None
 
 
@@ -124,7 +124,7 @@ def _wrong_type(name: str, value: Any) -> Issue:
 
 @lru_cache(maxsize=256)
 def unknown_key(key: str) -> Issue:
-    """What ``check`` says of a key that is none of the specification."""
+    """The issue of a key that is none of the specification."""
     plain = key.replace("_", "").lower()
     near = [name for name in FIELDS if name.replace("_", "") == plain]
     hint = f"; {near[0]!r} is the key of the specification" if near else ""

@@ -107,7 +107,7 @@ def represent(section: Section) -> str:
 
 
 def equal(left: Section, right: object) -> Any:
-    """Whether all parts are equal, ``raw`` included."""
+    """True if all parts are equal, ``raw`` included."""
     if type(left) is not type(right):
         return NotImplemented
     return parts_of(left) == parts_of(right)

@@ -108,7 +108,7 @@ def _rebuild(
 
 
 def is_lenient(mode: str) -> bool:
-    """Whether ``mode`` says lenient. Raises UnknownName for anything but "strict" and "lenient"."""
+    """True if ``mode`` says lenient. Raises UnknownName for anything but "strict" and "lenient"."""
     expect_one_of(mode, "mode", ("strict", "lenient"))
     return mode == "lenient"
 
@@ -165,7 +165,7 @@ def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
 
 @cache
 def _said(bits: int) -> list[tuple[Reason, str]]:
-    """What the marks of a header say."""
+    """The reasons and words that the marks of a header stand for."""
     return [(reason, words) for bit, reason, words in HEADER_ISSUES if bits & bit]
 
 
@@ -188,7 +188,8 @@ class Found(NamedTuple):
 
 
 class Salvage(NamedTuple):
-    """What :func:`salvage_space` found: the preamble, the good sections, and the rejected pieces, each in order."""
+    """The findings of :func:`salvage_space`: the preamble, the good sections, and the rejected pieces, each in
+    order."""
 
     preamble: str
     sections: list[Found]

@@ -20,7 +20,7 @@ HEADER_ISSUES = (
     (8, Reason.NESTED_SIGIL, "the header holds a second sigil"),
     (16, Reason.SPACE_IN_QUALIFIER, "white space in the qualifier"),
 )
-"""What lenient reading forgives in a header: the bit that both twins report it by, the reason, the words."""
+"""Issues that lenient reading forgives in a header: the bit that both twins report it by, the reason, the words."""
 BOM_ISSUE = (Reason.BOM, "the document starts with a byte order mark")
 
 DOCUMENT = "document"
@@ -99,13 +99,13 @@ RULES = {
     Reason.ROLE_NOT_ALLOWED: "004.2",
     Reason.MISSING_CORRELATION_ID: "004.3",
 }
-"""Which section, or rule of section 004, an issue of ``check`` comes from."""
+"""Reason of an issue of ``check`` -> its section, or rule of section 004."""
 
 # The two loops (section 003) as transition tables --------------------------------------------------------------------
 
 
 class TaskState(str, Enum):
-    """Where a task is in the dispatch-execute-report loop."""
+    """The state of a task in the dispatch-execute-report loop."""
 
     DISPATCHED = "dispatched"
     ACCEPTED = "accepted"
@@ -122,7 +122,7 @@ class TaskState(str, Enum):
 
 
 class Signal(str, Enum):
-    """What an agent reports about a task, as far as the loop is concerned."""
+    """The report of an agent about a task, as far as the loop is concerned."""
 
     ACCEPTED = "accepted"
     PROGRESS = "progress"
@@ -161,7 +161,7 @@ TASK_TRANSITIONS = {
     (TaskState.DELIVERED, Signal.FAILED): TaskState.FAILED,
     (TaskState.STOPPED, Signal.FAILED): TaskState.STOPPED,  # how an agent owns up to having been stopped
 }
-"""What is in order. Everything else is out of order (or late, once a task is closed)."""
+"""The transitions that are in order. Everything else is out of order (or late, once a task is closed)."""
 
 SIGNAL_STATE = {
     Signal.ACCEPTED: TaskState.ACCEPTED,
@@ -170,8 +170,8 @@ SIGNAL_STATE = {
     Signal.COMPLETED: TaskState.COMPLETED,
     Signal.FAILED: TaskState.FAILED,
 }
-"""What a signal says about its task, in order or not: a task that is out of order moves there if that is forward, so
-that one missing message is one fault and not one for each message after it."""
+"""Signal -> what it says about its task, in order or not: a task that is out of order moves there if that is forward,
+so that one missing message is one fault and not one for each message after it."""
 FORWARD = list(TaskState)
 
 ESCALATION_CHANNEL = f"{SIGIL}command/escalate"
@@ -179,7 +179,7 @@ ESCALATION_RECEIVERS = ("Human", "Supervisor")
 
 
 class EventKind(str, Enum):
-    """What the monitor says. Kinds in ``FAULTS`` are faults, the others tell how the work goes."""
+    """The kinds of the monitor's events. Kinds in ``FAULTS`` are faults, the others tell how the work goes."""
 
     DISPATCHED = "dispatched"
     ACCEPTED = "accepted"

@@ -28,7 +28,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether a text is an ISO 8601 date and time: calendar, week or ordinal date, extended or basic format.
+    """True if a text is an ISO 8601 date and time: calendar, week or ordinal date, extended or basic format.
 
     24:00 is midnight at the end of the day, second 60 is a leap second and comes only after minute 59.
     """
@@ -59,7 +59,7 @@ def _of_grammar(text: str) -> float | None:
 
 @lru_cache(1024)
 def _minute(text: str) -> float | None:
-    """When a minute of the form 2026-01-31T12:30: begins: messages that follow each other are of few."""
+    """The beginning of a minute of the form 2026-01-31T12:30: begins: messages that follow each other are of few."""
     usual = _USUAL.fullmatch(text)
     start = None if usual is None else _midnight(usual[1])
     return None if usual is None or start is None else start + int(usual[2]) * 3600 + int(usual[3]) * 60
@@ -67,7 +67,7 @@ def _minute(text: str) -> float | None:
 
 @lru_cache(64)
 def _midnight(day: str) -> float | None:
-    """When a day of the form 2026-01-31 begins."""
+    """The beginning of a day of the form 2026-01-31."""
     match = _EXTENDED.fullmatch(f"{day}T00")
     found = None if match is None else _day(match)
     return None if found is None else found * 86400.0

@@ -1,4 +1,5 @@
-"""What the monitor keeps: tasks, questions, violations, deadlines; and what it reads out of an envelope's content."""
+"""The memory of the monitor: tasks, questions, violations, deadlines; and what it reads out of an envelope's
+content."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class Event(NamedTuple):
 
     @property
     def fault(self) -> bool:
-        """Whether something is wrong, as opposed to under way."""
+        """True if something is wrong, as opposed to under way."""
         return self.kind in FAULTS
 
 
@@ -52,8 +53,8 @@ class Deadlines(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """What has begun and not ended. kind: "task", "question" or "violation". id: of the envelope that began it. task:
-    the task's name, or None. text: what is missing, in words."""
+    """Something that has begun and not ended. kind: "task", "question" or "violation". id: of the envelope that began
+    it. task: the task's name, or None. text: what is missing, in words."""
 
     kind: str
     id: str
@@ -111,7 +112,7 @@ class Query(Watched):
         self.turn = 0
 
     def marks(self) -> Iterator[Hashable]:
-        """What it is looked up by: its id and its correlation, alone, with who asked, with who asked whom."""
+        """The keys that it is looked up by: its id and its correlation, alone, with who asked, with who asked whom."""
         for key in {self.id, self.group}:
             yield from (key, (key, self.asker), (key, self.asker, self.asked))
 
@@ -201,7 +202,7 @@ class Alarms:
         watched.watch = 0
 
     def any_due(self, now: float) -> bool:
-        """Whether :meth:`due` would look at any."""
+        """True if :meth:`due` would look at any."""
         return bool(self._heap) and self._heap[0][0] < now
 
     def due(self, now: float) -> list[tuple[float, str, Watched]]:
@@ -215,7 +216,7 @@ class Alarms:
         return found
 
     def again(self, due: list[tuple[float, str, Watched]]) -> None:
-        """What :meth:`due` gave last has not been told after all."""
+        """Takes back what :meth:`due` gave last, which has not been told after all."""
         for time, kind, watched in due:
             self.set(watched, kind, time, 0.0)
 
@@ -231,7 +232,7 @@ class Recent:
         self._old: dict[str, Any] = {}
 
     def get(self, key: str) -> Any:
-        """What is kept under a key, or None."""
+        """The value under a key, or None."""
         found = self._new.get(key)
         return self._old.get(key) if found is None else found
 
@@ -243,7 +244,7 @@ class Recent:
         self._new[key] = value
 
     def remember(self, key: str, value: Any) -> Any:
-        """What is kept under a key; where nothing is, None, and the value (not None) is kept from now on."""
+        """The value under a key; where there is none, None, and the value (not None) is kept from now on."""
         found = self._new.get(key)
         if found is None and self._old:
             found = self._old.get(key)
@@ -253,7 +254,7 @@ class Recent:
 
 
 class Kept:
-    """What the loops share: the deadlines, the alarms, and the memory of what has ended."""
+    """The part that the loops share: the deadlines, the alarms, and the memory of what has ended."""
 
     __slots__ = ("_ended", "_remember", "alarms", "deadlines")
 
@@ -271,7 +272,7 @@ class Kept:
 
 
 class Reading(NamedTuple):
-    """How task ids, status words and paths are read out of envelopes, and what the words mean."""
+    """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
 
     task_of: Callable[[Envelope], str | None]
     status_of: Callable[[Envelope], str]
@@ -320,7 +321,7 @@ def drop(table: Table[Followed], key: Hashable, what: Followed) -> None:
 
 
 def first(table: Table[Followed], key: Hashable) -> Followed | None:
-    """What is kept longest under a key."""
+    """The oldest thing under a key."""
     return next(iter(table.get(key, {}).values()), None)
 
 

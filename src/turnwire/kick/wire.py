@@ -1,4 +1,4 @@
-"""What KickLang is for the rest of turnwire."""
+"""The descriptor of KickLang for the rest of turnwire."""
 
 from turnwire.contract import OBJECT, Wire
 

@@ -163,7 +163,7 @@ def text_rows(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], int, int]:
 
 
 def element_fault(texts: NDArray[np.bytes_], index: int) -> DecodeError:
-    """What is wrong with one element that :func:`decode_array` could not read."""
+    """The fault of one element that :func:`decode_array` could not read."""
     try:
         decode(bytes(texts[index]).rstrip(b"\0").decode("latin-1"))
     except DecodeError as error:

@@ -130,7 +130,7 @@ _common: Callable[[str], re.Match[str] | None]
 
 
 def _prepared(text: str) -> re.Match[str] | None:
-    """What ``_common`` is until the first message comes: compiling costs more than importing all the rest."""
+    """Stands for ``_common`` until the first message comes: compiling costs more than importing all the rest."""
     import re
 
     global _common, _slots_of
@@ -185,7 +185,7 @@ def _message(fields: Fields) -> SlipMessage:
 
 
 def keep_unknown(unknown: str) -> bool:
-    """Whether ``unknown`` says keep. Raises UnknownName for anything but "error" and "keep"."""
+    """True if ``unknown`` says keep. Raises UnknownName for anything but "error" and "keep"."""
     expect_one_of(unknown, "unknown", ("error", "keep"))
     return unknown == "keep"
 
@@ -285,7 +285,7 @@ def encode(message: SlipMessage) -> str:
 
 
 def is_clean(message: Any) -> bool:
-    """Whether ``check`` surely says nothing about a message."""
+    """True if ``check`` surely says nothing about a message."""
     if not isinstance(message, SlipMessage) or message.extra or type(message.slots) is not dict:
         return False
     if any(isinstance(value, str) and len(value) > SHORT_STRING for value in message.slots.values()):
@@ -298,7 +298,7 @@ def is_clean(message: Any) -> bool:
 
 
 def check(message: SlipMessage) -> list[Issue]:
-    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+    """The doubts about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
 
     * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
     * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id

@@ -40,7 +40,7 @@ _LAST = ord(LEGACY_PREFIXES[-1])
 
 
 class Fault(Exception):
-    """What the parser raises: a reason and an offset, nothing that costs anything to make.
+    """Raised by the parser: a reason and an offset, nothing that costs anything to make.
 
     ``seen`` is how far it had read when it knew.
     """
@@ -70,7 +70,7 @@ NOT_LEGACY, LEGACY, LEGACY_ENDS, LEGACY_CUT = range(4)
 
 
 def legacy(data: bytes, start: int, end: int) -> int:
-    """Whether ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
+    """Tells how ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
     digits. LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
     place = start
     for prefix in LEGACY_PREFIXES.encode():

@@ -31,7 +31,7 @@ _TEXTS = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"',
 
 
 def begins(data: bytes, at: int, end: int) -> bool | None:
-    """Whether a candidate begins with the ``@`` at ``at`` of ``data[:end]``; None where only what follows can say."""
+    """True if a candidate begins with the ``@`` at ``at`` of ``data[:end]``; None where only what follows can say."""
     if CANDIDATES.match(data, at, end):
         return True
     return None if _CUT.fullmatch(data, at, end) else False

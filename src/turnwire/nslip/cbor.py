@@ -157,7 +157,7 @@ def _span(data: bytes, start: int) -> Span:
 
 
 def _spans(data: bytes) -> dict[str, Span]:
-    """Where the known keys' values are in the one map that ``data`` is."""
+    """The spans of the known keys' values in the one map that ``data`` is."""
     major, count, place = _head(data, 0)
     if major != _MAP:
         raise fault(Reason.WRONG_TYPE, "a message is a map", 0)

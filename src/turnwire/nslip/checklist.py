@@ -54,7 +54,7 @@ REASONS: dict[Reason, str] = {
     Reason.NEWLINE_IN_STRING: "strings",
     Reason.LONG_STRING: "short",
 }
-"""What reading, ``encode`` and ``check`` find -> the clause that it breaks."""
+"""Reason that reading, ``encode`` and ``check`` find -> the clause that it breaks."""
 
 
 UNJUDGED = (
@@ -66,7 +66,7 @@ UNJUDGED = (
     Unjudged("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
     Unjudged("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
 )
-"""What the specification says and no log can show."""
+"""Demands of the specification that no log can show."""
 
 
 _INTEGER = rb"(?:0|[1-9A-Za-z][0-9A-Za-z]*+)"
@@ -89,8 +89,8 @@ _BARE = rb"(?<![@|0-9A-Za-z])a[0-9A-Za-z]{1,2}\|f[0-9A-Za-z]{1,2}\|c[0-9A-Za-z]{
 _EMPTY = rb"[ \t]*@[ \t]*#[ \t]*"
 _EMPTY_STRING = rb"(?<!\\)(\\*)\"(?:\\+[nrt])*%b(?:\\+[nrt])*\1\"" % _EMPTY
 _NEAR = re.compile(rb"%b|%b" % (_LOOSE, _BARE))
-"""What begins like a message, and of which the finder does not say that it is one: other marks between the fields, no
-``@``."""
+"""Beginnings like those of messages, of which the finder does not say that it is one: other marks between the fields,
+no ``@``."""
 _ALONE = re.compile(rb"^%b\r?$|%b" % (_EMPTY, _EMPTY_STRING), re.MULTILINE)
 """The same with nothing at all between ``@`` and ``#``, on a line or in a string of its own."""
 
@@ -173,7 +173,7 @@ class NslipChecklist(checklists.Judge):
         return REASONS[reason]
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged breaks the clause that its reason goes with."""
+        """Keeps what is damaged as a fault of the clause that its reason goes with."""
         self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)
 
 
@@ -182,7 +182,7 @@ _PLAINLY = _ALWAYS | {"shape"}
 _WITH_SLOTS = _PLAINLY | {"slots", "types"}
 _WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
 CHECKLIST = Specification(CLAUSES, UNJUDGED, NslipChecklist, around=True)
-"""What nSLIP is judged by."""
+"""The specification that nSLIP is judged by."""
 
 
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_raw_value(text: str) -> bool:
-    """Whether this is a value as it is on the wire: what ``extra`` may hold."""
+    """True if this is a value as it is on the wire: what ``extra`` may hold."""
     import re  # here, as few messages have any
 
     return re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', text) is not None

@@ -40,7 +40,8 @@ def explain(data: bytes, reason: Reason, offset: int, missing: str = "") -> str:
 
 
 def _missing_half(data: bytes, offset: int) -> str:
-    """What bad_framing at ``offset`` lacks. A message that began is in front of the fault, in the same line."""
+    """The half that bad_framing at ``offset`` lacks. A message that began is in front of the fault, in the same
+    line."""
     if data[data.rfind(b"\n", 0, offset) + 1 : offset].strip():
         return "the '#' is missing"
     line, *_ = data[offset:].split(b"\n", 1)
@@ -74,7 +75,7 @@ def decode_fault(
 
 
 def type_fault(value: object) -> DecodeError:
-    """What decoding something that is not text raises: a ValueError like every other refusal."""
+    """The error of decoding something that is not text: a ValueError like every other refusal."""
     kind = type(value).__name__
     return DecodeError(
         Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE

@@ -19,7 +19,8 @@ FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
 
 def missing_arguments(given: tuple[bool, ...]) -> TypeError:
-    """What Python raises for a call that lacks required fields, of which the first six are; they are named."""
+    """The error that Python raises for a call that lacks required fields, of which the first six are; they are
+    named."""
     names = [repr(name) for name, there in zip(FIELDS, given, strict=False) if not there]
     *most, last = names
     text = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
@@ -28,7 +29,7 @@ def missing_arguments(given: tuple[bool, ...]) -> TypeError:
 
 
 def undeletable(name: str) -> AttributeError:
-    """What ``del message.src`` raises: a message has all of its fields, always."""
+    """The error of ``del message.src``: a message has all of its fields, always."""
     return AttributeError(f"a field of a SlipMessage cannot be deleted: {name!r}")
 
 
@@ -50,7 +51,7 @@ def represent(message: SlipMessage) -> str:
 
 
 def html(message: SlipMessage) -> str:
-    """What a notebook shows of a message."""
+    """The HTML that a notebook shows of a message."""
     from turnwire.showing import fields
 
     shown = [(name, getattr(message, name)) for name in FIELDS]
@@ -58,7 +59,7 @@ def html(message: SlipMessage) -> str:
 
 
 def equal(left: SlipMessage, right: object) -> bool:
-    """Whether all fields are equal; slots compare as dicts do, without their order."""
+    """True if all fields are equal; slots compare as dicts do, without their order."""
     if type(left) is not type(right):
         return NotImplemented  # type: ignore[no-any-return]
     return state(left) == state(right)
@@ -198,7 +199,7 @@ class DataclassFields:
 
 
 def shallow_copy(message: Message) -> Message:
-    """What ``copy.copy`` does to a dataclass: the same slots dict in a second message."""
+    """The copy that ``copy.copy`` makes of a dataclass: the same slots dict in a second message."""
     *fields, extra = state(message)
     return type(message)(*fields, extra=extra)
 

@@ -1,4 +1,4 @@
-"""What is doubtful about an nSLIP message, and the message that announces a schema version."""
+"""The doubts about an nSLIP message, and the message that announces a schema version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
 
 
 def check_closely(message: SlipMessage) -> list[Issue]:
-    """What ``check`` says of a message that is not surely clean."""
+    """The issues of a message that is not surely clean."""
     expect(message, _core.SlipMessage, "a SlipMessage is checked")
     try:
         _core.encode(message)
@@ -37,7 +37,7 @@ def check_closely(message: SlipMessage) -> list[Issue]:
 
 
 def _refusals(message: SlipMessage) -> Iterator[Issue]:
-    """What ``encode`` says of each field in a message whose other fields are good."""
+    """The refusals of ``encode`` for each field in a message whose other fields are good."""
     slots: Any = message.slots
     extra: Any = message.extra
     for _, name in HEADER:

@@ -1,4 +1,5 @@
-"""What the binary forms of nSLIP share: the content of a message in plain values, and the message of such values.
+"""The shared part of the binary forms of nSLIP: the content of a message in plain values, and the message of such
+values.
 
 Both forms (section 6) carry the Act/Frame/Slot schema with these rules, so that a reader of version 1 survives what
 a later minor version writes:
@@ -229,5 +230,5 @@ def fault(reason: Reason, text: str, offset: int | None = None, path: str | None
 
 
 def too_large_to_write(size: int) -> EncodeError:
-    """What writing raises where reading would refuse the result."""
+    """The error of writing where reading would refuse the result."""
     return EncodeError(Reason.MESSAGE_TOO_LARGE, f"{size} bytes are more than {LIMITS.message}", wire=WIRE)

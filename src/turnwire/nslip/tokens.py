@@ -40,4 +40,4 @@ def _renumbered(text: str, known: dict[tuple[str, str], dict[str, str]]) -> str:
 
 
 ADVICE = {"ids": ("ids: count from 0 in each conversation, so that they stay one digit", short_ids)}
-"""What is changed -> how to say it, and the change: texts of messages as they follow each other -> those after it."""
+"""Name of a change -> how to say it, and the change: texts of messages as they follow each other -> those after it."""

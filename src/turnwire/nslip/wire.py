@@ -1,4 +1,4 @@
-"""What nSLIP is for the rest of turnwire."""
+"""The descriptor of nSLIP for the rest of turnwire."""
 
 from turnwire.contract import TOKEN, Wire
 

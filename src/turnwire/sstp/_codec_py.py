@@ -97,15 +97,15 @@ class PlainCodec:
         }
 
     def is_known(self, message: Any) -> bool:
-        """Whether a message was found plain, and nothing that could be changed has been handed out since."""
+        """True if a message was found plain, and nothing that could be changed has been handed out since."""
         return type(message) in self.classes and message._plain is not False
 
     def is_plain_text(self, data: Any) -> bool:
-        """Whether a text is surely a plain message, which this twin cannot tell without reading it."""
+        """True if a text is surely a plain message, which this twin cannot tell without reading it."""
         return False
 
     def is_plain(self, fields: Any) -> bool:
-        """Whether no rule can have a finding about this object."""
+        """True if no rule can have a finding about this object."""
         return self._class(fields) is not None
 
     def decode(self, data: Any, limits: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What contributes nothing: acknowledgements as a table of forms ("Do not acknowledge, echo, or confirm receipt").
+"""Acknowledgements, which contribute nothing, as a table of forms ("Do not acknowledge, echo, or confirm receipt").
 
 A form is a whole text, without case, surplus white space and closing marks. Users extend the table:
 ``Session(acknowledgements=[*sstp.ACKNOWLEDGEMENTS, "chi capisce"])``. A text that is put together of forms, or says the
@@ -87,7 +87,7 @@ _MILD = _listed("""
     affirmative, alright, all right, awesome, clear, cool, crystal clear, excellent, good to know, happy to help,
     i confirm, my pleasure, nice, no worries, ready when you are, standing by, very well, well done, wonderful
 """)
-"""What alone contributes nothing either, but may well mean more: doubtful, where it is the whole text."""
+"""Texts that alone contribute nothing either, but may well mean more: doubtful, where it is the whole text."""
 _STARTS = _listed("""
     i, we, i've, we've, i'll, we'll, the, your, this, that, all, my, our, last, latest, previous, new, full,
     message, messages, request, query, question, task, assignment, delegation, intent, goal, instruction,
@@ -117,14 +117,14 @@ def first_word(text: str) -> str | None:
 
 
 def may_begin(word: str, forms: Collection[str]) -> bool:
-    """Whether a text whose :func:`first_word` this is may be a form, or doubtful."""
+    """True if a text whose :func:`first_word` this is may be a form, or doubtful."""
     return word in _STARTS or word in _starts(forms)
 
 
 def is_doubtful(
     text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
 ) -> bool:
-    """Whether a text that is no form itself is put together of forms, or says the same as one with an object; where it
+    """True if a text that is no form itself is put together of forms, or says the same as one with an object; where it
     answers a question, also whether it begins by saying that it arrived. plain: the text as :func:`words` makes it."""
     if len(text) > MOST:
         return False
@@ -159,7 +159,7 @@ def _starts(forms: Collection[str]) -> frozenset[str]:
 
 
 def is_receipt(said: str, question: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
-    """Whether a form, as :func:`words` makes it, answers no question: it says only that this one arrived, and the
+    """True if a form, as :func:`words` makes it, answers no question: it says only that this one arrived, and the
     question does not ask for it by one of its words."""
     return said in forms and _is_receipt(said, question, forms)
 

@@ -20,7 +20,7 @@ _KINDS = {
     "artifacts": ("records",),
     "text_or_null": ("string", "null"),
 }
-"""What a field of each type may be for ``decode`` to take it."""
+"""Type of a field -> the kinds of values that ``decode`` takes in it."""
 _NAMES = tuple(Kind)
 
 COLUMNS = (
@@ -108,7 +108,7 @@ _FLAT = re.compile(rb'"(?:protocol|version)"[ \t\r\n]*:[ \t\r\n]*"SSTP', re.IGNO
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is not a message is a damaged one: its header has two of actor_id, schema_id and
+    """True if an object that is not a message is a damaged one: its header has two of actor_id, schema_id and
     logical_clock, or a schema_id of SSTP, or a kind of SSTP beside a payload; or its payload has two names of SSTP's
     own; or it is one of the dialects of the same name. Other headers beside payloads are other people's messages."""
     header, payload = fields.get("header"), fields.get("payload")
@@ -136,7 +136,7 @@ def _names_dialect(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a
+    """True if damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a
     header and a kind of SSTP; or a dialect's name beside an origin."""
     if sum(mark in raw for mark in _WRITTEN_MARKS) >= 2:
         return True

@@ -56,8 +56,8 @@ REASONS: dict[Reason, str] = {
     Reason.DOUBTFUL_ACKNOWLEDGEMENT: "contribution",
     Reason.ECHO: "contribution",
 }
-"""What reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and placeholders go
-by their place; all other refusals of reading mean that there is no such object."""
+"""Reason that reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and
+placeholders go by their place; all other refusals of reading mean that there is no such object."""
 
 _BY_PLACE = frozenset({Reason.MISSING_FIELD, Reason.WRONG_TYPE, Reason.PLACEHOLDER})
 
@@ -79,7 +79,7 @@ UNJUDGED = (
         "a log shows no accounts; sstp.Session takes them",
     ),
 )
-"""What the specification says and no log can show."""
+"""Demands of the specification that no log can show."""
 
 
 _ASKED = 64
@@ -220,12 +220,13 @@ class SstpChecklist(checklists.Judge):
         found(_clause(issue.reason, where), line, f"{where}: {issue.text}", offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged breaks the clause that its reason and its place go with."""
+        """Keeps what is damaged as a fault of the clause that its reason and its place go with."""
         self.applied.update(("object", "raw"))
         self.fault(_clause(error.reason, error.path or ""), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
-        """Whoever was asked and has not responded may still do so. A query that names nobody breaks another clause."""
+        """Leaves open who was asked and has not responded, but may still do so. A query that names nobody breaks
+        another clause."""
         for session in self._sessions.values():
             for waiting in (*session.open_queries, *session.open_delegations):
                 if waiting.addressee is None:
@@ -238,7 +239,7 @@ class SstpChecklist(checklists.Judge):
 
 _ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
 CHECKLIST = Specification(CLAUSES, UNJUDGED, SstpChecklist, around=True, options=("wrapped",))
-"""What SSTP is judged by."""
+"""The specification that SSTP is judged by."""
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:

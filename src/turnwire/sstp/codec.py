@@ -68,7 +68,7 @@ def judged(fields: dict[str, Any], data: Any) -> Message:
 
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
-    """Why ``decode`` refuses an object: reason, words, JSON pointer; None where it does not."""
+    """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
     for issue in findings(fields):
         if issue.severity == "error":
             return issue.reason, issue.text, str(issue.where)
@@ -86,7 +86,7 @@ def _refusal(issue: Issue, data: Any) -> DecodeError:
 
 
 def check(message: Message) -> list[Issue]:
-    """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
+    """The doubts about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
     may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
     if _plain_codec.is_known(message):
         return []
@@ -97,7 +97,7 @@ def check(message: Message) -> list[Issue]:
 
 
 def all_clear(data: bytes) -> bool:
-    """Whether ``check`` surely finds nothing in the message of a good record."""
+    """True if ``check`` surely finds nothing in the message of a good record."""
     return bool(_plain_codec.is_plain_text(data) or _plain_codec.is_plain(_read(data, LIMITS)))
 
 
@@ -136,7 +136,7 @@ _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 
 def detect(data: str | Buffer) -> bool:
-    """Whether one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header.
+    """True if one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header.
 
     Never raises.
     """

@@ -63,8 +63,8 @@ class Message:
     _held: str | bytes
     """Of a plain message that was read, while its object is still to be made: its text."""
     _plain: bool | str | bytes
-    """Whether reading found no fault and nothing that could be changed has been handed out since; if so, the text that
-    was read, where it is known to be what writing the message gives."""
+    """False; or, where reading found no fault and nothing that could be changed has been handed out since, True or the
+    text that was read, where it is known to be what writing the message gives."""
 
     def __init__(
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
@@ -116,7 +116,7 @@ class Message:
 
     @property
     def actor_id(self) -> Any:
-        """Who speaks."""
+        """The name of the speaker."""
         return fields_of(self)["header"].get("actor_id")
 
     @property
@@ -144,7 +144,8 @@ class Message:
 
     @property
     def addressee(self) -> str | None:
-        """Who alone should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for everybody."""
+        """The name of the one agent that should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for
+        everybody."""
         payload = fields_of(self)["payload"]
         name = payload.get("directed_to")
         if not isinstance(name, str):

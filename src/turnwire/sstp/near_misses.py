@@ -80,7 +80,7 @@ _WORD = re.compile(rb"[*#>_-]*[ \t]*[^\W\d_]|[\x80-\xff]")
 
 
 def near(fields: dict[str, Any]) -> bool:
-    """Whether an object has nothing but names of SSTP: a header, a payload, or both; or all in one, with a kind."""
+    """True if an object has nothing but names of SSTP: a header, a payload, or both; or all in one, with a kind."""
     if fields and fields.keys() <= _PARTS:
         return all(
             not isinstance(part, dict) or part.keys() <= known

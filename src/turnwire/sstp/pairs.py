@@ -1,7 +1,7 @@
-"""What answers what in SSTP, where a task is who is asked in which session: a query the next knowledge of its addressee
-(of anybody else where it names none), a delegation the next message of its addressee; evidence bundles tell progress.
-Names are compared without case, as in sessions. Knowledge, evidence and memory have no session_id in the templates: one
-without it answers what has waited longest for its speaker, in any session."""
+"""Requests and their answers in SSTP, where a task is who is asked in which session: a query the next knowledge of its
+addressee (of anybody else where it names none), a delegation the next message of its addressee; evidence bundles tell
+progress. Names are compared without case, as in sessions. Knowledge, evidence and memory have no session_id in the
+templates: one without it answers what has waited longest for its speaker, in any session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BUNDLE = b'"evidence_bundle"'
 
 
 def work(record: bytes) -> Work:
-    """Whether an answer to a delegation ends it: a bundle of evidence does not."""
+    """True if an answer to a delegation ends it: a bundle of evidence does not."""
     return Work(None, _BUNDLE not in record)
 
 

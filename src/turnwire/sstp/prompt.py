@@ -34,7 +34,7 @@ _FILLED: dict[str, Any] = {
 _SPOKEN = dict(
     zip(spec.Kind, (("ada", 1), ("bob", 1), ("ada", 2), ("bob", 2), ("ada", 3), ("bob", 3), ("ada", 4)), strict=True)
 )
-"""Who says the example of a kind, and with which clock: together they are one conversation."""
+"""Speaker of the example of a kind, and with which clock: together they are one conversation."""
 
 
 def _filled(kind: spec.Kind) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is wrong or doubtful about one SSTP object, judged by the tables of ``spec``.
+"""The faults and doubts of one SSTP object, judged by the tables of ``spec``.
 
 ``findings`` holds every rule; severities are "error" (reading refuses), "warning" (an issue on reading, refused when
 written strictly) and "info".
@@ -107,7 +107,7 @@ def _field(field: Field, part: dict[str, Any], path: str, absent: str | None) ->
 
 
 def _fine(value: Any, kind: str) -> bool:
-    """Whether there is surely nothing to say about the value of a field; most are so, and each judge takes longer."""
+    """True if there is surely nothing to say about the value of a field; most are so, and each judge takes longer."""
     if kind == "text":
         return type(value) is str and value[:1] not in ("", "<")  # all placeholders begin so
     if kind == "clock":

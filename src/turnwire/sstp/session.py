@@ -33,7 +33,7 @@ RULES: dict[Reason, tuple[str, str]] = {
     Reason.DOUBTFUL_ACKNOWLEDGEMENT: ("info", "contribution"),
     Reason.ECHO: ("info", "contribution"),
 }
-"""What the monitor finds, how severe it is, and which rule it belongs to. A strict monitor raises the errors."""
+"""Reason that the monitor finds -> its severity and the rule it belongs to. A strict monitor raises the errors."""
 
 
 # --- when two names of actors are one, and when they only look like one
@@ -46,7 +46,7 @@ _TWINS = str.maketrans(
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two names mean one actor: equal but for case and Unicode composition."""
+    """True if two names mean one actor: equal but for case and Unicode composition."""
     return left == right or folded(left) == folded(right)
 
 
@@ -57,13 +57,13 @@ def folded(name: str) -> str:
 
 @lru_cache(4096)
 def outline(name: str) -> str:
-    """What is left of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
+    """The rest of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)
     return "".join(letter for letter in letters if letter.isalnum()).replace("rn", "m").replace("vv", "w")
 
 
 def alike(left: str, right: str) -> bool:
-    """Whether two different names could be taken for one another."""
+    """True if two different names could be taken for one another."""
     if left == right:
         return False
     return folded(left) == folded(right) or (outline(left) != "" and outline(left) == outline(right))
@@ -85,7 +85,7 @@ class Turn(NamedTuple):
     actor: str | None = None
 
     def admits(self, speaker: str) -> bool:
-        """Whether ``speaker`` may speak now."""
+        """True if ``speaker`` may speak now."""
         if self.who == ANYONE or self.actor is None:
             return True
         return same(speaker, self.actor) == (self.who == ADDRESSEE)
@@ -135,8 +135,8 @@ _UNUSED = Clocks()
 
 
 class _Findings(NamedTuple):
-    """What the rules find in a message, whether it is taken in at all, and what they saw of it. speaker: the actor's
-    name folded. text: the main text; begins: its first word, as :func:`first_word` has it."""
+    """The findings of the rules in a message, whether it is taken in at all, and what they saw of it. speaker: the
+    actor's name folded. text: the main text; begins: its first word, as :func:`first_word` has it."""
 
     issues: list[Issue]
     taken: bool
@@ -155,7 +155,7 @@ _ANYONE = Turn(ANYONE)
 
 
 def _nothing() -> None:
-    """What is broken changes nothing."""
+    """Changes nothing, as what is broken does."""
 
 
 class Session:
@@ -249,7 +249,8 @@ class Session:
         self.turn = Turn(ANYONE)
 
     def feed(self, message: Message, identity: str | None = None) -> list[Issue]:
-        """What the session's rules find in the next message; ``identity`` is who sent it, as the transport knows it.
+        """The findings of the session's rules in the next message; ``identity`` is who sent it, as the transport knows
+        it.
 
         A message that reading would refuse is found with reading's reason and changes nothing. A message sent under
         another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
@@ -258,7 +259,7 @@ class Session:
         return self._follow(message, identity).issues
 
     def _follow(self, message: Message, identity: str | None = None) -> _Findings:
-        """What :meth:`feed` does, and with what it finds what was seen of the message."""
+        """Does what :meth:`feed` does; gives the findings with what was seen of the message."""
         found = self._found(message, identity)
         if found.issues and self.strict:
             self._refuse(found.issues)
@@ -267,7 +268,8 @@ class Session:
         return found
 
     def judged(self, message: Message) -> tuple[list[Issue], Callable[[], None]]:
-        """What the rules find in the next message, and what takes it in: until that is called, nothing changes."""
+        """The findings of the rules in the next message, and what takes it in: until that is called, nothing
+        changes."""
         found = self._found(message, None)
         return found.issues, partial(self._take, message, found) if found.taken else _nothing
 
@@ -299,7 +301,7 @@ class Session:
         return _new(_Findings, whole)  # as _Findings(*whole) does, in half the time
 
     def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
-        """Whether there is surely nothing to say of the names."""
+        """True if there is surely nothing to say of the names."""
         if session_id is not None and session_id != self.session_id:
             return False
         return actor in self._actors and (addressee is None or self._knows(addressee))
@@ -372,7 +374,7 @@ class Session:
         yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
 
     def _admits(self, kind: Kind, actor: str, speaker: str) -> bool:
-        """Whether the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
+        """True if the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
         who, other = self.turn
         if who == ANYONE or other is None or (self._fold(other) == speaker) == (who == ADDRESSEE):
             return True
@@ -385,7 +387,7 @@ class Session:
         return self._said[1]
 
     def _contributes(self, begins: str | None) -> bool:
-        """Whether a text surely is no acknowledgement and no echo: it begins as none of these do, and not as the last
+        """True if a text surely is no acknowledgement and no echo: it begins as none of these do, and not as the last
         one did."""
         if begins is None or may_begin(begins, self._acknowledgements):
             return False

@@ -140,8 +140,9 @@ NEXT_SPEAKER: dict[Kind, str] = {
     Kind.EVIDENCE_BUNDLE: OTHERS,
     Kind.MEMORY_DELTA: OTHERS,
 }
-"""Who may speak after a message ("Turn discipline"). What has an addressee gives the floor to the addressee alone."""
+"""Kind of a message -> who may speak after it ("Turn discipline"). What has an addressee gives the floor to the
+addressee alone."""
 
 PROOFS = frozenset({Kind.EVIDENCE_BUNDLE, Kind.KNOWLEDGE})
-"""What somebody to whom a task was delegated may send without waiting: one evidence bundle after the other, and then
-the finding that they prove, which ends that."""
+"""Kinds that somebody to whom a task was delegated may send without waiting: one evidence bundle after the other, and
+then the finding that they prove, which ends that."""

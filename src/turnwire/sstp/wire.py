@@ -1,4 +1,4 @@
-"""What SSTP is for the rest of turnwire."""
+"""The descriptor of SSTP for the rest of turnwire."""
 
 from turnwire.contract import OBJECT, Wire
 
