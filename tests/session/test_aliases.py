@@ -82,17 +82,6 @@ def test_what_comes_again_is_found(bodies: list[str]) -> None:
     assert expected <= set(found)
 
 
-def test_what_another_alias_left_less_of_waits_for_its_turn() -> None:
-    """``bc dd`` saves more than ``qw`` until what it is a part of is replaced, and less behind it."""
-    body = "long abc dd" * 4 + "abc dd" * 3 + "qw x" * 5
-    shortener = Shortener(Guess())
-    shortener._savings = {"long abc dd": 16.0, "abc dd": 7.9, "qw x": 6.5}
-    shortener._exact = set(shortener._savings)
-    first, found = shortener.shortened([body])
-    assert list(shortener._savings) == ["long abc dd", "qw x", "abc dd"]
-    assert Expander(first).expand(found[0]) == body
-
-
 @pytest.mark.parametrize(
     ("found", "bodies"),
     [
@@ -184,13 +173,6 @@ def test_a_letter_beside_a_uuid(sign: str) -> None:
 
 
 # --- which letters aliases get ----------------------------------------------------------------------------------------
-
-
-def test_alphabets_do_not_overlap() -> None:
-    for one in ALPHABETS:
-        assert one.first == one.used[0] and all(one.first <= each <= one.last for each in one.used)
-        assert len(set(one.used)) == len(one.used)
-        assert all(other is one or other.last < one.first or one.last < other.first for other in ALPHABETS)
 
 
 def test_pairs_are_of_letters_that_aliases_get_and_one_token() -> None:

@@ -26,51 +26,33 @@ EVENTS: list[Any] = [
 TEXT = session.encode(EVENTS, None, "conv", every=40)
 
 
-KINDS = ("drop", "swap", "double", "edit", "insert", "cut", "behead", "old", "moved", "twice")
-"""old: a record that came before is the last one of a text that has no end. moved: a run of records stands elsewhere.
-twice: the beginning of a session stands in front of it."""
-
-
 def damaged(text: str, count: int, rnd: random.Random) -> Iterator[tuple[str, str]]:
-    """Lines dropped, swapped, doubled and moved, characters changed, ends and beginnings cut."""
+    """Lines dropped, swapped, doubled and moved; an old one as the last, the beginning before all; characters changed;
+    ends and beginnings cut. Each with its kind."""
     lines = text.split("\n")[:-1]
     while count:
-        kind = rnd.choice(KINDS)
-        changed = list(lines)
-        one, other = rnd.randrange(len(lines)), rnd.randrange(len(lines))
-        found = text
-        if kind == "drop":
-            del changed[one]
-        elif kind == "swap":
-            changed[one], changed[other] = changed[other], changed[one]
-        elif kind == "double":
-            changed.insert(one, changed[one])
-        elif kind == "old":
-            end = max(one, other) + 1
-            changed[end:] = [changed[min(one, other)]]
-        elif kind == "moved":
-            run = changed[min(one, other) : max(one, other)]
-            del changed[min(one, other) : max(one, other)]
-            place = rnd.randrange(len(changed) + 1)
-            changed[place:place] = run
-        elif kind == "twice":
-            changed[:0] = changed[: one + 1]
-        elif kind == "cut":
-            found = text[: rnd.randrange(1, len(text))]
-        elif kind == "behead":
-            found = text[rnd.randrange(1, len(text)) :]
-        else:
-            at = rnd.randrange(len(text))
-            found = text[:at] + rnd.choice('ab019|&=+ \n{}"%^.あい') + text[at + (kind == "edit") :]
-        if kind not in ("edit", "insert", "cut", "behead"):
-            found = "\n".join(changed) + "\n"
-        checked = text[0] == "%" or "\n%1" in f"\n{found}"  # JSON lines alone have no checks
-        if checked and found.rstrip("\n") != text.rstrip("\n") and found.strip("\n"):  # nothing is a log, too
+        low, high = sorted(rnd.choices(range(len(lines)), k=2))
+        at, sign = rnd.randrange(1, len(text)), rnd.choice('ab019|&=+ \n{}"%^.あい')
+        orders = {
+            "drop": [*lines[:low], *lines[low + 1 :]],
+            "lose": [*lines[:low], *lines[high:]],
+            "swap": [*lines[:low], lines[high], *lines[low + 1 : high], lines[low], *lines[high + 1 :]],
+            "double": [*lines[:low], *lines[low:high], *lines[low:]],
+            "old": [*lines[:high], lines[low]],
+            "moved": [*lines[:low], *lines[high:], *lines[low:high]],
+            "twice": [*lines[:high], *lines],
+        }
+        found = {kind: "\n".join(changed) + "\n" for kind, changed in orders.items()}
+        found |= {"edit": text[:at] + sign + text[at + 1 :], "insert": text[:at] + sign + text[at:]}
+        found |= {"cut": text[:at], "behead": text[at:]}
+        kind, changed = rnd.choice(list(found.items()))
+        checked = text[0] == "%" or "\n%1" in f"\n{changed}"  # JSON lines alone have no checks
+        if checked and changed.rstrip("\n") != text.rstrip("\n") and changed.strip("\n"):  # nothing is a log, too
             count -= 1
-            yield kind, found
+            yield kind, changed
 
 
-def unseen(events_: list[Any], text: str, count: int, rnd: random.Random) -> list[str]:
+def unseen(events: list[Any], text: str, count: int, rnd: random.Random) -> list[str]:
     """Damages that were not seen, or of which ``salvage`` gave a wrong event as whole."""
     failed = []
     for kind, found in damaged(text, count, rnd):
@@ -81,10 +63,10 @@ def unseen(events_: list[Any], text: str, count: int, rnd: random.Random) -> lis
         else:
             failed.append(f"{kind}: not seen")
         saved = session.salvage(found)
-        if saved.complete or not saved.faults or not (saved.missing or saved.events == events_):
+        if saved.complete or not saved.faults or not (saved.missing or saved.events == events):
             failed.append(f"{kind}: salvaged as complete")
         for part in saved.parts:
-            if part.events != events_[part.first : part.first + len(part.events)]:
+            if part.events != events[part.first : part.first + len(part.events)]:
                 failed.append(f"{kind}: wrong events from {part.first}")
     return failed
 
@@ -299,7 +281,7 @@ def test_no_wrong_event_is_salvaged(seed: int) -> None:
     assert damages(250, seed) == []
 
 
-@pytest.mark.parametrize("junk", ["%junk\n", "%1 damaged\n", '%1:;\n!"x"\n'])
+@pytest.mark.parametrize("junk", ["%junk\n", "%1 damaged\n", '%1:;\n!"x"\n', "\n\n"])
 def test_a_session_behind_a_header_that_is_none_is_whole(junk: str) -> None:
     """Nothing is lost where nothing stands in front of it; but something is wrong."""
     events = [{"n": number, "text": "some words that come back"} for number in range(30)]

@@ -160,11 +160,3 @@ def test_of_paths_that_do_as_well_the_shortest_session_is_taken() -> None:
     text = session.encode(events, None)
     assert Guess().count(text) == min(tokens) < max(tokens)
     assert session.decode(text) == events
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [("abcdefg", 1), ("abcdefgh", 2), ("abcdefgh ijklmnop", 4), ("a b c", 3), ("", 0), ("1234", 2), ("a, b", 3)],
-)
-def test_guesses_of_tokens(text: str, tokens: int) -> None:
-    assert Guess().count(text) == tokens

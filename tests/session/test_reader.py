@@ -8,9 +8,6 @@ import pytest
 
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
-from turnwire.session import reading
-from turnwire.session.checks import Chain
-from turnwire.session.header import Settings
 
 pytestmark = pytest.mark.once
 
@@ -91,17 +88,6 @@ def test_what_is_sealed_is_what_is_written_with_checks(every: int, events: int) 
         written.append("".join([*texts, writer.close()]))
     with_checks, without = written
     assert session.seal(without) == with_checks or "%" not in without
-
-
-@pytest.mark.parametrize("shapes", [0, reading.MOST_SHAPES, reading.MOST_SHAPES + 1])
-def test_no_more_shapes_are_kept_behind_an_anchor(shapes: int) -> None:
-    """Those of a stream that goes on for ever would fill memory."""
-    reader = reading.RecordReader(False, Chain())
-    known = reader._shapes
-    for number in range(shapes):
-        assert known[((str(number), "", None),)].paths == [str(number)]
-    reader.begin(Settings())
-    assert (reader._shapes is known) is (shapes <= reading.MOST_SHAPES)
 
 
 def test_the_text_of_a_session_is_text() -> None:

@@ -8,7 +8,7 @@ from string import ascii_letters
 
 from turnwire.session.fields import one_line
 from turnwire.session.notation import told, written
-from turnwire.session.shapes import Shape
+from turnwire.session.shapes import Event
 from turnwire.session.template_diff import changes
 from turnwire.session.templates import LATER, SAME, State, Template, expected, row_of
 from turnwire.session.values import Leaf
@@ -44,21 +44,20 @@ class Composer:
         self.used: set[str] = set()
         self._numbers = count(1)
 
-    def bare(self, line: str, shape: Shape, leaves: Sequence[Leaf]) -> str:
-        """An event as its own JSON text."""
-        self.state.take(shape, [""] * len(leaves), self.keys, leaves.__getitem__)
-        return one_line(line)
+    def bare(self, event: Event) -> str:
+        """An event as its own JSON text, behind a mark where it is not an object."""
+        self.state.take(event.shape, [""] * len(event.leaves), self.keys, event.leaves.__getitem__)
+        return "!" * (event.line[0] == '"') + one_line(event.line)
 
-    def row(self, name: str, leaves: Sequence[Leaf]) -> str:
+    def row(self, name: str, event: Event) -> str:
         """An event by a template that was defined."""
-        fields = row_of(self.state, self.templates[name], leaves, self.before)
+        fields = row_of(self.state, self.templates[name], event.leaves, self.before)
         return f"{name} {fields}" if fields else name
 
-    def define(self, name: str, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], line: str = "") -> str:
-        """An event that defines a template; without a name, one that is told by another or repeats what was seen.
-
-        line: its JSON text, which may be written instead where there is no name.
-        """
+    def define(self, name: str, event: Event, marks: Sequence[str]) -> str:
+        """An event that defines a template; without a name, one that is told by another or repeats what was seen, or
+        its own JSON text, whichever is shorter."""
+        line, shape, leaves = event
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
         bases = self._bases(template, leaves) if self.derive and len(marks) <= WIDEST else {}
         texts, known = self._tell(template, list(bases.values()), leaves)

@@ -13,14 +13,13 @@ from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Shortener, bare
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
-from turnwire.session.fields import folded, one_line
+from turnwire.session.fields import folded
 from turnwire.session.header import Settings, explanation, header
 from turnwire.session.metering import Meter, meter_of
 from turnwire.session.planning import Plan, Planner
-from turnwire.session.shapes import Shapes, flatten
-from turnwire.session.template_cost import Event
+from turnwire.session.shapes import Event, Shapes
 from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN
-from turnwire.session.values import Leaf, line_of, quoted
+from turnwire.session.values import Leaf
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -54,48 +53,22 @@ class Options(NamedTuple):
         return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
 
 
-Item = Event | str
-"""An event as it came in: a text is one that is not a JSON object, or an empty one."""
-
-
-def items(events: Iterable[Any]) -> list[Item]:
+def events_of(given: Iterable[Any]) -> list[Event]:
     """Events, looked at. Raises EncodeError for what cannot be written; its path begins with the event's number."""
     shapes = Shapes()
     found = []
-    for number, given in enumerate(events):
+    for number, each in enumerate(given):
         try:
-            found.append(item_of(given, shapes))
+            found.append(shapes.event(each))
         except EncodeError as error:
             error.path = f"{number}{error.path or ''}"
             raise
     return found
 
 
-def item_of(given: Any, shapes: Shapes) -> Item:
-    """One event, looked at; ``shapes`` are those that are known."""
-    value, line = line_of(given)
-    if not value:
-        return line
-    leaves: list[Leaf] = []
-    structure = flatten(value, leaves)
-    return Event(line, shapes[structure], leaves)
-
-
-def plain_line(item: Item) -> str:
-    """An event as a JSON line."""
-    if isinstance(item, str):
-        return item if item == "{}" else quoted(item)
-    return item.line
-
-
-def plain_lines(given: Iterable[Item]) -> str:
-    """The events as JSON lines, which is what a session falls back to."""
-    return "\n".join(map(plain_line, given))
-
-
-def text_record(item: str) -> str:
-    """A text, or an empty object, as the body of a record."""
-    return item if item == "{}" else "!" + one_line(quoted(item))
+def json_lines(events: Iterable[Event]) -> str:
+    """Events as JSON lines, which is what a session falls back to."""
+    return "\n".join([event.line for event in events])
 
 
 class Draft(NamedTuple):
@@ -107,49 +80,42 @@ class Draft(NamedTuple):
     used: set[str]
 
 
-def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, meter: Meter) -> str:
-    """The events as a session, its end included."""
-    return _finished(_drafted(given, keys, options), options, meter)
-
-
-def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> Draft:
+def drafted(events: Sequence[Event], keys: tuple[str, ...], options: Options) -> Draft:
     """The events as bodies of records, without aliases. Where these come later, no template is told by another: what
     templates have in common is an alias, and that takes fewer tokens."""
     draft = Draft(keys, [], set())
     plan: Plan | None = None
-    for start in range(0, len(given), options.every):
-        block = given[start : start + options.every]
-        events = [item for item in block if isinstance(item, Event)]
-        plan = (plan and plan.again(events)) or Planner(events, keys, options.marks()).plan()
+    for start in range(0, len(events), options.every):
+        block = events[start : start + options.every]
+        objects = [event for event in block if event.leaves]
+        plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
         composer = Composer(keys, before=options.before, derive=not options.aliases)
         draft.blocks.append(_bodies(block, plan, composer))
         draft.used.update(composer.used)
     return draft
 
 
-def _bodies(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
+def _bodies(block: Sequence[Event], plan: Plan, composer: Composer) -> list[str]:
     """The bodies of the records of a block."""
     times = Counter(plan.kinds)
     called: dict[int, str] = {}
     free = names()
     kinds = iter(plan.kinds)
     found: list[str] = []
-    for item in block:
-        if isinstance(item, str):
-            found.append(text_record(item))
-            continue
-        kind = next(kinds)
-        if kind in called:
-            found.append(composer.row(called[kind], item.leaves))
-            continue
-        name = ""
-        if times[kind] > 1:
-            name = called[kind] = next(free)
-        found.append(composer.define(name, item.shape, plan.marks[kind], item.leaves, item.line))
+    for event in block:
+        if not event.leaves:
+            found.append(composer.bare(event))
+        elif (kind := next(kinds)) in called:
+            found.append(composer.row(called[kind], event))
+        else:
+            name = ""
+            if times[kind] > 1:
+                name = called[kind] = next(free)
+            found.append(composer.define(name, event, plan.marks[kind]))
     return found
 
 
-def _finished(draft: Draft, options: Options, meter: Meter) -> str:
+def finished(draft: Draft, options: Options, meter: Meter) -> str:
     """A draft with aliases, a header, anchors, an end and checks."""
     shortener = Shortener(meter)
     records: list[str] = []
@@ -194,13 +160,13 @@ def encode(
     """
     chosen = checked(options)
     meter = meter_of(tokenizer)
-    given = items(events)
-    plain = plain_lines(given)
+    given = events_of(events)
+    lines = json_lines(given)
     if not given:
-        return plain
-    draft = _drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
-    text = _finished(draft, chosen, meter)
-    return text if meter.count(text) < meter.count(plain) else plain
+        return lines
+    draft = drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
+    text = finished(draft, chosen, meter)
+    return text if meter.count(text) < meter.count(lines) else lines
 
 
 def checked(options: Mapping[str, Any]) -> Options:
@@ -222,30 +188,29 @@ def _can_be_written(key: str) -> bool:
     return bool(key) and not re.search(r"\s", key)
 
 
-def _best_draft(given: Sequence[Item], options: Options, meter: Meter) -> Draft:
+def _best_draft(given: Sequence[Event], options: Options, meter: Meter) -> Draft:
     """The events by the paths that tell conversations apart, tried on the first events: each that saves tokens. Where
     these are all events, by the one path with which the finished session is shortest, of those that do as well."""
     sample = given[:TRIED]
-    paths = candidates([item for item in sample if isinstance(item, Event)])
+    paths = candidates(sample)
     if not paths:
-        return _drafted(given, (), options)
-    best = _drafted(sample, (), options)
+        return drafted(given, (), options)
+    best = drafted(sample, (), options)
     least = _size(best, meter)
     for path in paths:
-        tried = _drafted(sample, (*best.keys, path), options)
+        tried = drafted(sample, (*best.keys, path), options)
         size = _size(tried, meter)
         if size < least * WORTH:
             best, least = tried, size
     if len(sample) < len(given):
-        return _drafted(given, best.keys, options)
+        return drafted(given, best.keys, options)
     if len(best.keys) != 1:
         return best
-    fewest = meter.count(_finished(best, options, meter))
-    (first,) = best.keys
-    for path in paths:
-        draft = _drafted(given, (path,), options)
-        if path != first and _size(draft, meter) <= least * ALIKE:
-            tokens = meter.count(_finished(draft, options, meter))
+    fewest = meter.count(finished(best, options, meter))
+    for path in [path for path in paths if path not in best.keys]:
+        draft = drafted(given, (path,), options)
+        if _size(draft, meter) <= least * ALIKE:
+            tokens = meter.count(finished(draft, options, meter))
             if tokens < fewest:
                 best, fewest = draft, tokens
     return best

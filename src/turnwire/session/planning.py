@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from turnwire.session.shapes import Shape
-from turnwire.session.template_cost import MEMBER, Event, TemplateCost, must_open, weigh
+from turnwire.session.shapes import Event, Shape
+from turnwire.session.template_cost import MEMBER, TemplateCost, must_open, weigh
 from turnwire.session.templates import FIXED, SAME
 from turnwire.session.values import Leaf
 
@@ -27,40 +27,35 @@ MOST_MISSED = 20
 """One of so many events may fit no template before all are planned anew."""
 
 
-class Cluster(NamedTuple):
-    """Events (by number) that go by one template, and its marks."""
-
-    members: list[int]
-    marks: list[str]
-
-
 class Plan(NamedTuple):
-    """Which template each event of a block goes by, and the marks of each template.
+    """Which template each event of a block goes by, by its number; the marks of each template.
 
-    known: shape -> templates that later events may go by, too: the numbers of their fixed leaves, these, the number of
-    the template.
+    known: shape -> templates that later events may go by, too, each with the event that it was made for.
     """
 
     kinds: list[int]
     marks: list[list[str]]
-    known: dict[Shape, list[tuple[list[int], list[Leaf], int]]]
+    known: dict[Shape, list[tuple[int, Event]]]
 
     def again(self, events: Sequence[Event]) -> Plan | None:
         """The same templates for other events, or None where too few of them fit."""
-        kinds, missed = [], 0
-        marks = list(self.marks)
+        kinds, marks = [], list(self.marks)
         for event in events:
-            leaves = event.leaves
-            for places, fixed, kind in self.known.get(event.shape, ()):
-                if [leaves[place] for place in places] == fixed:
-                    kinds.append(kind)
-                    break
-            else:
-                missed += 1
-                kinds.append(len(marks))
-                is_open = [must_open(leaf) or table for leaf, table in zip(leaves, event.shape.tables, strict=True)]
+            known = self.known.get(event.shape, ())
+            kind = next((kind for kind, first in known if _is_alike(event, first, marks[kind])), len(marks))
+            kinds.append(kind)
+            if kind == len(marks):
+                is_open = [
+                    must_open(leaf) or table for leaf, table in zip(event.leaves, event.shape.tables, strict=True)
+                ]
                 marks.append([SAME if each else FIXED for each in is_open])
+        missed = len(marks) - len(self.marks)
         return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
+
+
+def _is_alike(event: Event, other: Event, marks: list[str]) -> bool:
+    """Whether the leaves of two events are the same where they have no marks."""
+    return all(mark or one == two for mark, one, two in zip(marks, event.leaves, other.leaves, strict=True))
 
 
 class Planner:
@@ -74,20 +69,19 @@ class Planner:
         self._known: dict[tuple[int, ...], tuple[list[float], list[str]]] = {}
 
     def plan(self) -> Plan:
-        """The clusters as a plan, in the order of their first events."""
+        """The templates in the order of the first events that go by each."""
         groups: dict[Shape, list[int]] = {}
         for number, event in enumerate(self.events):
             groups.setdefault(event.shape, []).append(number)
         clusters = [cluster for members in groups.values() for cluster in self._clusters(members, MOST_SPLITS)]
-        clusters.sort(key=lambda cluster: cluster.members[0])
-        plan = Plan([0] * len(self.events), [cluster.marks for cluster in clusters], {})
-        for kind, (members, marks) in enumerate(clusters):
+        clusters.sort(key=lambda cluster: cluster[0][0])
+        plan = Plan([0] * len(self.events), [marks for _, marks in clusters], {})
+        for kind, (members, _) in enumerate(clusters):
             for number in members:
                 plan.kinds[number] = kind
             if len(members) > 1:
-                shape, leaves = self.events[members[0]].shape, self.events[members[0]].leaves
-                places = [place for place, mark in enumerate(marks) if not mark]
-                plan.known.setdefault(shape, []).append((places, [leaves[place] for place in places], kind))
+                first = self.events[members[0]]
+                plan.known.setdefault(first.shape, []).append((kind, first))
         return plan
 
     def marks_of_last(self) -> list[str]:
@@ -101,10 +95,11 @@ class Planner:
                 return marks
             members, depth = next(part for part in parts if last in part), depth - 1
 
-    def _clusters(self, members: list[int], depth: int) -> Iterator[Cluster]:
+    def _clusters(self, members: list[int], depth: int) -> Iterator[tuple[list[int], list[str]]]:
+        """Events (by number) that go by one template each, and its marks."""
         marks, parts = self._best(members, depth)
         if parts is None:
-            yield Cluster(members, marks)
+            yield members, marks
         for part in parts or ():
             yield from self._clusters(part, depth - 1)
 

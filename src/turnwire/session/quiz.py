@@ -11,9 +11,9 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from turnwire.errors import MissingDependency, expect_number, expect_one_of
-from turnwire.session.encoding import DEFAULT, encode, items, plain_line, plain_lines
+from turnwire.session.encoding import DEFAULT, encode, events_of, json_lines
 from turnwire.session.metering import meter_of
-from turnwire.session.template_cost import Event
+from turnwire.session.shapes import Event
 from turnwire.session.templates import one_more
 
 KINDS = ("value", "repeated", "counted", "count", "filter", "last", "answer")
@@ -63,7 +63,7 @@ def questions(events: Sequence[Any], count: int = 200, seed: int = 1) -> list[Qu
     """
     expect_number(count, "count", 1)
     rnd = random.Random(seed)
-    rows = [_row(item) for item in items(events)]
+    rows = [_row(event) for event in events_of(events)]
     pools: dict[str, list[Question]] = {kind: [] for kind in KINDS}
     for question in (*_single(rows), *_about_all(rows), *_answers(rows)):
         pools[question.kind].append(question)
@@ -75,10 +75,10 @@ def questions(events: Sequence[Any], count: int = 200, seed: int = 1) -> list[Qu
     return chosen
 
 
-def _row(event: Event | str) -> dict[str, str]:
+def _row(event: Event) -> dict[str, str]:
     """The members of an event that can be asked for: path -> value as text."""
     found = {}
-    for path, leaf in zip(event.shape.paths, event.leaves, strict=True) if isinstance(event, Event) else ():
+    for path, leaf in zip(event.shape.paths, event.leaves, strict=True):
         text = leaf if isinstance(leaf, str) else leaf.decode()
         plain = isinstance(leaf, str) or text[0] not in "[{"
         if plain and _PATH(path) and text == text.strip() and 0 < len(text) <= LONGEST and text.isprintable():
@@ -144,7 +144,7 @@ def texts(events: Sequence[Any], names: Iterable[str], tokenizer: Any = DEFAULT)
     for name in names:
         expect_one_of(name, "a format", FORMATS)
         if name == "json":
-            found[name] = (plain_lines(items(events)), "")
+            found[name] = (json_lines(events_of(events)), "")
         elif name == "session":
             found[name] = (encode(events, tokenizer), "")
         elif name == "plain":
@@ -159,7 +159,7 @@ def _toon(events: Sequence[Any]) -> tuple[str, str]:
     from turnwire.tokens.formats import lossless
 
     try:
-        values = [json.loads(line) for line in map(plain_line, items(events))]
+        values = [json.loads(event.line) for event in events_of(events)]
         written, why = lossless(KNOWN["toon"], values, True)
     except MissingDependency as error:
         return "", str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
@@ -25,6 +25,7 @@ _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
 _FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
+_FEEDS = re.compile("\n").finditer
 _ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
 """The line feeds behind a record: the next line that is not empty begins another one."""
 MOST_SHAPES = 1000
@@ -32,31 +33,39 @@ MOST_SHAPES = 1000
 
 
 class Record(NamedTuple):
-    """A record: its lines without the check, the two marks at their end ("" in a session without checks), its first
-    line (from 1 on) and place (in characters), and whether a line feed follows."""
+    """A record, or a JSON line in front of the header: its lines without the check, the two marks at their end (""
+    in a session without checks; None: it is a JSON line), its first line (from 1 on) and place (in characters), and
+    whether a line feed follows."""
 
     raw: str
-    pair: str
+    pair: str | None
     line: int
     offset: int
     closed: bool
 
 
-def records(text: str, sealed: bool, begin: int = 0, line: int = 1) -> Iterator[Record]:
-    """The records of a text in order, from a place on. Their checks are not compared yet; a last line without its feed
-    is one, too. line: the number of the first one."""
-    start = begin
-    ends = (end for run in _ENDS(text, begin) for end in range(run.start(), run.end()))
-    for end in ends:  # of several line feeds, each but the first ends an empty record
-        yield _record(text[start:end], sealed, line, start, True)
-        line += 1 + text.count("\n", start, end)
+def beginning(text: str) -> int:
+    """Where the header of a session begins, behind the JSON lines before it; the text's length where there is none."""
+    return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
+
+
+def records(text: str, sealed: bool, header: int = 0, start: int = 0, line: int = 1) -> Iterator[Record]:
+    """JSON lines up to the header and the records from there on, in order. Their checks are not compared yet; a last
+    line without its feed is one, too. header: where it begins. start, line: where to begin, and in which line."""
+    lines = (feed.start() for feed in _FEEDS(text, start, header))
+    ends = (end for run in _ENDS(text, header) for end in range(run.start(), run.end()))
+    for end in chain(
+        lines, ends, [len(text)]
+    ):  # of several feeds behind a record, each but the first ends an empty one
+        whole, is_closed = text[start:end], end < len(text)
+        if not is_closed:
+            if not whole:
+                break
+            is_closed, whole = whole[-1] == "\n", whole.removesuffix("\n")
+        raw, pair = (whole[:-2], whole[-2:]) if sealed and start >= header else (whole, "")
+        yield Record(raw, pair if start >= header else None, line, start, is_closed)
+        line += 1 + whole.count("\n")
         start = end + 1
-    if start < len(text):
-        yield _record(text[start:].removesuffix("\n"), sealed, line, start, text[-1] == "\n")
-
-
-def _record(whole: str, sealed: bool, line: int, offset: int, closed: bool) -> Record:
-    return Record(*((whole[:-2], whole[-2:]) if sealed else (whole, "")), line, offset, closed)
 
 
 def anchor_of(line: str) -> tuple[int, Settings] | None:
@@ -66,31 +75,29 @@ def anchor_of(line: str) -> tuple[int, Settings] | None:
 
 
 class RecordReader:
-    """Reads records one by one. sealed: whether they have checks. values: whether events are given as values, read
-    strictly, not as JSON text.
+    """Reads JSON lines and records one by one. sealed: whether records have checks. values: whether events are given as
+    values, read strictly, not as JSON text. events: how many came before.
 
     Attributes:
-        chain: what checks are compared with. events: how many came before. ended: whether the end was read. used: what
-        the records need explained; letter: the first that stands for an alias.
+        checks: what checks are compared with. begun, ended: whether the header and the end were read. used: what the
+        records need explained; letter: the first that stands for an alias.
     """
 
-    def __init__(self, sealed: bool, chain: Chain, events: int = 0, values: bool = True) -> None:
-        self.chain = chain
+    def __init__(self, sealed: bool, values: bool = True, events: int = 0) -> None:
+        self.checks = Chain()
         self.events = events
-        self.ended = False
+        self.begun = self.ended = False
         self.used: set[str] = set()
         self.letter = ""
         self._sealed = sealed
         self._values = values
-        self._keys: tuple[str, ...] = ()
-        self._begun = False
         self._shapes = Shapes()
         self._numbers = count(1)
 
     def begin(self, settings: Settings) -> None:
         """The settings of the records from now on; nothing was seen. Raises ValueError."""
         self._expander = Expander(settings.aliases)
-        self._keys, self._begun = settings.keys, True
+        self._keys, self.begun = settings.keys, True
         self._state = State()
         self._templates: dict[str, Template] = {}
         if len(self._shapes) > MOST_SHAPES:
@@ -110,21 +117,27 @@ class RecordReader:
         raise DecodeError(reason, why, offset=record.offset, line=record.line, wire="session")
 
     def _read(self, record: Record) -> Any:
+        if record.pair is None:
+            line = json_line(record.raw)
+            self.checks.cover(record.raw + "\n")
+            return self._given(line) if line else None
         if self.ended:
             raise DecodeError(Reason.TRAILING_JUNK, "the session has ended")
-        if self._sealed and not self.chain.follows(record.raw, record.pair):
+        if self._sealed and not self.checks.follows(record.raw, record.pair):
             raise DecodeError(Reason.DIGEST_MISMATCH, "the check does not fit: something was lost, moved or changed")
         body = unfolded(record.raw)
-        if not self._begun:
+        if not self.begun:
             self.begin(settings_of(body))
         elif body[:1] in ("^", ".", "%"):
             self._mark(body)
         else:
-            text = self._event(self._expander.expand(body))
-            event = value_of(text) if self._values else text
-            self.events += 1
-            return event
+            return self._given(self._event(self._expander.expand(body)))
         return None
+
+    def _given(self, line: str) -> Any:
+        event = value_of(line) if self._values else line
+        self.events += 1
+        return event
 
     def _mark(self, body: str) -> None:
         """An anchor or the end, each with the number of events before it."""
@@ -237,41 +250,6 @@ class RecordReader:
         return value
 
 
-def beginning(text: str) -> int:
-    """Where the header of a session begins, behind the JSON lines before it; -1 where there is none."""
-    if text[:1] == HEADER[:1]:
-        return 0
-    return text.find("\n" + HEADER[:1]) + 1 or -1
-
-
-class LineReader:
-    """Reads JSON lines in front of a header. values: as ``RecordReader`` takes it.
-
-    Attributes:
-        chain: covers what was read. events: how many were. line, offset: where the next line begins; offset in bytes.
-    """
-
-    def __init__(self, values: bool = True) -> None:
-        self.chain = Chain()
-        self.events = 0
-        self.line, self.offset = 1, 0
-        self._values = values
-
-    def read(self, lines: str, found: list[Any]) -> None:
-        """Adds the events of lines. Raises DecodeError at the first that is none."""
-        for line in lines.removesuffix("\n").split("\n") if lines else ():
-            try:
-                if event := json_line(line):
-                    found.append(value_of(event) if self._values else event)
-                    self.events += 1
-            except DecodeError as error:
-                error.offset, error.line = self.offset, self.line
-                raise
-            self.chain.cover(line + "\n")
-            self.line += 1
-            self.offset += _size(line) + 1
-
-
 def json_line(line: str) -> str:
     """The event of a JSON line, minified; "" for an empty line. Raises DecodeError(bad_json)."""
     if not line.strip(" \t\r"):
@@ -298,19 +276,18 @@ class Reader:
 
     def __init__(self, sealed: bool = True, values: bool = True) -> None:
         self._sealed = sealed
-        self._values = values
-        self._lines = LineReader(values)
-        self._records: RecordReader | None = None
+        self._records = RecordReader(sealed, values)
         self._held: list[str] = []
+        self._line, self._offset = 1, 0
 
     def feed(self, text: str) -> list[Any]:
         """The events that are complete now."""
         if not isinstance(text, str):
             raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
-        behind_feed = bool(self._held) and self._held[-1][-1:] == "\n"
+        behind_feed = bool(self._held) and self._held[-1][-1] == "\n"
         if text:
             self._held.append(text)
-        if self._records is None and self._held and self._held[0][:1] != HEADER[:1]:
+        if not self._records.begun and self._held and self._held[0][0] != HEADER[0]:
             is_complete = "\n" in text
         else:
             is_complete = any(_ENDS("\n" * behind_feed + text))  # what came before is not looked at again
@@ -319,41 +296,30 @@ class Reader:
     def close(self, strict: bool = True) -> list[Any]:
         """The last events. strict: whether the end must be there."""
         found = self._take(True)
-        if strict and self._records is not None and not self._records.ended:
-            raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._lines.offset, wire="session")
+        if strict and self._records.begun and not self._records.ended:
+            raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._offset, wire="session")
         return found
 
     def _take(self, to_end: bool) -> list[Any]:
         """The events of the text that is held; what is not complete is held back, unless it goes to the end."""
         text, self._held = "".join(self._held), []  # nothing is read after an error
-        found: list[Any] = []
-        place = self._lines
-        if self._records is None:
-            begin = beginning(text)
-            lines = text[:begin] if begin >= 0 else text if to_end else text[: text.rfind("\n") + 1]
-            place.read(lines, found)
-            text = text[len(lines) :]
-            if begin >= 0:
-                self._records = RecordReader(self._sealed, place.chain, place.events, self._values)
-        if self._records is not None and text:
-            *whole, last = records(text, self._sealed, line=place.line)
-            try:
-                for record in (*whole, last) if to_end else whole:
-                    event = self._records.read(record)
-                    if event is not None:
-                        found.append(event)
-            except DecodeError as error:
-                error.offset = place.offset + _size(text[: error.offset])
-                raise
-            done = len(text) if to_end else last.offset
-            place.line, place.offset = last.line, place.offset + _size(text[:done])
-            text = text[done:]
-        if text and not to_end:
-            self._held = [text]
-        return found
+        header = 0 if self._records.begun else beginning(text)
+        complete, done = list(records(text, self._sealed, header, line=self._line)), len(text)
+        if not to_end and complete and (complete[-1].offset >= header or not complete[-1].closed):
+            done = complete.pop().offset
+        try:
+            events = [self._records.read(record) for record in complete]
+        except DecodeError as error:
+            error.offset = self._offset + size_of(text[: error.offset])
+            raise
+        self._line += text.count("\n", 0, done)
+        self._offset += size_of(text[:done])
+        if text[done:]:
+            self._held = [text[done:]]
+        return [event for event in events if event is not None]
 
 
-def _size(text: str) -> int:
+def size_of(text: str) -> int:
     """The bytes of a text."""
     return len(text.encode("utf-8", "surrogatepass"))
 
@@ -386,4 +352,4 @@ def used_in(text: str, sealed: bool) -> tuple[set[str], bool, str] | None:
     """What a session uses, as ``explanation`` takes it; None for JSON lines. It may still go on. Raises what ``decode``
     raises."""
     found = _read(text, False, sealed, False)[1]._records
-    return None if found is None else (found.used, sealed, found.letter)
+    return (found.used, sealed, found.letter) if found.begun else None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
 from turnwire.session.header import HEADER
-from turnwire.session.reading import LineReader, RecordReader, anchor_of, beginning, records
+from turnwire.session.reading import RecordReader, anchor_of, beginning, records, size_of
 
 DOUBTED = 2
 """Events before a damage, or before the end of a text that has no end record, that are not vouched for: the check of
@@ -56,79 +56,67 @@ class _Salvor:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._begin = beginning(text)
+        self._header = beginning(text)
+        self._records = list(records(text, True, self._header))
+        self._reader = RecordReader(True)
+        self._found: list[Any] = []
+        self._first = self._lines = self._right = 0
         self._parts: list[Part] = []
         self._doubtful: list[Part] = []
         self._missing: list[tuple[int, int | None]] = []
         self._faults: list[DecodeError] = []
-        self._found: list[Any] = []
-        self._first = self._lines = self._right = 0
 
     def salvaged(self) -> Salvage:
-        """What was found."""
-        begin, text = self._begin, self._text
-        reader = LineReader()
-        self._read_lines(reader, text if begin < 0 else text[:begin])
-        lost = self._missing == [(0, None)]
-        if begin < 0 and not lost:
-            self._keep(0)
-        else:
-            begin = max(begin, 0)
-            self._lines = len(self._found)
-            self._reader = RecordReader(True, reader.chain, self._lines)
-            self._records = list(records(text, True, begin, 1 + text.count("\n", 0, begin)))
-            self._read_records(self._resume(0) if lost else 0)
-        complete = not self._missing and not self._faults and (self._begin < 0 or self._reader.ended)
-        return Salvage(self._parts, self._doubtful, self._missing, complete, self._faults)
-
-    def _read_lines(self, reader: LineReader, text: str) -> None:
-        """JSON lines, which have no checks: those before the first that is none. They count where that is the last
-        line, which was cut; where more follows, this may be the middle of a session, and they are doubtful."""
-        try:
-            reader.read(text, self._found)
-        except DecodeError as error:
-            self._faults.append(error)
-            more = self._begin >= 0 or reader.line < len(text.rstrip("\n").split("\n"))
-            self._missing.append((0 if more else len(self._found), None))
-            self._keep(len(self._found) if more else 0)
-
-    def _read_records(self, at: int) -> None:
-        """The events in the records from one on."""
+        """What is found."""
+        at = 0
         while at < len(self._records):
             record = self._records[at]
+            is_line = record.pair is None
             try:
-                if not record.closed and record.raw[:1] != ".":
-                    raise DecodeError(
-                        Reason.CUT_OFF,
-                        "the last record is not complete",
-                        offset=record.offset,
-                        line=record.line,
-                        wire="session",
-                    )
+                if not (is_line or record.closed or record.raw[:1] == "."):
+                    place: dict[str, Any] = {"offset": record.offset, "line": record.line}
+                    raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
                 event = self._reader.read(record)
             except DecodeError as error:
                 self._faults.append(error)
                 if self._reader.ended:
                     break
-                self._lose()
-                at = self._resume(at)
+                at = self._lose_lines(at) if is_line else self._lose(at)
                 continue
             if event is not None:
                 self._found.append(event)
-            self._right += 1
+                self._lines += is_line
+            self._right += not is_line
             at += 1
-        if self._reader.ended:
+        if self._reader.ended or not (self._reader.begun or self._missing):
             self._keep(0)
         elif not self._missing or self._missing[-1][1] is not None:
             self._faults.append(DecodeError(Reason.CUT_OFF, "the session has no end", wire="session"))
-            self._lose()
+            self._lose(at)
+        for fault in self._faults:
+            if fault.offset is not None:
+                fault.offset = size_of(self._text[: fault.offset])
+        is_whole = (self._reader.ended or not self._reader.begun) and not self._missing and not self._faults
+        return Salvage(self._parts, self._doubtful, self._missing, is_whole, self._faults)
 
-    def _lose(self) -> None:
+    def _lose_lines(self, at: int) -> int:
+        """A JSON line is none. Those before it count where it is the last line, which was cut; where more follows, it
+        may be of the middle of a session, and they are doubtful. Returns the record to go on with."""
+        more = any(each.raw or each.pair for each in self._records[at + 1 :])
+        self._missing.append((0 if more else len(self._found), None))
+        self._keep(len(self._found) if more else 0)
+        header = self._header if self._header < len(self._text) else 0
+        line = 1 + self._text.count("\n", 0, header)
+        self._records = list(records(self._text, True, header, header, line))
+        return self._resume(0)
+
+    def _lose(self, at: int) -> int:
         """The events behind those read so far are lost; the last of these are doubtful, and so are JSON lines where the
-        header and the records behind it, which vouch for all of them, are too few."""
+        header and the records behind it, which vouch for all of them, are too few. Returns the record to go on with."""
         doubtful = len(self._found) if self._lines and self._right <= DOUBTED else min(DOUBTED, len(self._found))
         self._missing.append((self._first + len(self._found) - doubtful, None))
         self._keep(doubtful)
+        return self._resume(at)
 
     def _keep(self, doubtful: int) -> None:
         """The events read so far are a part, but for so many at its end."""
@@ -152,24 +140,23 @@ class _Salvor:
                 if chain.follows(record.raw, record.pair) and chain.follows(follower.raw, follower.pair):
                     if self._parts or self._doubtful:
                         break
-                    self._reader, self._first = RecordReader(True, Chain()), 0
+                    self._reader, self._first = RecordReader(True), 0
                     self._missing.clear()
                     return place
             anchor = anchor_of(record.raw)
             if anchor is None or anchor[0] < self._missing[-1][0]:
                 continue
-            reader = RecordReader(True, Chain(), anchor[0])
-            reader.chain.resume(record.raw)
+            reader = RecordReader(True, events=anchor[0])
+            reader.checks.resume(record.raw)
             try:
                 reader.begin(anchor[1])
             except ValueError:
                 continue
-            if not reader.chain.follows(follower.raw, follower.pair):
-                continue
-            reader.chain.resume(record.raw)
-            self._reader, self._first = reader, anchor[0]
-            self._missing[-1] = (self._missing[-1][0], anchor[0])
-            return place + 1
+            if reader.checks.follows(follower.raw, follower.pair):
+                reader.checks.resume(record.raw)
+                self._reader, self._first = reader, anchor[0]
+                self._missing[-1] = (self._missing[-1][0], anchor[0])
+                return place + 1
         return len(self._records)
 
 
@@ -178,25 +165,24 @@ def seal(text: str) -> str:
 
     Raises DecodeError for a record that cannot be read: what is sealed is whole.
     """
-    begin = beginning(text)
-    is_plain = begin < 0
+    is_plain = beginning(text) == len(text)
     if is_plain:
-        text, begin = f"{HEADER}\n{text}", 0
-    lines = LineReader(False)
-    lines.read(text[:begin], [])
-    reader, chain = RecordReader(False, Chain(), lines.events, False), lines.chain
-    parts = [text[:begin]]
+        text = f"{HEADER}\n{text}"
+    header = beginning(text)
+    reader, checks = RecordReader(False, False), Chain()
+    checks.cover(text[:header])
+    parts = [text[:header]]
     try:
-        for record in records(text, False, begin, lines.line):
-            if not record.raw.strip():
-                continue
+        for record in records(text, False, header):
             if is_plain and record.raw[:1] == '"':  # JSON lines hold text as it is, records behind a mark
                 record = record._replace(raw=f"!{record.raw}")
-            reader.read(record)
-            parts.append(chain.sealed(record.raw))
+            if record.raw.strip():
+                reader.read(record)
+                if record.pair is not None:
+                    parts.append(checks.sealed(record.raw))
     except DecodeError as error:
-        error.offset = len(text[: error.offset].encode("utf-8", "surrogatepass"))
+        error.offset = size_of(text[: error.offset])
         raise
     if not reader.ended:
-        parts.append(chain.sealed(f".{reader.events}"))
+        parts.append(checks.sealed(f".{reader.events}"))
     return "".join(parts)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from turnwire.json import text as json_text
-from turnwire.session.values import Leaf, leaf_of, minified, parsed
+from turnwire.session.values import Leaf, leaf_of, line_of, minified, parsed
 
 Structure = tuple[tuple[str, str, Any], ...]
 """An object without its leaves: of each member its name, its mark, and LEAF, a Structure or an ObjectArray. The mark is
@@ -112,12 +112,27 @@ def _table(rows: bytes, mark: str) -> list[dict[str, Any]]:
     return found
 
 
+class Event(NamedTuple):
+    """An event: its JSON line; its shape, one object for all events of one structure; its leaves, of which text that is
+    not a JSON object has none."""
+
+    line: str
+    shape: Shape
+    leaves: list[Leaf]
+
+
 class Shapes(dict[Structure, "Shape"]):
     """The shapes of structures: one for each, made where it is first asked for."""
 
     def __missing__(self, structure: Structure) -> Shape:
         shape = self[structure] = Shape(structure)
         return shape
+
+    def event(self, given: Any) -> Event:
+        """An event as ``encode`` takes it. Raises EncodeError."""
+        value, line = line_of(given)
+        leaves: list[Leaf] = []
+        return Event(line, self[flatten(value, leaves)], leaves)
 
 
 class Shape:

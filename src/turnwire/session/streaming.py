@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
-from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line, text_record
+from turnwire.session.encoding import DEFAULT, checked
 from turnwire.session.fields import folded
 from turnwire.session.header import Settings, explanation, header
 from turnwire.session.metering import meter_of
 from turnwire.session.planning import Planner
-from turnwire.session.shapes import Shape, Shapes
-from turnwire.session.template_cost import Event
+from turnwire.session.shapes import Event, Shape, Shapes
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -39,10 +38,10 @@ class _Bodies:
         self._free = names()
         self._planned = self._events = 0
 
-    def body(self, event: Item) -> str:
+    def body(self, event: Event) -> str:
         """The body of the record of the next event."""
-        if isinstance(event, str):
-            return text_record(event)
+        if not event.leaves:
+            return self._composer.bare(event)
         self._events += 1
         self._window.append(event)
         called = self._called.get(event.shape)
@@ -50,15 +49,15 @@ class _Bodies:
         fitting = [name for name in called or () if templates[name].fits(event.leaves)]
         if fitting:
             name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
-            return self._composer.row(name, event.leaves)
+            return self._composer.row(name, event)
         if called is None or self._planned * 4 > self._events + 16 or len(called) >= MOST_TEMPLATES:
             self._called[event.shape] = []  # nothing came back yet, or hardly anything does: templates would not pay
-            return self._composer.bare(event.line, event.shape, event.leaves)
+            return self._composer.bare(event)
         self._planned += 1
         name = next(self._free)
         called.append(name)
         marks = Planner(self._window, self._keys, self._marks, event.shape).marks_of_last()
-        return self._composer.define(name, event.shape, marks, event.leaves)
+        return self._composer.define(name, event, marks)
 
     def _missed(self, name: str, event: Event) -> int:
         """How much a row would have to tell."""
@@ -110,14 +109,14 @@ class Writer:
         """The text of the next event, with its line feed. Raises EncodeError, and writes nothing then."""
         if self.closed:
             raise ValueError("the session is closed")
-        item = item_of(event, self._shapes)
+        made = self._shapes.event(event)
         anchor = self.anchor() if self._since >= self._options.every else ""
-        body = folded(self._bodies.body(item))
+        body = folded(self._bodies.body(made))
         self.events += 1
         if self._begun:
             self._since += 1
             return anchor + self._record(body)
-        line = plain_line(item) + "\n"
+        line = made.line + "\n"
         self._chain.cover(line)
         self._gain += self._count(line) - self._count(body) - 1
         if self._gain <= 0:

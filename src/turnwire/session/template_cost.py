@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from turnwire.session import times
 from turnwire.session.notation import cut
-from turnwire.session.shapes import Shape, is_digested
+from turnwire.session.shapes import Event, Shape, is_digested
 from turnwire.session.templates import FIXED, LATER, MORE, SAME, SEEN, TURN, State, one_more
 from turnwire.session.values import Leaf
 
@@ -26,14 +26,6 @@ WORTH_A_MARK = 6.0
 _IMPOSSIBLE = 1e9
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
-
-
-class Event(NamedTuple):
-    """An event in a block: its minified JSON; its shape, one object for all events of one structure; its leaves."""
-
-    line: str
-    shape: Shape
-    leaves: list[Leaf]
 
 
 class _Cell(NamedTuple):

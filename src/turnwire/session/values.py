@@ -59,8 +59,8 @@ def value_of(line: str) -> Any:
     return json_text.read_object(line, "session")
 
 
-def line_of(event: Any) -> tuple[dict[str, Any] | None, str]:
-    """An event as a value of ``parsed`` and its JSON line; (None, the text) for text that is not a JSON object.
+def line_of(event: Any) -> tuple[dict[str, Any], str]:
+    """An event as an object of ``parsed`` and its JSON line; text that is not a JSON object is none of members.
 
     event: a message of any wire, a dict, or text. Raises EncodeError for what JSON cannot carry, and for anything else.
     """
@@ -73,7 +73,7 @@ def line_of(event: Any) -> tuple[dict[str, Any] | None, str]:
             except DecodeError:
                 pass  # text that is not an object is kept as text
         json_text.write({"": event})  # raises for what cannot be sent
-        return None, event
+        return {}, quoted(event)
     if not isinstance(event, dict):
         if wire_of(event) is None:
             raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
