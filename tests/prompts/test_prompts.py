@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from turnwire import registry, tokens
+from turnwire import registry, sap, tokens
 from turnwire.errors import DecodeError, UnknownName
 from turnwire.prompts import prompt, sizes
 from turnwire.read.extraction import extract
@@ -207,8 +207,8 @@ def test_csp():
 def test_sap():
     spec = spec_of("sap")
     text = prompt("sap")
-    for table in (spec.TASK, spec.RESULT):
-        for field in table.fields:
+    for kind in (sap.Task, sap.Result):
+        for field in kind.TABLE.fields:
             assert re.search(rf"\b{field.name}\b", text), field.name
     for word in (*spec.Status, *spec.Alignment, *spec.PressureLevel, *spec.ErrorCode):
         assert word.value in text
