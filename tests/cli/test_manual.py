@@ -86,11 +86,3 @@ def test_the_action_calls_turnwire(tmp_path: Path) -> None:
         code, _, said = action(tmp_path, FILES=str(good), **wrong)
         assert (code, said) == (2, "exit-code=2\n")
     assert turnwire("validate", good).code == 0
-
-
-def test_the_hooks_before_a_commit_are_commands() -> None:
-    yaml = pytest.importorskip("yaml")
-    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")):
-        name, command, *options = hook["entry"].split()
-        assert (name, hook["language"]) == ("turnwire", "python")
-        assert turnwire(command, *options, "--help").code == 0

@@ -92,12 +92,6 @@ def test_the_limit_bounds_what_is_shown_not_what_is_counted(form: list[str]) -> 
         assert re.search(r"^records +4,356 ", done.err, re.MULTILINE)
 
 
-def test_a_table_shows_twenty_rows_by_default_and_says_so() -> None:
-    done = turnwire("scan", REAL)
-    assert len(done.out.splitlines()) == 21
-    assert "the first 20 of 4,356 records are shown" in done.err
-
-
 def test_rejects_in_a_file_are_lossless(log: Path, tmp_path: Path) -> None:
     done = turnwire("scan", log, "--rejects", tmp_path / "bad", "--json")
     text, data = map(json.loads, (tmp_path / "bad").read_text("utf-8").splitlines())

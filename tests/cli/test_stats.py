@@ -20,17 +20,6 @@ def test_json_lines_are_the_rows_of_the_library() -> None:
     assert done.records == [json.loads(json.dumps(row)) for row in stats(str(REAL), wire="nslip").rows(3)]
 
 
-def test_tables_for_people(log: Path) -> None:
-    done = turnwire("stats", log, "--top", "1")
-    assert done.code == 1, "two records are damaged"
-    text = done.out.decode()
-    assert "rejects            2" in text
-    for title in ("wires", "kinds", "senders", "receivers", "damaged, by reason", "busiest conversations", "answers"):
-        assert f"\n{title}\n" in text
-    (others,) = {line.split()[0] for line in text.splitlines() if line.startswith("(")}
-    assert others == "(others)"
-
-
 def test_only_what_is_wanted_counts() -> None:
     rows = turnwire("stats", "--wire", "nslip", REAL, "--json", "--where", "act=INFORM").records
     lines = [line for line in REAL.read_bytes().splitlines() if nslip.decode(line).act == nslip.Act.INFORM]

@@ -235,19 +235,12 @@ def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> N
     ("arguments", "guess"),
     [
         (["scan", "{log}", "--errors", "colect"], "did you mean 'collect'?"),
-        (["scan", "{log}", "--format", "parqet"], "did you mean 'parquet'?"),
-        (["scan", "{log}", "--partition-by", "days"], "did you mean 'day'?"),
-        (["scan", "{log}", "--unknown", "kep"], "did you mean 'keep'?"),
         (["scan", "{log}", "-o", "x.parqet"], "did you mean '.parquet'?"),
         (["scan", "{log}", "--where", "actt=EVAL"], "did you mean 'act'; with --wire nslip there is one"),
         (["scan", "{log}", "--columns", "scroe"], "did you mean 'score'; with --wire nslip there is one"),
-        (["scan", "{log}", "--columns", "sendr"], "did you mean 'sender'?"),
         (["scan", "{log}", "--wire", "nslip", "--where", "act=EVALL"], "did you mean 'EVAL'?"),
         (["scan", "{log}", "--wire", "nslp"], "did you mean 'nslip'?"),
-        (["tokens", "{log}", "--per", "mesage"], "did you mean 'message'?"),
         (["tokens", "{log}", "--tokenizer", "o200kbase"], "did you mean 'o200k_base'?"),
-        (["validate", "{log}", "--mode", "linse"], "did you mean 'lines'?"),
-        (["convert", "{log}", "--to", "cps"], "did you mean 'csp'?"),
         (["stat", "{log}"], "did you mean 'stats'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -256,14 +249,6 @@ def test_what_is_misspelt_is_guessed(log: Path, arguments: list[str], guess: str
     done = turnwire(*(argument.format(log=log) for argument in arguments))
     assert (done.code, done.out) == (2, b"")
     assert done.err.endswith(f"{guess}\n")
-
-
-@pytest.mark.parametrize(
-    "given", [["offset=1..5", "offset=7"], ["offset=7", "offset=1..5"], ["offset=1..2", "offset=3..4"]]
-)
-def test_a_range_stands_alone(given: list[str]) -> None:
-    with pytest.raises(click.UsageError, match="a range cannot be combined"):
-        options.conditions(given, ())
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone is the system's")

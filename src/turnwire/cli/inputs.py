@@ -28,7 +28,7 @@ SETTINGS = 64 << 20
 BEGINNING = 4096
 """Bytes of a file that tell whether it is text."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How such a text begins."""
+"""The marks with which such a text begins."""
 SHOWN = 5
 """Files that are named because they look binary, or hold something else."""
 LOOKED_AT = 4 << 20
@@ -47,7 +47,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def problem(name: str) -> str | None:
-    """Why a source cannot be read, or None. A named pipe is refused, since opening it could wait for ever. Raises
+    """The reason that a source cannot be read, or None. A named pipe is refused: opening it could wait for ever. Raises
     MissingDependency and UnknownName for a URL as :func:`turnwire.scan` does."""
     if name == STANDARD_INPUT:
         return "is closed" if sys.stdin is None else None

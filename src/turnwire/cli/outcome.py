@@ -66,7 +66,7 @@ def in_options(text: str) -> str:
 
 
 def in_words(error: Exception) -> str:
-    """What an error about an argument says, with the options of the command line in place of Python's."""
+    """The text of an error about an argument, with the options of the command line in place of Python's."""
     if isinstance(error, UnknownName) and error.wires:
         return f"{error.text}; with {' or '.join(f'--wire {wire}' for wire in error.wires)} there is one"
     return in_options(str(error))

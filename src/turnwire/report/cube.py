@@ -101,7 +101,7 @@ class Cube:
 
     @property
     def pairs(self) -> tuple[int, bool]:
-        """How many different pairs of sender and receiver there are, and whether there may be more."""
+        """The number of different pairs of sender and receiver, and whether there may be more."""
         count, more = self._pairs.count()
         return count, more or self.agents.unnamed > 0
 
@@ -287,7 +287,7 @@ class Names:
 
     @property
     def records(self) -> NDArray[np.int64]:
-        """How often each name was met, in the order of the codes."""
+        """The number of records of each name, in the order of the codes."""
         return self._counts[: len(self._codes)]
 
     def translate(self, column: Coded) -> NDArray[np.int64]:
@@ -337,7 +337,7 @@ class Different:
         self._room = max(len(self._sorted), _AT_ONCE)
 
     def count(self) -> tuple[int, bool]:
-        """How many there are, and whether there may be more."""
+        """The number of different ones, and whether there may be more."""
         self._merge()
         return len(self._sorted), len(self._sorted) > self._most
 

@@ -52,7 +52,7 @@ class Answers:
             self._pairs.take(wire or "", raw, message)
 
     def rows(self) -> list[list[Any]]:
-        """What became of the questions that were asked: rows of ANSWER_COLUMNS."""
+        """The fate of the questions that were asked: rows of ANSWER_COLUMNS."""
         return [_answers(wire, pairing) for (wire, _), pairing in self._pairs.found.items() if pairing.seen]
 
 
@@ -136,7 +136,7 @@ class Sessions:
             held.full = held.full or len(held.messages) == FIRST
 
     def rows(self, used: Meter) -> list[list[Any]]:
-        """What was kept, counted, in the order in which wires were met: rows of SESSION_COLUMNS."""
+        """The tokens of what was kept, in the order in which wires were met: rows of SESSION_COLUMNS."""
         return [_session(wire, held, used.name) for wire, held in self._held.items() if held.messages]
 
 

@@ -78,7 +78,7 @@ def _hash(text: str) -> str:
 
 
 def _summary(data: dict[str, Any]) -> str:
-    """What a reader without scripts gets."""
+    """The figures for a reader without scripts."""
     totals = data["totals"]
     rejects = sum(count for *_, count in data["reject_counts"])
     facts = (

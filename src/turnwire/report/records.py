@@ -20,7 +20,7 @@ COLUMNS = (
     *("file", "offset", "length", "line"),
     *("wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"),
 )
-"""What is read of each record, beside its bytes."""
+"""Columns that are read of each record, beside its bytes."""
 ABSENT, OTHERS = -1, -2
 """Codes of "there is no value" and of "one of the names that are not kept apart"."""
 MOST_RAW = 2048

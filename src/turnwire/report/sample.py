@@ -53,7 +53,7 @@ class Conversation:
 
 
 class Kept(NamedTuple):
-    """What the sample comes to. conversations: in the order of their first message. total: different conversations
+    """The sample when all is read. conversations: in the order of their first message. total: different conversations
     in the log; more: whether there may be still more of them."""
 
     conversations: list[Conversation]
@@ -131,7 +131,7 @@ class Sample:
         del conversation.messages[keep:]
 
     def kept(self) -> Kept:
-        """What is shown."""
+        """The conversations that are shown."""
         return Kept([one for one in self._kept.values() if one.messages], *self._seen.count())
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turnwire.conversion import Converted
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{9,}$|\d\d?:\d\d|(now|today|yesterday|tomorrow)$")
-"""What somebody may take for the value of --now."""
+"""Finds what somebody may take for the value of --now."""
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 

@@ -127,7 +127,7 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
 
 
 def _why(error: Exception) -> str:
-    """What a proof lacks, for people; nothing of bytes that are not JSON to begin with."""
+    """The fault of a proof, for people; nothing of bytes that are not JSON to begin with."""
     return "" if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f": {error}"
 
 

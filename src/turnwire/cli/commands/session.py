@@ -35,7 +35,7 @@ _RECORD = re.compile(
     r"|[A-Za-z\u03b1-\u30f3]{0,6}=[A-Za-z\u03b1-\u30f3]{0,6}\{)",  # a definition, perhaps with aliases
     re.MULTILINE,
 ).search
-"""What only a session has: a line of it is enough, since the others may be damaged."""
+"""Finds what only a session has: a line of it is enough, since the others may be damaged."""
 LOOKED_AT = 100
 """Lines that tell whether a text is JSON lines."""
 
@@ -163,7 +163,7 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
 @_TEXT
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
 def check(file: str, as_json: bool) -> int:
-    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session;
+    """Tells if the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session;
     with 4 when the file is empty.
 
     FILE is a file, a URL, or - for standard input.
@@ -211,7 +211,7 @@ def _session(name: str) -> str:
 
 
 def _why_none(data: bytes, text: str) -> str | None:
-    """Why a text is no session, not even a damaged one; None where it may be one."""
+    """The reason that a text is no session, not even a damaged one; None where it may be one."""
     if _RECORD(text) or _has_json_lines(text):
         return None
     if data.startswith(inputs.UTF_16):
