@@ -14,8 +14,6 @@ cdef extern from "_native/log/prefixed.h" nogil:
     int tw_read_behind(const uint8_t *s, size_t line, size_t stop, bint final, size_t limit, tw_behind *one)
     void tw_copy_behind(const uint8_t *s, size_t stop, bint final, const tw_behind *one, uint8_t *text, int64_t *table)
     bint tw_behind_time(const uint8_t *s, size_t line, size_t stop, int64_t *micros)
-
-cdef extern from "_native/log/cri_parts.h" nogil:
     size_t tw_read_parts(const uint8_t *s, size_t line, size_t stop, bint final, size_t limit, tw_behind *one)
     void tw_copy_parts(const uint8_t *s, size_t line, size_t stop, const tw_behind *one, uint8_t *text, int64_t *table)
 

@@ -165,20 +165,77 @@ static size_t tw_taken(const tw_behind *one, const tw_line_walk *walk, int form)
     return form == TW_HANGING ? tw_taken_hanging(one, walk) : tw_taken_bare(one, walk);
 }
 
-/* Copies what the lines say. The table gets three numbers for each: first, for all, where it begins in the text, then where it is
- * written, then where the line ends. */
+/* Copies what line `i` says, s[from .. to), behind the `size` bytes of those before it: the size with it. The table gets three
+ * numbers for each line: first, for all, where it begins in the text, then where it is written, then where the line ends. */
+static size_t tw_copy_line(const tw_line_walk *walk, const tw_behind *one, size_t i, size_t from, size_t to, size_t size, uint8_t *text,
+                           int64_t *table)
+{
+    memcpy(text + size, walk->s + from, to - from);
+    table[i] = (int64_t)size;
+    table[one->lines + i] = (int64_t)from;
+    table[2 * one->lines + i] = (int64_t)walk->behind;
+    return size + to - from;
+}
+
+/* Copies what the lines say. */
 static void tw_copy_behind(const uint8_t *s, size_t stop, int final, const tw_behind *one, uint8_t *text, int64_t *table)
 {
     tw_line_walk walk = { s, NULL, stop, one->line, one->line, one->line, final };
     size_t size = 0;
     for (size_t i = 0; i < one->lines && tw_next_line(&walk) == TW_LINE; i++) {
-        size_t p = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
-        memcpy(text + size, s + p, walk.behind - p);
-        table[i] = (int64_t)size;
-        table[one->lines + i] = (int64_t)p;
-        table[2 * one->lines + i] = (int64_t)walk.behind;
-        size += walk.behind - p;
+        size_t from = i ? walk.at + tw_taken(one, &walk, one->form) : one->magic;
+        size = tw_copy_line(&walk, one, i, from, walk.behind, size, text, table);
         walk.stream = one->stream;
+    }
+}
+
+/* --- One line of a program that CRI cut into parts: those of its stream, one directly behind the other --- */
+
+/* The part that the line of a walk is: what it says goes from *from to *to. Its mark; '?' where it is of the other stream, and 0
+ * where it is no line of CRI. Where *stream is NULL, that becomes the stream of the line. */
+static uint8_t tw_cri_part(const tw_line_walk *walk, const uint8_t **stream, size_t *from, size_t *to)
+{
+    const uint8_t *own;
+    uint8_t mark;
+    size_t head = tw_cri_head(walk->s, walk->at, walk->behind, &own, &mark);
+    if (!head) return 0;
+    if (!*stream) *stream = own;
+    if (memcmp(own, *stream, 6)) return '?';
+    *from = walk->at + head;
+    *to = mark == 'P' ? walk->end : walk->behind; /* the line end behind a part is CRI's */
+    return mark;
+}
+
+/* How many parts the line has that begins with the one at `line`. 0 where that is none that goes on, or where the number is not sure:
+ * with the other stream between them, with more than `limit` bytes, or where more may follow. */
+static size_t tw_read_parts(const uint8_t *s, size_t line, size_t stop, int final, size_t limit, tw_behind *one)
+{
+    tw_line_walk walk = { s, NULL, stop, line, line, line, final };
+    const uint8_t *stream = NULL;
+    size_t from, to;
+    uint8_t mark = 'P';
+    one->lines = one->size = 0;
+    while (mark == 'P') {
+        if (tw_next_line(&walk) == TW_LINE_OPEN) return final ? one->lines : 0;
+        mark = tw_cri_part(&walk, &stream, &from, &to);
+        if (!mark) break;                    /* any other line ends what is cut off */
+        if (mark == '?' || walk.behind - line > limit || (!one->lines && mark != 'P')) return 0;
+        one->lines++;
+        one->size += to - from;
+        one->stop = walk.behind;
+    }
+    return one->lines;
+}
+
+/* Copies what the parts say. */
+static void tw_copy_parts(const uint8_t *s, size_t line, size_t stop, const tw_behind *one, uint8_t *text, int64_t *table)
+{
+    tw_line_walk walk = { s, NULL, stop, line, line, line, 1 };
+    const uint8_t *stream = NULL;
+    size_t size = 0, from = 0, to = 0;
+    for (size_t i = 0; i < one->lines && tw_next_line(&walk) == TW_LINE; i++) {
+        tw_cri_part(&walk, &stream, &from, &to);
+        size = tw_copy_line(&walk, one, i, from, to, size, text, table);
     }
 }
 

@@ -127,44 +127,6 @@ def test_views_of_texts_with_escapes(dtype: str, seed: int, count: int) -> None:
                 views.escaped_views(buffer, arena, offsets, lengths, masks, 0b1100, into[:0], 2, out)
 
 
-@pytest.mark.parametrize("dtype", WIDTHS)
-@given(
-    seed=SEEDS,
-    sizes=st.tuples(st.integers(0, 60), st.sampled_from((0, 0, 1, 15, 16, 50))),
-    count=st.integers(0, 200),
-    density=st.sampled_from((0.0, 0.02, 0.5, 0.98, 1.0)),
-)
-def test_a_text_column_at_once(dtype: str, seed: int, sizes: tuple[int, int], count: int, density: float) -> None:
-    """What the parts of it say one by one: a bit for each row, views, zeros for rows without a text, a tally. Two
-    columns are made in one pass, the second with the rows the other way round."""
-    chance = random.Random(seed)
-    parts = [bytes(chance.randrange(1, 256) for _ in range(size)) for size in sizes]
-    valid, escaped = chance.choice((-1, 2, WIDTHS[dtype] - 1)), chance.choice((-1, 3))
-    there = [valid < 0 or chance.random() < density for _ in range(count)]
-    odd = [chance.random() < 0.2 for _ in range(count)]
-    found = [one if has else (0, 0, 0) for one, has in zip(spans(chance, sizes, count), there, strict=True)]
-    bits = [1 | (has << valid if valid >= 0 else 0) | is_odd << 3 for has, is_odd in zip(there, odd, strict=True)]
-    expected = b"".join(view(parts[number][start : start + length], number, start) for number, start, length in found)
-    marked = [row for row in range(count) if there[row] and odd[row] and escaped >= 0]
-    tally = there.count(False), any(one[2] > 12 for one in found), len(marked), sum(found[row][2] for row in marked)
-    offsets = np.array([start + number * sizes[0] for number, start, _ in found], np.int64)
-    lengths = np.array([length for _, _, length in found], np.int64)
-    buffer, arena = (np.frombuffer(part, np.uint8) for part in parts)
-    every = b"".join(expected[16 * row : 16 * row + 16] for row in reversed(range(count))) if valid < 0 else expected
-    other = (offsets[::-1].copy(), lengths[::-1].copy()) if valid < 0 else (offsets, lengths)
-    for views in modules("log.views"):
-        outs = np.full((2, 16 * count + 5), 0x77, np.uint8)
-        bitmaps = np.full((2, (count + 7) // 8), 0xAA, np.uint8)
-        first = offsets, lengths, valid, escaped, outs[0], bitmaps[0]
-        second = *other, valid, -1, outs[1], bitmaps[1]
-        assert views.text_views(buffer, arena, np.array(bits, dtype), (first, second)) == [tally, (*tally[:2], 0, 0)]
-        for out, bitmap, views_of in zip(outs, bitmaps, (expected, every), strict=True):
-            assert bitmap.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
-            assert out[: 16 * count].tobytes() == (views_of if any(there) else b"\x77" * 16 * count)
-            assert out[16 * count :].tobytes() == b"\x77" * 5
-        assert views.text_views(buffer, arena, np.array(bits, dtype), ()) == []
-
-
 @pytest.mark.parametrize("width", [0, 2, 4, 8])
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 300])
 def test_numbers_as_texts(count: int, width: int) -> None:

@@ -427,48 +427,6 @@ def judged(*lines: bytes) -> list[bool]:
     return [start in there for start in starts]
 
 
-def styled(value: Any, chance: random.Random, spaces: tuple[str, ...]) -> str:
-    """A value as JSON, in any order of keys and any white space, with a key that appears twice now and then."""
-    if isinstance(value, dict):
-        members = list(value.items())
-        if chance.random() < 0.15:
-            members.append((chance.choice(("x", "id", "taskId", "kind")), chance.choice((1, "x", None, {"x": []}))))
-        if chance.random() < 0.1:
-            chance.shuffle(members)
-        if members and chance.random() < 0.02:
-            members.append(chance.choice(members))
-        parts = []
-        for name, inner in members:
-            key = json.dumps(name)
-            if name and chance.random() < 0.02:
-                key = f'"\\u{ord(name[0]):04x}{name[1:]}"'
-            parts.append(f"{key}{chance.choice(spaces)}:{chance.choice(spaces)}{styled(inner, chance, spaces)}")
-        return "{" + chance.choice(spaces) + f"{chance.choice(spaces)},{chance.choice(spaces)}".join(parts) + "}"
-    if isinstance(value, list):
-        return "[" + f",{chance.choice(spaces)}".join(styled(inner, chance, spaces) for inner in value) + "]"
-    return json.dumps(value, ensure_ascii=chance.random() < 0.5)
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", JSON_WIRES)
-@given(seed=SEEDS)
-def test_logs_whose_shapes_change(wire: str, seed: int) -> None:
-    chance = random.Random(seed)
-    lines = []
-    while len(lines) < 12:
-        spaces = chance.choice((("",), ("", " "), ("", "", "", " ", "  ", "\t")))
-        fields = chance.choice(OBJECTS[wire])
-        for _ in range(chance.randrange(1, 5)):
-            lines.append(styled(fields, chance, spaces).encode("utf-8", "surrogatepass"))
-            if chance.random() < 0.1:
-                lines[-1] = lines[-1][: chance.randrange(len(lines[-1]))]
-    data = b"\n".join(lines)
-    both(wire, data)
-    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(3)))
-    both(wire, data[: chance.randrange(len(data))])
-    both(wire, data, cuts=cuts)
-
-
 @pytest.mark.once
 def test_a_log_cut_off_at_every_byte() -> None:
     data = b"\n".join([GOOD_MESSAGE.encode(), with_extra('"a":"\u00e9\\n","b":[1.5,null,true,false,-2e-3]')] * 2)
@@ -539,41 +497,6 @@ def test_bad_strings_over_every_place_of_a_block(piece: bytes) -> None:
         assert judged(*lines) == [False] * len(lines)
 
 
-@pytest.mark.once
-@given(
-    text=st.one_of(
-        st.uuids().map(str),
-        st.text("0123456789abcdefABCDEF-g/:@`", min_size=34, max_size=38),
-        st.builds(
-            lambda identifier, place, odd: identifier[:place] + odd + identifier[place + 1 :],
-            st.uuids().map(str),
-            st.integers(0, 35),
-            st.sampled_from("-gG/:@`x\u00e9 0"),
-        ),
-    )
-)
-def test_identifiers(text: str) -> None:
-    for record in RECORDS["sap"][:1]:
-        fields = json.loads(record) | {"correlationId": text}
-        both("sap", json.dumps(fields, ensure_ascii=False).encode())
-        both("sap", json.dumps({"x": 1} | dict(reversed(fields.items())), ensure_ascii=False).encode())
-
-
-@pytest.mark.once
-@given(
-    channel=st.text("\u2afb/ab \x7f\u00e9", min_size=1, max_size=40).map(lambda text: f"\u2afb{text}"),
-    kind=st.sampled_from(["Info", "Inf", "Info ", "info", "", "x" * 15, "x" * 16, "x" * 17, "\u00e9"]),
-)
-def test_channels_and_words(channel: str, kind: str) -> None:
-    fields = json.loads(RECORDS["kick"][0]) | {"channel": channel, "type": kind}
-    both("kick", json.dumps(fields, ensure_ascii=False).encode())
-    both("kick", json.dumps({"channel": channel} | fields).encode())
-    for record in RECORDS["sstp"][:2]:
-        header = json.loads(record)
-        header["header"]["kind"] = kind
-        both("sstp", json.dumps(header, ensure_ascii=False).encode())
-
-
 TEXTS = (
     "",
     "a",
@@ -600,19 +523,6 @@ TEXTS = (
 
 
 NUMBERS = (0, 1, 7, 10, -1, 0.5, -0.25, 86400, 1234567890123456789, 1.5e300)
-
-
-SESSION = {
-    "header": {
-        "kind": "knowledge",
-        "actor_id": "a",
-        "schema_id": "ioc.knowledge.v0",
-        "session_id": "s",
-        "policy_labels": [],
-        "logical_clock": 2,
-    },
-    "payload": {"content": "c", "confidence": 0.5, "evidence_refs": []},
-}
 
 
 def line_of(fields: Any) -> bytes:
@@ -668,66 +578,3 @@ def test_messages_that_repeat_but_for_some_values(wire: str, seed: int) -> None:
     both(wire, data, rooms=(chance.randrange(1, 6), chance.randrange(1, 4)))
     both(wire, data, cuts=tuple(sorted(chance.randrange(len(data) + 1) for _ in range(3))))
     both(wire, data, limit=chance.randrange(100, 1200))
-
-
-def judged_alike(*lines: bytes) -> list[bool]:
-    """Whether each line, read after the others, is a record, of which the others must be one."""
-    found = both("sstp", b"\n".join(lines) + b"\n")
-    starts, there = accumulate((len(line) + 1 for line in lines[:-1]), initial=0), set(found.columns["offset"])
-    return [start in there for start in starts]
-
-
-def with_payload(**members: Any) -> bytes:
-    return line_of({**SESSION, "payload": {**SESSION["payload"], **members}})
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    ("before", "behind", "good"),
-    [
-        (b'"c"', b'"other"', True),
-        (b'"c"', b'"\\u00e9\\n"', True),
-        (b'"c"', b'"\\ud83d\\ude00"', True),
-        (b'"c"', b'"\\ud83d"', False),
-        (b'"c"', b'"\xff"', False),
-        (b'"c"', b'"\t"', False),
-        (b'"c"', b'"\n"', False),
-        (b'"c"', b"1", False),
-        (b'"c"', b'"c","content":"d"', False),
-        (b'"c"', b'"c","x":"d"', True),
-        (b"0.5", b"0.25", True),
-        (b"0.5", b"1e400", False),
-        (b"0.5", b"00.5", False),
-        (b"0.5", b"0.5.5", False),
-        (b"0.5", b"-", False),
-        (b"0.5", b'"0.5"', False),
-        (b'"s"', b'""', True),
-        (b"}}", b"}", False),
-        (b"}}", b"}}}", True),
-        (b"}}", b"}} ", True),
-    ],
-)
-def test_other_values_in_a_known_shape(before: bytes, behind: bytes, good: bool) -> None:
-    """Once with the value known to change, and once with the value known to be always the same."""
-    varied = [with_payload(content="x" * number, confidence=number / 8) for number in range(8)]
-    same = [with_payload()] * 8
-    for known in (varied, same):
-        line = with_payload().replace(before, behind, 1)
-        assert judged_alike(*known, line, *known, line)[8::9] == [good, good]
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", JSON_WIRES)
-def test_keys_that_differ_in_a_letter(wire: str) -> None:
-    """A shape that parted from another is not gone on with after the place where it did."""
-    for fields in OBJECTS[wire][:4]:
-        for name, value in {**fields, "messageId": "m", "reason": "r"}.items():
-            if not isinstance(value, str):
-                continue
-            rest = {key: inner for key, inner in fields.items() if key != name}
-            lines = []
-            for key, behind in ((name, "zz"), (f"{name[:-1]}~", "yy"), (f"{name[:-1]}~", "zz"), (name, "yy")) * 2:
-                # One value alone makes a slot, the next one fits it.
-                lines += [line_of({key: value + text, behind: text, **rest}) for text in ("", "1", "22")]
-                lines += [line_of({key: value, behind: text, **rest}) for text in ("333", "4444")]
-            both(wire, b"\n".join(lines))

@@ -8,23 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import turnwire
-from tests.log import over_lines
 from tests.log.engines import GOOD
 from tests.log.found import everything
-from tests.log.json_engines import ENGINES, LIMIT, Read, engine, quoted, tables
+from tests.log.json_engines import Read
 from tests.log.mixed_logs import GOOD_JSON, csp_message
-from turnwire import WIRES, DecodeError, Decoder, Scan, scan
+from turnwire import DecodeError, Decoder, Scan, scan
 from turnwire.json._rows_py import Written
 from turnwire.json._unescape_py import plain
-from turnwire.json.scanner import LineState
-from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.claims import ShortTexts, StringClaims
 
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
 
@@ -460,101 +455,8 @@ def test_a_whole_number_is_in_its_column_where_64_bits_hold_it(number: int) -> N
     assert number >= 2**63 or batch["logical_clock"][0] == batch["sequence"][0] == number
 
 
-CSP_TEXT = WIRES.index("csp")
-
-
-CSP_MESSAGE = csp_message(random.Random(3)).rstrip(b"\n")
-
-
-TORN = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\n"
-
-
-def read(text: bytes) -> Any:
-    """What the wires of lines claim of a string."""
-    found = finder()
-    return found.claims(text, ShortTexts(found.csp))
-
-
-def scan_strings(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit: int = LIMIT) -> Read:
-    """All of ``data`` by one engine, all wires but the lines of CSP/1 outside of strings."""
-    with engine(name) as core:
-        plan = core.Plan(*finder()._plan_arguments, lines=((CSP_TEXT, (b"CSP/1", b"CSP\\/1")),))
-        room = len(data) + 1
-        columns, rejects = tables(finder().scanner, room, room)
-        columns["depth"] = columns["wire"].copy()
-        rows = bad = position = 0
-        line, state = 1, LineState()
-        for size in (*cuts, len(data)):
-            rows, bad, position, line = core.scan_block(
-                plan, data, position, size, size == len(data), columns, rows, room, rejects, bad, room,
-                line=line, limit=limit, state=state, claims=claims,
-            )  # fmt: skip
-        assert position == len(data)
-        return Read(columns, rows, rejects, bad, line)
-
-
-def all_cores(data: bytes) -> Read:
-    found = {name: scan_strings(name, data, read) for name in ENGINES}
-    first = found[ENGINES[0]]
-    found["asked"] = scan_strings(ENGINES[0], data, StringClaims(finder()))
-    for name, other in found.items():
-        assert other == first, (name, data)
-    return first
-
-
 def raw(data: bytes, found: Read) -> list[bytes]:
     """The records, as their text says them."""
     text = data + found.arena
     places = zip(found.columns["place"], found.columns["size"], strict=True)
     return [text[place : place + size] for place, size in places]
-
-
-@pytest.mark.once
-def test_a_line_that_is_claimed_in_a_string_may_begin_with_its_time() -> None:
-    """As that of any record there."""
-    line = b"2026-11-22T07:00:00Z CSP/1 x"
-    data = b'{"log": "so:\\n%b\\n", "time": "2025-01-01T00:00:00Z"}\n' % line
-    for name in ENGINES:
-        found = scan_strings(name, data, lambda text: [(4, len(text), 1, CSP_TEXT, 0, 0)])
-        assert raw(data, found) == [line + b"\n"], name
-        assert np.datetime64(int(found.columns["time"][0]), "us") == np.datetime64("2026-11-22T07:00:00"), name
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        b'{"log": %b, "n": 1}\n',
-        b'{"a": [1,\n%b\n]}',
-        b'[\n  "x",\n  %b\n]\n',
-        b'  "userMessage": %b,\n',
-        b'{"header": "damaged" %b\n',
-    ],
-)
-@pytest.mark.parametrize("levels", [1, 2, 3])
-def test_a_message_in_a_string(wrap: bytes, levels: int) -> None:
-    text = b"said:\n" + CSP_MESSAGE + b"\n```\n" + GOOD + b"\n"
-    for _ in range(levels - 1):
-        text = b'{"m": %b}' % quoted(text)
-    data = b"first\n" + wrap % quoted(text)
-    found = all_cores(data)
-    assert [one.rstrip(b"\n") for one in raw(data, found)] == [CSP_MESSAGE, GOOD]
-    assert (found.columns["wire"], found.columns["depth"]) == ([CSP_TEXT, 0], [levels] * 2)
-    assert found.columns["line"] == [1 + data.count(b"\n", 0, at) for at in found.columns["offset"]]
-    assert data[found.columns["offset"][0] :].startswith(b'"')
-    assert found.rejects["offset"] == []
-    if levels == 1:
-        assert found.columns["inner"][0] == len(b"said:\n")
-
-
-@pytest.mark.once
-def test_damage_and_what_is_content() -> None:
-    data = b'{"log": %b}\n' % quoted(b"x\n" + TORN + GOOD + b"\n")
-    found = all_cores(data)
-    assert [WIRES[code] for code in found.rejects["wire"]] == ["csp"]
-    assert (found.rejects["inner"], found.columns["depth"]) == ([2], [1])
-    message = json.loads(over_lines.RECORDS["sstp"][0])
-    message["payload"]["goal"] = CSP_MESSAGE.decode()
-    data = json.dumps(message).encode() + b"\n" + GOOD
-    assert all_cores(data).columns["depth"] == [0, 0]
-    assert all_cores(b"CSP/1\nand CSP/1 \\ x").rows == 0

@@ -1,4 +1,4 @@
-"""The bulk scan of JSON wires in plain Python: the readable twin of ``_native/json/lines.pyx`` (and json/walk.h).
+"""The bulk scan of JSON wires in plain Python: the readable twin of ``_native/json/lines.pyx`` (and json/scan.h).
 
 A line is gone through from one ``{`` to the next. What a ``{`` begins is tried as a JSON object: a message of a wire is
 a record; good JSON that is none is looked into, its objects and its strings; damaged JSON waits until a record follows

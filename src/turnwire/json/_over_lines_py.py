@@ -1,4 +1,4 @@
-"""Objects that go on behind the end of their line, in plain Python: the readable twin of ``_native/json/over_lines.h``.
+"""Objects that go on behind the end of their line, in plain Python: the readable twin of ``tw_over_lines`` in C.
 
 Such an object is a thing of its own: damage that waits ends where it begins. Where it is good, the walk goes on behind
 it in its last line. Where it is not, its first line up to the one that holds the fault are read as if they were one
