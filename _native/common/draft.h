@@ -42,13 +42,6 @@ static inline int tw_draft_room(tw_draft *d, size_t more) {
     return more <= (size_t)(d->end - d->at) || tw_draft_grow(d, more);
 }
 
-/* Writes a few bytes, at most DRAFT_SLACK in all since room was last made. */
-#define TW_LITERAL(d, literal)                                \
-    do {                                                      \
-        memcpy((d)->at, "" literal, sizeof(literal) - 1);     \
-        (d)->at += sizeof(literal) - 1;                       \
-    } while (0)
-
 static inline void tw_copy(char *to, const char *from, size_t size) {
     if (size >= 8) {
         uint64_t first, last;

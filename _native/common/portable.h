@@ -115,16 +115,6 @@ static inline void tw_cpuid(uint32_t leaf, uint32_t part, uint32_t found[4]) /* 
     __asm__ volatile("cpuid" : "=a"(found[0]), "=b"(found[1]), "=c"(found[2]), "=d"(found[3]) : "a"(leaf), "c"(part));
 }
 
-/* Whether the processor has the instructions for SHA-256, which not every compiler's library asks for. */
-static inline int tw_processor_has_sha(void)
-{
-    uint32_t found[4];
-    tw_cpuid(0, 0, found);
-    if (found[0] < 7) return 0;
-    tw_cpuid(7, 0, found);
-    return (int)(found[1] >> 29 & 1);
-}
-
 /* Whether the processor has what a string names, and the system keeps its registers. The compilers' own answer comes from
  * a library that is not linked with on Windows; asked by hand there. */
 #if !defined(_MSC_VER) && !defined(TW_ASK_BY_HAND)

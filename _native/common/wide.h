@@ -24,7 +24,6 @@
 #include <avx512vldqintrin.h>
 #include <avx512vbmiintrin.h>
 #include <avx512vbmi2intrin.h>
-#include <shaintrin.h>
 #define _blsr_u64(word) ((word) & ((word) - 1))
 #define _blsmsk_u64(word) ((word) ^ ((word) - 1))
 #define _blsmsk_u32(word) ((word) ^ ((word) - 1))

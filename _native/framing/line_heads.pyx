@@ -6,7 +6,7 @@ from libc.string cimport memchr, memcmp
 cdef enum:
     MOST_SHORT = 512  # bytes of a short line
 
-cdef extern from "_native/log/line_signs.h" nogil:
+cdef extern from "_native/framing/line_signs.h" nogil:
     int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
     int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
                          size_t stop)

@@ -4,7 +4,7 @@ into parts. The twin of ``framing/_prefixed_py.py``."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 
-cdef extern from "_native/log/prefixed.h" nogil:
+cdef extern from "_native/framing/prefixed.h" nogil:
     enum:
         TW_BEHIND_ASK
         TW_BEHIND_NOTHING

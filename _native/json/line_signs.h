@@ -1,9 +1,9 @@
-/* The signs of lines (log/line_signs.h), looked for as lines are read: a line that is text, or that the walk reads, is looked
+/* The signs of lines (framing/line_signs.h), looked for as lines are read: a line that is text, or that the walk reads, is looked
  * at, one that a template fits need not be. So the block need not be gone through a second time. */
 #ifndef TURNWIRE_JSON_LINE_SIGNS_H
 #define TURNWIRE_JSON_LINE_SIGNS_H
 
-#include "_native/log/line_signs.h"
+#include "_native/framing/line_signs.h"
 #include "region.h"
 
 /* Begins to look for signs, where that is asked for. A line that was begun was looked at. */

@@ -73,7 +73,7 @@ typedef struct {
     int mark_count;
     tw_token shared;                         /* with what all of them begin */
     size_t longest_mark;
-    int template_marked;                     /* one of them stands in every template of CSP/1 (log/line_signs.h) */
+    int template_marked;                     /* one of them stands in every template of CSP/1 (framing/line_signs.h) */
 } tw_plan;
 
 /* 0 where a node has two needs. */

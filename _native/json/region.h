@@ -72,7 +72,7 @@ typedef struct tw_lines {
     int several;                             /* what is read now may have several lines: `line` is that of its start, and */
     size_t counted;                          /* counted_line that of the byte at `counted` */
     int64_t counted_line;
-    int signs;                               /* whether reading stops at the first sign (log/line_signs.h) that a line shows: */
+    int signs;                               /* whether reading stops at the first sign (framing/line_signs.h) that a line shows: */
     size_t signs_from;                       /* TW_SIGNS_ALL, TW_SIGNS_BETWEEN; of lines from here on */
     int signed_line;                         /* it did; what was stored then counts for nothing */
     size_t looked;                           /* lines that begin before it were looked at for signs, or need not be */

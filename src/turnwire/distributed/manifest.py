@@ -1,4 +1,4 @@
-"""What became of each block of a distributed scan: one JSON line a block, written as it ends."""
+"""The manifest of a distributed scan, the outcome of each block: one JSON line a block, written as it ends."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Manifest:
 
     @property
     def complete(self) -> bool:
-        """Whether every block is done."""
+        """True if every block is done."""
         return all(row["state"] == "done" for row in self.rows)
 
     @property

@@ -1,4 +1,4 @@
-"""What a worker does with a block. Nothing of Dask is needed here: any engine can call it."""
+"""The work on one block. Nothing of Dask is needed here: any engine can call it."""
 
 from __future__ import annotations
 

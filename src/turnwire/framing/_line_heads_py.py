@@ -1,4 +1,4 @@
-"""What lines, and the gaps between records, show at a glance: the readable twin of ``_native/log/line_signs.h``."""
+"""What lines, and the gaps between records, show at a glance: the readable twin of ``_native/framing/line_signs.h``."""
 
 from __future__ import annotations
 

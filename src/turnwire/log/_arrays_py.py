@@ -32,7 +32,7 @@ def bitmap(masks: NDArray[Any], bit: int, out: NDArray[np.uint8]) -> int:
 
 
 def exported() -> int:
-    """How many arrays, of columns, dictionaries and batches, somebody holds."""
+    """The number of arrays, of columns, dictionaries and batches, somebody holds."""
     return len(_held)
 
 
@@ -80,7 +80,7 @@ def _fill(
 
 
 def _address(buffer: Any) -> int:
-    """Where a buffer begins, also of one that is read-only or empty."""
+    """The place where a buffer begins, also of one that is read-only or empty."""
     return int(np.frombuffer(buffer, np.uint8).ctypes.data if len(buffer) else np.asarray(buffer).ctypes.data)
 
 

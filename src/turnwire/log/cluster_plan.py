@@ -201,7 +201,7 @@ def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Sca
 
 
 def lines_in(block: Block) -> int:
-    """How many line ends a block has whose lines the plan did not count. Linear where it was not read before."""
+    """The number of line ends of a block whose lines the plan did not count. Linear where it was not read before."""
     (state,) = block.states
     with open(state.name, "rb", buffering=0) as file:
         return LINE_NUMBERS.between(state, file, block.start, block.size if block.stop is None else block.stop)
@@ -221,7 +221,7 @@ def _source(block: Block, state: State, count_lines: bool, limit: int) -> Source
 
 
 class _Job(NamedTuple):
-    """What blocks are made with."""
+    """The settings with which blocks are made."""
 
     wire: str | None
     every: int
@@ -259,8 +259,8 @@ class _Job(NamedTuple):
             yield Block(name, start, size, line, *facts, *_digest(file, start, size, read), not (looked and start))
 
     def _cuts(self, file: Any, size: int) -> tuple[Iterator[tuple[int, int | None]], bool]:
-        """Where the blocks of an open file begin, but for the first, with the line if that is known; whether only some
-        of the file is looked at for that."""
+        """The place where the blocks of an open file begin, but for the first, with the line if that is known; whether
+        only some of the file is looked at for that."""
         limit = self.options.get("limits", LIMITS).message
         if not self.read and can_be_looked_at(size, self.every):
             found = cuts_by_looking(file, size, self.every, limit)

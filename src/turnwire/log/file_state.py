@@ -70,12 +70,12 @@ def _places(start: int, stop: int) -> list[int]:
 
 
 def is_sampled(start: int, stop: int, read: bool) -> bool:
-    """Whether a block is digested in pieces. read: its plan reads all of it."""
+    """True if a block is digested in pieces. read: its plan reads all of it."""
     return not read and stop - start > HEAD * SAMPLES
 
 
 def changed(state: State, file: Any, start: int, stop: int) -> str | None:
-    """What is not as it was in an open file, in words; None where nothing is."""
+    """The difference of an open file from what it was, in words; None where nothing is."""
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"

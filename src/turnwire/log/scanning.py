@@ -33,7 +33,7 @@ MOST_THREADS = 64
 
 
 class Counts(NamedTuple):
-    """What a scan has found so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
+    """Counts of a scan so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
 
     wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted; gaps: how many
     there are in what could be read (see :attr:`Scan.gaps`), whose bytes are unknown.
@@ -98,13 +98,13 @@ class Scan:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """What the run begun last could not have of logs that were rotated, cut or removed: see
+        """The gaps that the run begun last met in logs that were rotated, cut or removed: see
         :class:`turnwire.log.Gap`. With ``errors="raise"`` the first one is raised as DecodeError."""
         return tuple(self._run.gaps)
 
     @property
     def position(self) -> dict[str, Any]:
-        """How far the latest run has got, after the batch that it gave last: for ``resume=`` of a later scan.
+        """The position of the latest run, after the batch that it gave last: for ``resume=`` of a later scan.
 
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         => stops before Bytes, pipes and URLs are not in it.

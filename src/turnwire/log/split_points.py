@@ -1,4 +1,5 @@
-"""Where a file can be split into blocks, by reading it or a few places of it, and the check that a block ends there."""
+"""Finds where a file can be split into blocks, by reading it or a few places of it, and the check that a block ends
+there."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VA
 
 
 def first_line(file: Any) -> int:
-    """Where the first line of a file begins: behind a byte order mark."""
+    """The place where the first line of a file begins: behind a byte order mark."""
     return len(BOM) if os.pread(file.fileno(), len(BOM), 0) == BOM else 0
 
 
@@ -44,13 +45,14 @@ def chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
 
 
 def line_ends(piece: bytes) -> int:
-    """How many line ends there are: bytes.count takes six times as long where lines are short."""
+    """The number of line ends: bytes.count takes six times as long where lines are short."""
     return int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord("\n")))
 
 
 def cuts_of_lines() -> Callable[..., Iterator[tuple[int, int]]] | None:
-    """What tells where the records of wires of lines may be cut; None where one of them does not say it, or several
-    do: their cuts would have to be the same. Wires that have a plan are asked otherwise (``between_records``)."""
+    """Returns what tells where the records of wires of lines may be cut; None where one of them does not say it, or
+    several do: their cuts would have to be the same. Wires that have a plan are asked otherwise
+    (``between_records``)."""
     lines = [wire for wire in map(registry.wire, registry.scanned()) if wire.style == LINES and not wire.has("plan")]
     return lines[0].cuts if len(lines) == 1 else None
 
@@ -66,7 +68,7 @@ def scan_cuts(pieces: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
 
 
 def has_header(file: Any) -> bool:
-    """Whether a line of a file begins as the headers of documents do: what is after it may be one document, if
+    """True if a line of a file begins as the headers of documents do: what is after it may be one document, if
     nothing is found in front of it."""
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0:
@@ -75,7 +77,7 @@ def has_header(file: Any) -> bool:
 
 
 def between_parts(file: Any, offset: int, limit: int) -> bool:
-    """Whether no lines that belong together (``framing/assembly.py``) go on from the lines in front of ``offset``, of
+    """True if no lines that belong together (``framing/assembly.py``) go on from the lines in front of ``offset``, of
     which the last MiB is looked at."""
     return Parts(file, first_line(file), limit).between(offset)
 
@@ -90,7 +92,7 @@ class Parts:
         self.limit = limit
 
     def between(self, offset: int) -> bool:
-        """Whether none go on over ``offset``."""
+        """True if none go on over ``offset``."""
         first = max(offset - READ, self.since)
         data = os.pread(self.file.fileno(), offset - first, first)
         start = data.find(b"\n") + 1 if first > self.since else 0
@@ -100,7 +102,7 @@ class Parts:
 
 
 def between_objects(file: Any, offset: int) -> bool:
-    """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: the two
+    """True if no JSON object can go on from the lines in front of ``offset`` to the line there: the two
     characters around the line end never meet in JSON, white space apart."""
     file_number = file.fileno()
     before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
@@ -109,7 +111,7 @@ def between_objects(file: Any, offset: int) -> bool:
 
 
 def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
-    """Whether no record of a wire of lines that has a plan goes from what is after ``start``, where none is open,
+    """True if no record of a wire of lines that has a plan goes from what is after ``start``, where none is open,
     over ``offset``. limit: bytes of a message."""
     lines = finder().lines
     if not lines:
@@ -122,7 +124,7 @@ _MOST_FILES = 256
 
 
 class LineNumbers:
-    """What is known of files, by what tells that they are still what they were: (stop, line ends) of ranges that were
+    """Counted lines of files, by what tells that they are still what they were: (stop, line ends) of ranges that were
     counted, by where they start."""
 
     def __init__(self) -> None:
@@ -135,7 +137,7 @@ class LineNumbers:
             self._of(state)[start] = stop, lines
 
     def between(self, state: Any, file: Any, start: int, stop: int) -> int:
-        """How many line ends an open file has from ``start`` to ``stop``: linear in what was not counted before."""
+        """The number of line ends of an open file from ``start`` to ``stop``: linear in what was not counted before."""
         with self._lock:
             known = dict(self._of(state))
         ahead = sorted(known)
@@ -191,7 +193,7 @@ def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tu
 
 
 def can_be_looked_at(size: int, every: int) -> bool:
-    """Whether a few places of a file may tell where it can be cut: no wire has records that only reading tells."""
+    """True if a few places of a file may tell where it can be cut: no wire has records that only reading tells."""
     return size > every >= LEAST_LOOKED_AT and cuts_of_lines() is not None and not finder().lines and not finder().marks
 
 
@@ -241,7 +243,7 @@ def _plain_place(file: Any, place: int, size: int, limit: int) -> int | None:
 
 
 def _next_line(file: Any, place: int, size: int) -> int:
-    """Where the next line begins behind ``place``; ``size`` where none does. Holes of a file are not read."""
+    """The place where the next line begins behind ``place``; ``size`` where none does. Holes of a file are not read."""
     at = place
     while at < size:
         try:
@@ -281,7 +283,7 @@ class _Places:
         self._least = 0
 
     def fits(self, start: int, stop: int, every: int) -> bool:
-        """Whether a block may go from ``start`` to ``stop``."""
+        """True if a block may go from ``start`` to ``stop``."""
         if not max(start + every, self._least) <= stop < self.size or not between_objects(self.file, stop):
             return False
         if not between_records(self.file, start, stop, self.limit):

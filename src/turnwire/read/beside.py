@@ -116,7 +116,7 @@ def _with_prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes | 
 
 
 def _behind(line: bytes, forms: dict[tuple[bytes, bool], Repeated]) -> tuple[int, list[bytes]]:
-    """How many bytes of a line are a prefix, and what it says behind that; forms: by the prefix, and whether a JSON
+    """The length of the prefix of a line, and what it says behind that; forms: by the prefix, and whether a JSON
     string follows it."""
     for (_, within), form in forms.items():
         size = form.taken(line)
@@ -129,7 +129,7 @@ def _behind(line: bytes, forms: dict[tuple[bytes, bool], Repeated]) -> tuple[int
 
 
 def _different(offsets: Any) -> int:
-    """How many different numbers there are in an array in order."""
+    """The number of different numbers in an array in order."""
     return 1 + int((offsets[1:] != offsets[:-1]).sum()) if len(offsets) else 0
 
 
@@ -158,7 +158,7 @@ def _whole_lines(data: bytes, start: int, stop: int) -> tuple[int, int] | None:
 
 
 def _prefix(data: bytes, offset: int) -> bytes:
-    """What is in front of a byte in its line, where that can be the prefix of other lines."""
+    """The text in front of a byte in its line, where that can be the prefix of other lines."""
     start = max(0, offset - MOST_PREFIX - 1)
     found = data.rfind(b"\n", start, offset) + 1
     prefix = data[found:offset] if found or not start else b""
@@ -187,7 +187,7 @@ def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
 
 
 def elements(found: Found) -> list[StrayJson]:
-    """What else is in a list of messages, where a file is one: all that is not an object. A file that is anything
+    """The other values in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
     gaps = found.gaps
     if not gaps or found.data[slice(*gaps[0])].lstrip()[:1] != b"[":

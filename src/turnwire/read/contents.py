@@ -51,7 +51,7 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(io.RawIOBase):
-    """What an input gives, decompressed."""
+    """The decompressed bytes of an input."""
 
     def __init__(self, raw: Any, stream: Any) -> None:
         self._raw = raw
@@ -62,7 +62,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, view: Any, /) -> int:
-        """How many bytes were read into ``view``; 0 at the end."""
+        """The number of bytes read into ``view``; 0 at the end."""
         while (count := self._stream.into(memoryview(view))) is None:
             pass  # a pipe paused
         return int(count)

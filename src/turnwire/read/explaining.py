@@ -14,7 +14,7 @@ _AROUND = 40
 
 
 def explain(reject: Any) -> str:
-    """What to tell a model so that it mends its answer: the wire, what is wrong, where, what is expected, an excerpt.
+    """A text for a model so that it mends its answer: the wire, what is wrong, where, what is expected, an excerpt.
 
     reject: what ``extract(..., rejects=True)``, ``salvage(..., rejects=True)``, ``Scan.errors()`` or
     ``finding.located`` gave for a near miss, or the DecodeError that ``decode`` or a ``Decoder`` raised. A few lines of
@@ -34,8 +34,8 @@ def explain(reject: Any) -> str:
 
 
 def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, bytes | None]:
-    """What the wire says of the bytes alone, None where it is not the same, and the bytes: those of a reject in JSON
-    strings are as written there, and say it without their escapes."""
+    """The verdict of the wire on the bytes alone, None where it is not the same, and the bytes: those of a reject in
+    JSON strings are as written there, and say it without their escapes."""
     said, written = raw, None
     for _ in range(DEEPEST_STRING + 1):
         found = None if said is None or said == written else _judged(said, error.wire)
@@ -68,7 +68,7 @@ def _of(reject: Any) -> tuple[WireError, bytes | None]:
 
 
 def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
-    """What the wire says of some bytes alone; None where it takes them."""
+    """The verdict of the wire on some bytes alone; None where it takes them."""
     if wire not in registry.names():
         return None
     try:
@@ -79,14 +79,14 @@ def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
 
 
 def _where(error: WireError, line: int | None) -> str:
-    """Where the fault is: a JSON pointer, or the line of the message."""
+    """The place where the fault is: a JSON pointer, or the line of the message."""
     if error.path:
         return f" at {visible(error.path)}"
     return f" in line {line}" if line is not None and line > 1 else ""
 
 
 def _excerpt(raw: bytes, place: int) -> str:
-    """What is around the fault, on one line."""
+    """The text around the fault, on one line."""
     place = min(place, len(raw))
     start, end = max(place - _AROUND, 0), min(place + _AROUND, len(raw))
     text = raw[start:end].decode("utf-8", "ignore")

@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class NearMiss(NamedTuple):
-    """What carries the marks of a wire and is not a message.
+    """A text that carries the marks of a wire and is not a message.
 
     error: why it is none: ``reason``, ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in
     the text's UTF-8; :func:`turnwire.explain` says it in words for a model. wire: whose marks. start, end, wrapped: as
@@ -90,7 +90,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 
 
 def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
-    """What was found in a text, in order, each with its span in bytes and how it is wrapped."""
+    """Finds messages in a text, in order, each with its span in bytes and how it is wrapped."""
     whole = Text(raw)
     for start, group in groupby(found, key=partial(_string, whole)):
         members = list(group)
@@ -105,7 +105,7 @@ def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[in
 
 
 def _string(whole: Text, one: Located) -> int | None:
-    """Where the JSON string around a record or a reject begins, None for none: those in one are
+    """The place where the JSON string around a record or a reject begins, None for none: those in one are
     looked at together. The place of a record is that of the string, a reject has its own."""
     if one.inner is None:
         return None
@@ -136,8 +136,8 @@ def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tup
 
 
 def _without(literal: bytes, space: bytes, depth: int) -> int:
-    """How long a part of a JSON string's inside is without the white space that it says at its end; depth: in how many
-    strings that is."""
+    """The length of a part of a JSON string's inside is without the white space that it says at its end; depth: in how
+    many strings that is."""
     size = len(literal)
     for byte in reversed(space):
         escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")

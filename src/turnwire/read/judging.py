@@ -20,7 +20,8 @@ _STRANGE = "{} is not an option of {}; those are {}"
 
 
 def specification(wire: str) -> Specification:
-    """What a wire is judged by. Raises UnknownName where there is no such wire, or it has no checklist."""
+    """The specification by which a wire is judged. Raises UnknownName where there is no such wire, or it has no
+    checklist."""
     found: Specification | None = registry.wire(wire).checklist
     if found is None:
         raise UnknownName("wire", wire, text=f"{wire} has no checklist")

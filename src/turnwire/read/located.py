@@ -46,7 +46,7 @@ class Located(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """What comes earlier in a file has the smaller one."""
+        """A key for sorting: what comes earlier in a file has the smaller one."""
         return self.offset, -1 if self.inner is None else self.inner
 
 
@@ -97,7 +97,7 @@ class Piece(NamedTuple):
 
     @property
     def damaged(self) -> bool:
-        """Whether there are rejects."""
+        """True if there are rejects."""
         return bool(self.rejects or self.columns)
 
     def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
@@ -109,7 +109,7 @@ class Piece(NamedTuple):
         return iter(sorted([*here, *ones], key=_place)) if here else ones
 
     def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """What is with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
+        """Records with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
         data: the bytes of the file."""
         if self.batch is not None:
             rows = self.batch.valid("inner").nonzero()[0]
@@ -128,8 +128,8 @@ def pieces(
     rejects: bool = True,
     columns: bool = False,
 ) -> Iterator[Piece]:
-    """What :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as columns
-    only: an object for each, and words for what is wrong with it, take longest."""
+    """Yields what :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as
+    columns only: an object for each, and words for what is wrong with it, take longest."""
     from turnwire.log.output.rejects import Explainer
     from turnwire.log.scanning import scan
 
@@ -180,7 +180,7 @@ class Found:
         return offsets, lengths, wires, inside
 
     def of(self, wire: str) -> Any:
-        """Which of the places are of a wire (an array)."""
+        """A mask of the places of a wire (an array)."""
         return self.places[2] == registry.names().index(wire)
 
     def ones(self, wire: str) -> Iterator[Located]:
@@ -191,7 +191,7 @@ class Found:
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
-        """Where something that is not blank surrounds what is in no string: (start, stop), in order."""
+        """The places where something that is not blank surrounds what is in no string: (start, stop), in order."""
         offsets, lengths, _, inside = self.places
         return self._around(offsets[~inside], (offsets + lengths)[~inside])
 
@@ -203,7 +203,7 @@ class Found:
 
     @cached_property
     def rest_places(self) -> list[tuple[int, int]]:
-        """Where that text is: (start, stop)."""
+        """The places of that text: (start, stop)."""
         offsets, lengths, _, inside = self.places
         stops = offsets + lengths
         if inside.any():
@@ -215,8 +215,8 @@ class Found:
         return self._around(offsets, stops)
 
     def strings(self, instead: bytes = b" ") -> Iterator[tuple[int, bytes]]:
-        """What the strings say in which records were found with other text, without these: (byte, text). instead: what
-        stands for each of them."""
+        """The texts of the strings in which records were found with other text, without these: (byte, text). instead:
+        what stands for each of them."""
         for start, parts in self._mixed:
             yield start, instead.join(parts)
 
@@ -250,8 +250,8 @@ class Found:
 
 
 def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
-    """What the string at ``start`` says around its records (:meth:`Piece.raws`); of those in strings in it, what the
-    innermost one says that holds the first of them."""
+    """The text that the string at ``start`` says around its records (:meth:`Piece.raws`); of those in strings in it,
+    what the innermost one says that holds the first of them."""
     said = Text(data).said(start + 1, inside_end(data, start + 1))
     if said is None:
         return []
@@ -276,7 +276,7 @@ def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> 
 
 
 def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:
-    """Which records in strings (an array) are all that these say, but for line ends behind them."""
+    """A mask (an array) of the records in strings that are all that these say, but for line ends behind them."""
     import numpy as np
 
     read = np.frombuffer(data, np.uint8)

@@ -1,4 +1,4 @@
-"""Which message answers which, and how long the answers took. What asks and what answers is data of each wire
+"""Pairs messages with their answers, and tells how long these took. What asks and what answers is data of each wire
 (``<package>/pairs.py``, in the terms of ``turnwire.pairs``).
 
 An answer settles the request of its task; where it names none, the one that has waited longest, or every one where its
@@ -30,7 +30,7 @@ STEPS = 8
 
 
 class Latencies:
-    """How long answers took, in bounded memory: a histogram whose steps grow by 9 %, exact at both ends."""
+    """Latencies of answers, in bounded memory: a histogram whose steps grow by 9 %, exact at both ends."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -183,7 +183,7 @@ class Pairing:
 
     @property
     def seen(self) -> bool:
-        """Whether there was a request, or an answer that names one."""
+        """True if there was a request, or an answer that names one."""
         return bool(self.requests or self.orphans)
 
     @property
@@ -251,7 +251,7 @@ class Pairing:
         return True
 
     def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
-        """Whether a request waits for this answer."""
+        """True if a request waits for this answer."""
         waiting, found = self._waiting[number][key], False
         while (request := _first(waiting, way.others, message.sender)) is not None:
             found = True
@@ -310,7 +310,7 @@ class Pairing:
             self._ended.popitem(last=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """What became of the requests, and the latencies."""
+        """The outcome of the requests, and the latencies."""
         names = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
         return {**{name: getattr(self, name) for name in names}, "seconds": self.latencies.to_dict()}
 

@@ -20,7 +20,7 @@ _fault: Any = partial(tuple.__new__, Fault)  # a quarter of what the class takes
 
 
 class _Said(NamedTuple):
-    """What is said of a reject. text, path: what is wrong with it; further: lines in front of the byte where reading
+    """The words about a reject. text, path: what is wrong with it; further: lines in front of the byte where reading
     failed; clause, fault: what it breaks and how, where that is all."""
 
     text: str

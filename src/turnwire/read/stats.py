@@ -1,4 +1,4 @@
-"""What a log is made of: counts, bytes, answers and their latencies, busiest conversations; in bounded memory."""
+"""Statistics of a log: counts, bytes, answers and their latencies, busiest conversations; in bounded memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Conversation:
 
 
 class Stats(NamedTuple):
-    """What :func:`stats` found.
+    """The result of :func:`stats`.
 
     counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
     without it. wires: wire -> bytes of its records. wanted: wire -> how many they are. kinds, senders, receivers:
@@ -215,7 +215,7 @@ class Statistics:
 def stats(
     source: Any, *, wire: str | None = None, room: int = ROOM, open_requests: int = OPEN, **options: Any
 ) -> Stats:
-    """What logs are made of: see :class:`Stats`, and each wire's page for what answers what.
+    """Statistics of logs: see :class:`Stats`, and each wire's page for what answers what.
 
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: how
     many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are

@@ -1,4 +1,4 @@
-"""How a message is wrapped in the text that it was found in: prose, a code fence, larger JSON, the strings of JSON."""
+"""The wrapping of a message in the text that it was found in: prose, a code fence, larger JSON, the strings of JSON."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Text:
             yield start, end, value
 
     def _unclosed(self, start: int, end: int) -> set[int]:
-        """Where the objects start that are open at the fault at ``end``: all of them meet that fault."""
+        """The place where the objects start that are open at the fault at ``end``: all of them meet that fault."""
         starts: list[int] = []
         place = start
         while (token := _TOKEN.search(self.raw, place, end)) is not None:
@@ -72,7 +72,7 @@ class Text:
         return set(starts)
 
     def how(self, start: int, end: int) -> str:
-        """How the bytes from ``start`` to ``end`` are wrapped: "bare", "prose", "fence" or "json"."""
+        """The way in which the bytes from ``start`` to ``end`` are wrapped: "bare", "prose", "fence" or "json"."""
         before, after = start, end
         while before > 0 and self.raw[before - 1] in SPACE:
             before -= 1
@@ -88,7 +88,7 @@ class Text:
         return "json" if front in (b"[", b",") and back in (b"]", b",") else "prose"
 
     def _within(self, start: int, end: int) -> bool:
-        """Whether these bytes lie inside a larger object of good JSON."""
+        """True if these bytes lie inside a larger object of good JSON."""
         index = bisect_right(self._objects, (start, len(self.raw))) - 1
         return index >= 0 and self._objects[index][0] < start and end < self._objects[index][1]
 
@@ -111,7 +111,7 @@ class Text:
         return prefix + text.how(place, place + len(raw))
 
     def innermost(self, place: int) -> tuple[Text, int]:
-        """What the innermost JSON string says that holds a byte, and where that byte is there; of a byte in none,
+        """The text of the innermost JSON string that holds a byte, and where that byte is there; of a byte in none,
         this text. Places must come in order."""
         text = self
         for _ in range(DEEPEST_STRING):
@@ -146,7 +146,7 @@ class Text:
         return self._literal if place < end else None
 
     def said(self, start: int, end: int) -> Text | None:
-        """What the JSON string says whose inside is ``start`` to ``end``."""
+        """The text of the JSON string whose inside is ``start`` to ``end``."""
         if self._said is None or self._said[0] != start:
             raw = _decoded(self.raw[start:end])
             if raw is None:
@@ -155,8 +155,8 @@ class Text:
         return self._said[1]
 
     def _said_before(self, start: int, place: int) -> int:
-        """How many bytes the string whose inside begins at ``start`` says in front of ``place``. Places must come in
-        order."""
+        """The number of bytes that the string whose inside begins at ``start`` says in front of ``place``. Places must
+        come in order."""
         last, said = self._reached if self._reached[0] >= start else (start, 0)
         said += len(_decoded(self.raw[last:place]) or b"")
         self._reached = place, said
@@ -184,7 +184,7 @@ def _last_in_front(raw: bytes, place: int) -> bytes:
 
 
 def inside_end(raw: bytes, start: int) -> int:
-    """Where the inside of the JSON string ends that begins at ``start``."""
+    """The place where the inside of the JSON string ends that begins at ``start``."""
     match = _INSIDE.match(raw, start)
     return match.end() if match else start
 
@@ -209,7 +209,7 @@ def written(literal: bytes, places: Iterable[int]) -> dict[int, int]:
 
 
 def _said_bytes(escape: re.Match[bytes]) -> int:
-    """How many bytes an escape says."""
+    """The number of bytes that an escape says."""
     if escape[1]:
         return 4
     if not escape[2]:
@@ -219,8 +219,8 @@ def _said_bytes(escape: re.Match[bytes]) -> int:
 
 
 def unescaped(inside: bytes, times: int = 1) -> bytes:
-    """What the inside of a JSON string says, or the part of one; itself where it is none. times: of strings in strings,
-    in how many it is."""
+    """The text that the inside of a JSON string says, or the part of one; itself where it is none. times: of strings in
+    strings, in how many it is."""
     for _ in range(times):
         said = _decoded(inside)
         if said is None:
@@ -230,7 +230,7 @@ def unescaped(inside: bytes, times: int = 1) -> bytes:
 
 
 def _decoded(inside: bytes) -> bytes | None:
-    """What a JSON string says, without its quotes; None where it is none."""
+    """The text of a JSON string, without its quotes; None where it is none."""
     try:
         written = f'{inside.decode("utf-8", "surrogatepass")}"'
         text, end = scanstring(written, 0, False)  # a third of what a decoder of whole values takes

@@ -1,1 +1,1 @@
-"""Where bytes come from: sources, compression, blocks, following, resuming, memory that is used again."""
+"""Input: sources, compression, blocks, following, resuming, memory that is used again."""

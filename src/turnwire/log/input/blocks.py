@@ -87,7 +87,7 @@ def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
 
 
 def _is_made_just_now(reading: Reading, file: Any, job: Job) -> bool:
-    """Whether a file that a folder lists is just being compressed or copied of another one."""
+    """True if a file that a folder lists is just being compressed or copied of another one."""
     marks, who, name = job.bookmarks, reading.identity, reading.name or ""
     if not (marks.waits and reading.source.listed) or who is None or who[:2] in marks.files:
         return False

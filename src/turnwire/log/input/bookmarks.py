@@ -47,7 +47,7 @@ class Gap(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it says to people, without the name of the file."""
+        """The gap in words for people, without the name of the file."""
         end = "an unknown end" if self.stop is None else f"byte {self.stop}"
         return f"gap from byte {self.start} to {end}: {_WORDS[self.why]}"
 
@@ -150,7 +150,7 @@ class Bookmarks:
         self.present.add(file)
 
     def _is_there(self, mark: Bookmark) -> bool:
-        """Whether the file of a bookmark is there, and not another one that has its inode."""
+        """True if the file of a bookmark is there, and not another one that has its inode."""
         if mark.file not in self.present:
             return False
         names = list(self._leading.get(mark.file, ()))
@@ -187,7 +187,7 @@ class Bookmarks:
         return sorted(found, key=_read, reverse=True)
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
-        """How an open file compares with what was read. An unknown compressed one is compared with the files that
+        """Compares an open file with what was read. An unknown compressed one is compared with the files that
         are not there any more: it may be made from one of them."""
         if who is None or not self.files:
             return FileComparison()
@@ -218,7 +218,7 @@ class Bookmarks:
 
 
 def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bool:
-    """Whether a bookmark with the inode of a file says nothing of it, though it was made at the same time, as far as is
+    """True if a bookmark with the inode of a file says nothing of it, though it was made at the same time, as far as is
     known: another file had the name since, and no more was read under that name, or as a rotated file of that name,
     than what any file of it may begin with."""
     if latest is None or latest is same or same.reached > BANNER:
@@ -231,7 +231,7 @@ def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bo
 
 
 def _is_written_over(mark: Bookmark, who: Identity) -> bool:
-    """Whether a file was written since it was read and has the size that it had: who appends makes it larger. Of a
+    """True if a file was written since it was read and has the size that it had: who appends makes it larger. Of a
     larger file than a beginning can be, the last bytes say it."""
     return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
 

@@ -60,10 +60,10 @@ REASONS = (
 
 
 class Bytes(Protocol):
-    """What compressed bytes come from: ``into`` fills a part of a view. 0: the end; None: nothing for the moment."""
+    """A source of compressed bytes: ``into`` fills a part of a view. 0: the end; None: nothing for the moment."""
 
     def into(self, view: memoryview, /) -> int | None:
-        """How many bytes of the view were filled."""
+        """The number of bytes of the view that were filled."""
 
 
 class _Broken(Exception):
@@ -86,7 +86,7 @@ def format_of(head: bytes) -> str | None:
 
 
 def undecided(head: bytes) -> bool:
-    """Whether more bytes could make a compressed stream of this head."""
+    """True if more bytes could make a compressed stream of this head."""
     skippable = len(head) < 4 and head[:1] in b"PQRSTUVWXYZ[\\]^_" and head[1:] in b"*M\x18"
     whole = (_GZIP, _ZSTD, _XZ, *_BZIP2)
     return skippable or any(len(head) < len(magic) and magic.startswith(head) for magic in whole)
@@ -213,7 +213,7 @@ def _member(feed: _Feed) -> _Chunks:
 
 
 def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
-    """What comes out of the bytes in front of the one at which inflating fails."""
+    """The output of the bytes in front of the one at which inflating fails."""
     out = bytearray()
     while feed.data:
         try:

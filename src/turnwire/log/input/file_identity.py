@@ -1,4 +1,4 @@
-"""Which file is which: when it was made, how far it was read, and how it compares with what was read."""
+"""Identities of files: when it was made, how far it was read, and how it compares with what was read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def creation_time(descriptor: int, status: os.stat_result) -> int:
 
 
 def _known(status: Any) -> int:
-    """What ``os.fstat`` says of it: on macOS, BSD and Windows."""
+    """The time that ``os.fstat`` gives: on macOS, BSD and Windows."""
     exact = getattr(status, "st_birthtime_ns", 0)
     return int(exact or getattr(status, "st_birthtime", 0) * 1_000_000_000)
 
@@ -41,7 +41,8 @@ def _unknown(_: int) -> int:
 
 @cache
 def _asked() -> Callable[[int], int]:
-    """What asks Linux, by ``statx``; elsewhere, and where the C library has none, the answer is 0."""
+    """Returns a function that asks Linux, by ``statx``; elsewhere, and where the C library has none, the answer is
+    0."""
     if sys.platform != "linux":
         return _unknown
     import ctypes
@@ -81,15 +82,15 @@ MOST = 1 << 63
 
 
 def digest(data: bytes) -> str:
-    """What stands for some bytes in a bookmark."""
+    """The digest of some bytes in a bookmark."""
     from hashlib import sha256  # most scans ask for none
 
     return sha256(data).hexdigest()
 
 
 class Identity(NamedTuple):
-    """What tells a file from another of the same name: device and inode, size, first bytes (1024 at most), when it was
-    written last and when it was made (ns; 0 where the system does not say)."""
+    """The facts that tell a file from another of the same name: device and inode, size, first bytes (1024 at most),
+    when it was written last and when it was made (ns; 0 where the system does not say)."""
 
     device: int
     inode: int
@@ -100,12 +101,12 @@ class Identity(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """How far one file was read: the offset and line to go on at, the file's size then, and who it was; carried: what
-    a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of what
-    was read last (of a file that is not compressed); written, born: when it was written last and made (ns); still: when
-    it was written last as it had just that size (0 where it grew while it was read); recorded: whether records were
-    read of it; ends: of a file that was written lately, where the last lines end that were read, each with the digest
-    of those last bytes up to there."""
+    """The state of reading one file: the offset and line to go on at, the file's size then, and who it was; carried:
+    what a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of
+    what was read last (of a file that is not compressed); written, born: when it was written last and made (ns); still:
+    when it was written last as it had just that size (0 where it grew while it was read); recorded: whether records
+    were read of it; ends: of a file that was written lately, where the last lines end that were read, each with the
+    digest of those last bytes up to there."""
 
     name: str
     device: int
@@ -151,12 +152,12 @@ def identity(file: Any) -> Identity | None:
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
-    """Whether these bytes still are in front of that offset of an open file."""
+    """True if these bytes still are in front of that offset of an open file."""
     return _before(file, stop, len(tail)) == tail
 
 
 def unwritten(file: Any) -> bool:
-    """Whether nobody has written to an open file, or cut it, for longer than the clock of files is coarse."""
+    """True if nobody has written to an open file, or cut it, for longer than the clock of files is coarse."""
     return time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > TICK
 
 
@@ -193,8 +194,8 @@ def bookmark(
 
 
 def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
-    """Where lines end in the bytes before an offset, and what is before each: by that a copy is known that somebody
-    made while the file was read."""
+    """The place where lines end in the bytes before an offset, and what is before each: by that a copy is known that
+    somebody made while the file was read."""
     start = stop - len(tail)
     counts = [count for count in range(1, len(tail)) if tail[count - 1] == _NEWLINE and (not start or count >= _CHANCE)]
     return [(start + count, _short(tail[:count])) for count in counts[-_ENDS:]]
@@ -262,8 +263,8 @@ def checked(mark: Bookmark) -> Bookmark:
 
 
 class Place(NamedTuple):
-    """Where reading of a file begins: offset and line, what is carried there, an offset with the bytes in front of
-    it, by which a file that is written anew is told, and whether records were read before it."""
+    """The place where reading of a file begins: offset and line, what is carried there, an offset with the bytes in
+    front of it, by which a file that is written anew is told, and whether records were read before it."""
 
     offset: int = 0
     line: int = 1
@@ -273,7 +274,7 @@ class Place(NamedTuple):
 
 
 class FileComparison(NamedTuple):
-    """How a file compares with what was read before. before: the bookmark of what had its name, where this is not
+    """A comparison of a file with what was read before. before: the bookmark of what had its name, where this is not
     the file that was read, or no longer holds what was read; why: what became of that; own: the bookmark of the file,
     where it still holds what was read: it may have been cut since then, and begin with the same bytes again; over:
     whether that is so, by its size and times."""
@@ -286,7 +287,7 @@ class FileComparison(NamedTuple):
 
 
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
-    """What became of a file that has the inode of a bookmark: None where it holds all that was read of it. One that was
+    """The change of a file that has the inode of a bookmark: None where it holds all that was read of it. One that was
     made at another time is another file."""
     if mark.born and who.born and mark.born != who.born:
         return Reason.FILE_GONE
@@ -299,13 +300,13 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
 
 
 def place_of(mark: Bookmark, file: Any = None) -> Place:
-    """Where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
+    """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
     tail = b"" if file is None else _before(file, mark.read, mark.tail_bytes)
     return Place(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
 
 
 def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
-    """Whether an open file, compressed or not, holds what was read of another one that was not compressed, as far as
+    """True if an open file, compressed or not, holds what was read of another one that was not compressed, as far as
     the digests of the first and of the last bytes say; ``exact``: and nothing behind it. Of an empty file that is just
     what is empty, too."""
     return bool(copied_in(file, lambda _head: [mark], exact))
@@ -345,7 +346,7 @@ def copied_in(file: Any, among: Callable[[bytes], Iterable[Bookmark]], exact: bo
 
 
 def _last(source: Any, head: bytes, mark: Bookmark) -> bytes:
-    """What an input has where the last bytes were read of another one; ``head``: what was taken of it already."""
+    """The bytes of an input where the last bytes were read of another one; ``head``: what was taken of it already."""
     start = mark.read - mark.tail_bytes
     if start < len(head):
         return head[start : mark.read] + take(source, max(mark.read - len(head), 0))
@@ -356,7 +357,7 @@ def _last(source: Any, head: bytes, mark: Bookmark) -> bytes:
 
 
 def is_read_copy(file: Any, mark: Bookmark) -> bool:
-    """Whether an open file, compressed or not, holds what another one held a while before all was read of it that a
+    """True if an open file, compressed or not, holds what another one held a while before all was read of it that a
     bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
     if not mark.ends:
         return False
@@ -379,7 +380,7 @@ def is_read_copy(file: Any, mark: Bookmark) -> bool:
 
 
 def is_earlier(file: Any, head: bytes, stop: int, tail: bytes) -> bool:
-    """Whether an open file, compressed or not, holds what another one held a while before: its first bytes are
+    """True if an open file, compressed or not, holds what another one held a while before: its first bytes are
     ``head``, and it ends within ``tail``, the bytes in front of ``stop``, in so many of them that this is no chance."""
     start = stop - len(tail)
     file.seek(0)

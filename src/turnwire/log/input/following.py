@@ -158,7 +158,7 @@ class _Follower:
         yield from tail.news()
 
     def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
-        """What a file has by now; and what has its name, where that is not the file any more."""
+        """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         tail = self._tails[name]
         renamed = tail.renamed()
         if not tail.rewritten():
@@ -173,7 +173,7 @@ class _Follower:
             tail.looked()
 
     def _cut_unseen(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
-        """Whether a file was cut that begins again with all that was read of it, by what :mod:`blocks` goes by: a copy
+        """True if a file was cut that begins again with all that was read of it, by what :mod:`blocks` goes by: a copy
         that goes on in another way, what was rotated where hardly anything was read, or its size and times."""
         folder, base = os.path.split(tail.name)
         told = False
@@ -186,7 +186,7 @@ class _Follower:
             self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_REPLACED))
 
     def _shows_a_cut(self, tail: Tail) -> bool:
-        """Whether a file beside one holds what was read of it and goes on in another way. What shows nothing is not
+        """True if a file beside one holds what was read of it and goes on in another way. What shows nothing is not
         read again until it changes."""
         mark = tail.mark()
         found = self._copies(tail, self._judged)
@@ -196,7 +196,7 @@ class _Follower:
         return False
 
     def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
-        """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
+        """The rotated files of one of which no more was read than what any file of its name may begin with: its bytes
         do not show whether it was cut. Whether there was any."""
         known, packed = dict(self._known), len(self._packed)
         if not (between := self._between(tail, tail.written)):
@@ -220,7 +220,7 @@ class _Follower:
         return True
 
     def _look_behind(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
-        """What was written to a file after it was renamed, until nobody has done so for a while."""
+        """The bytes written to a file after it was renamed, until nobody has done so for a while."""
         if not tail.rewritten():
             yield from tail.news()
         if tail.lost is not None or tail.idle > PATIENCE or len(self._renamed) > MOST_RENAMED * len(self._tails or "1"):
@@ -255,7 +255,7 @@ class _Follower:
         yield from new.news()
 
     def _is_kept(self, tail: Tail) -> bool:
-        """Whether a file that was renamed is still there, perhaps compressed: tools that rotate logs remove the oldest
+        """True if a file that was renamed is still there, perhaps compressed: tools that rotate logs remove the oldest
         files first, so then nothing that came after it is missing."""
         if is_rotated(tail.name):
             return True
@@ -264,7 +264,7 @@ class _Follower:
         return any(one.file == tail.who[:2] for one in beside(tail.name, *_folder(tail)))
 
     def _after_a_cut(self, tail: Tail, why: Reason) -> Iterator[tuple[Reading, Block]]:
-        """What a copy holds behind what was read; then what the file holds now, from its start."""
+        """The bytes of a copy behind what was read; then what the file holds now, from its start."""
         cut, mark = tail.who[:2], tail.mark()
         try:
             new: Tail | None = Tail(tail.source, self._job)  # first: what is copied from now on is in it
@@ -305,7 +305,7 @@ class _Follower:
         return [one for one in found if not (one.packed and self._is_made_of_read(one, tail.name))]
 
     def _is_made_of_read(self, one: Rotated, name: str) -> bool:
-        """Whether a compressed file holds what was read of a file that is renamed or ended, and no more, or is a
+        """True if a compressed file holds what was read of a file that is renamed or ended, and no more, or is a
         backup of one. That does not change any more."""
         try:
             file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (closed below)
@@ -320,13 +320,13 @@ class _Follower:
         return True
 
     def _is_followed(self, file: tuple[int, int]) -> bool:
-        """Whether a file is just being read, under whatever name."""
+        """True if a file is just being read, under whatever name."""
         return any(tail.who[:2] == file for tail in (*self._tails.values(), *self._renamed))
 
     # --- files beside those that are followed ---------------------------------------------------------------------
 
     def _is_unknown(self, one: Rotated, since: int) -> bool:
-        """Whether a file beside a log was neither there at the beginning nor read, nor is just being read."""
+        """True if a file beside a log was neither there at the beginning nor read, nor is just being read."""
         if self._is_followed(one.file) or one.written < since or self._known.get(one.file) == (one.written, one.size):
             return False
         return not (one.packed and one.written in self._old)
@@ -366,16 +366,16 @@ class _Follower:
         return gone
 
     def _is_backup(self, file: Any, one: Rotated, name: str, gone: list[Tail]) -> bool:
-        """Whether a compressed file holds what one begins with that is read, or is beside it."""
+        """True if a compressed file holds what one begins with that is read, or is beside it."""
         held = [tail.file for tail in (*self._tails.values(), *self._renamed, *gone) if tail.lost is None]
         return is_part(file, one, name, held)
 
     def _is_read(self, other: Tail, one: Rotated) -> bool:
-        """Whether all of a file was read, or of what it is made from."""
+        """True if all of a file was read, or of what it is made from."""
         return self._was_read(other.file) if one.packed else other.standing.place.offset == one.size > 0
 
     def _was_read(self, packed: Any) -> bool:
-        """Whether a compressed file holds all of one that was read, or has no name to be read by any more, or of one
+        """True if a compressed file holds all of one that was read, or has no name to be read by any more, or of one
         that was there at the beginning: that once."""
         gone = [tail for tail in self._tails.values() if os.fstat(tail.file.fileno()).st_nlink == 0]
         if self._job.bookmarks.copied_in(packed, exact=True):
@@ -420,7 +420,7 @@ class _Follower:
                 tail.file.close()
 
     def _is_new(self, tail: Tail, live: list[Tail]) -> bool:
-        """Whether nothing of a file was read yet, under whatever name. What is made from one that was read is known
+        """True if nothing of a file was read yet, under whatever name. What is made from one that was read is known
         from now on: another file may get the inode of that."""
         file, size, base = tail.who[:2], tail.who.size, os.path.basename(tail.name)
         known = self._known.get(file)
@@ -446,7 +446,7 @@ class _Follower:
 
 
 def _there(name: str) -> _There:
-    """What is beside a log just now. What is compressed of it later is known by what it holds: not all tools leave it
+    """The files beside a log just now. What is compressed of it later is known by what it holds: not all tools leave it
     the time at which it was written."""
     for _ in range(_TRIES):
         found: _There = []

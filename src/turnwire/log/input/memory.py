@@ -76,7 +76,7 @@ def rounded(number: int) -> int:
 
 
 class RowEstimate:
-    """How many rows the columns of a block get: as many as the blocks before had use for, and a few more.
+    """An estimate of the rows of a block: as many as the blocks before had use for, and a few more.
 
     Columns with room for the most rows there can be would lie far apart, and where pages are large the unused parts are
     cleared and held like the used ones. Any thread may ask and tell; an outdated guess does no harm.
@@ -95,7 +95,8 @@ class RowEstimate:
         return min(self.most(size), rounded(int(size * self._density * _MARGIN) + _ALIGN))
 
     def more(self, size: int, rows: int, position: int) -> int:
-        """What to go on with where so many rows were not enough: they came from the bytes up to ``position``."""
+        """The number of rows to go on with where so many rows were not enough: they came from the bytes up to
+        ``position``."""
         needed = max(int(rows * size / max(position, 1) * _MARGIN), rows + rows // 2) + _ALIGN
         return min(self.most(size), rounded(needed))
 
@@ -106,7 +107,8 @@ class RowEstimate:
 
 @lru_cache(maxsize=256)
 def _places(sizes: tuple[int, ...], rows: int) -> tuple[list[int], int]:
-    """Where arrays of so many values begin in one block, and its size; ``sizes``: bytes of a value of each."""
+    """The place where arrays of so many values begin in one block, and its size; ``sizes``: bytes of a value of
+    each."""
     starts: list[int] = []
     size = 0
     for itemsize in sizes:

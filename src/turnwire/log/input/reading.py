@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows that could change how the last line is read."""
+        """True if nothing follows that could change how the last line is read."""
         return self.line_end or self.last
 
 
@@ -103,7 +103,7 @@ class Input:
         self.taken = 0
 
     def into(self, view: memoryview, /) -> int | None:
-        """How many bytes were read; 0 at the end, None where a pipe had nothing for ``IDLE`` seconds."""
+        """The number of bytes read; 0 at the end, None where a pipe had nothing for ``IDLE`` seconds."""
         self._stop.check()
         if self._pushed:
             count = min(len(view), len(self._pushed))
@@ -179,7 +179,7 @@ class Growing:
         self.gone = False
 
     def into(self, view: memoryview, /) -> int | None:
-        """How many bytes were read; None where there is nothing more for the moment, 0 at the end."""
+        """The number of bytes read; None where there is nothing more for the moment, 0 at the end."""
         return (0 if self.gone else self._raw.into(view)) or (None if self.open else 0)
 
 
@@ -273,7 +273,7 @@ class Cutter:
 
     @property
     def kept(self) -> bytes:
-        """What was read after the last block."""
+        """The bytes read after the last block."""
         return self._carried
 
     def go_on_in(self, raw: Input, source: Any) -> None:
@@ -287,7 +287,7 @@ class Cutter:
         self._carried, self._within = kept, False
 
     def finish(self) -> Block:
-        """What is left after the last line end, as the last block; it may be empty."""
+        """The bytes after the last line end, as the last block; it may be empty."""
         data, self._carried = self._carried, b""
         self.base += len(data)
         return Block(data, len(data), self.base - len(data), not len(data), True, self._raw.taken)
@@ -328,8 +328,8 @@ def mapped(file: Any) -> NDArray[np.uint8] | None:
 
 
 def _opening(view: memoryview, start: int, stop: int, opens: bytes) -> tuple[int, int]:
-    """Where the last line begins that is ``opens``, and how long it is; ``(stop, 0)`` where there is none near the end
-    of ``view[start:stop]``."""
+    """The place where the last line begins that is ``opens``, and how long it is; ``(stop, 0)`` where there is none
+    near the end of ``view[start:stop]``."""
     low = max(start, stop - _NEAR)
     part = bytes(view[low:stop]) if opens else b""
     place = len(part)

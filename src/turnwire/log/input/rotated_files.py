@@ -48,7 +48,7 @@ SETTLED = 5.0
 
 
 def is_still(who: Identity | None, file: Any) -> bool:
-    """Whether an open file was not cut since it was looked at."""
+    """True if an open file was not cut since it was looked at."""
     now = identity(file)
     return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
 
@@ -124,7 +124,7 @@ class RotatedFiles(NamedTuple):
         return self._replace(pieces=[piece for piece in self.pieces if piece not in made])
 
     def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
-        """What they hold; then the gap is told. From now on they are read."""
+        """Yields their blocks; then the gap is told. From now on they are read."""
         told = self.told or self.moved
         end = None if told is None else told.start
         job.bookmarks.done.update(one.file for one, _, _ in self.pieces)
@@ -156,9 +156,9 @@ MORE = 20
 
 
 def find_rotated_files(name: str, standing: FileComparison, now: tuple[int, int], job: Job) -> RotatedFiles | None:
-    """What is left of files that had a name, by how the file of that name compares with what was read (now: that file);
-    None where nothing is to be looked for. Where files were renamed or compressed meanwhile, the answer says so: it is
-    one look, and whoever asks looks again."""
+    """Finds the rest of files that had a name, by how the file of that name compares with what was read (now: that
+    file); None where nothing is to be looked for. Where files were renamed or compressed meanwhile, the answer says so:
+    it is one look, and whoever asks looks again."""
     own = standing.own
     if standing.before is None and own is None:
         return None
@@ -189,7 +189,7 @@ def _sight(name: str) -> tuple[dict[tuple[int, int], tuple[str, int]], bool]:
 
 
 def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> RotatedFiles:
-    """What is left of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
+    """The rest of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
     came between: looked for beside it, oldest first. What cannot be had is told as a gap, and so is each cut: of what
     was written between a copy and the cut nothing is left to see."""
     pieces: list[tuple[Rotated, Any, Place]] = []
@@ -208,7 +208,7 @@ def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job:
 
 
 def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
-    """Whether a file that holds what was read of another one is that, or a copy of it, and not of one that only begins
+    """True if a file that holds what was read of another one is that, or a copy of it, and not of one that only begins
     with the same bytes."""
     who = identity(file)
     if one.file == before.file and who is not None and changed(before, who, file) is None:
@@ -218,7 +218,7 @@ def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
 
 
 def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
-    """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
+    """The rotated files of one of which no more was read than what any file of its name may begin with: it may have
     been cut since then. What was written to older files that were read shows no cut. Nor does a copy that holds just
     what the file begins with, where no record was read: what was cut after it may be gone, and so may what came before
     it."""
@@ -234,7 +234,7 @@ def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Rotated
 
 
 def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
-    """Whether there is a copy of what a log begins with that was written after ``since``, and that was not met yet,
+    """True if there is a copy of what a log begins with that was written after ``since``, and that was not met yet,
     and may be of a tool that cuts the log then."""
     told = False
     for one in beside(name):
@@ -252,7 +252,7 @@ def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
 
 
 def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
-    """What was rotated of a file that holds what was read of it. Where a copy beside it holds that, too, and goes on in
+    """The rotated files of one that holds what was read of it. Where a copy beside it holds that, too, and goes on in
     another way, the file was cut since then, and begins again with the same bytes."""
     done, present = job.bookmarks.done, job.bookmarks.present
     copy = copy_of(
@@ -325,7 +325,7 @@ def _kept(
 
 
 def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
-    """Whether a file may hold what was read of another one: not where more was read of itself, and not where what was
+    """True if a file may hold what was read of another one: not where more was read of itself, and not where what was
     read is no more than what all begin with, and it is a compressed one of which more was read under an older name."""
     if one.written < before.written:
         return False
@@ -366,8 +366,8 @@ def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[R
 
 
 def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
-    """How far a compressed file was read when it was none yet: where a bookmark of a rotated file fits that is there no
-    more, the first bytes and the last that were read."""
+    """The place up to which a compressed file was read when it was none yet: where a bookmark of a rotated file fits
+    that is there no more, the first bytes and the last that were read."""
     folder, base = os.path.split(name)
     there = {other.file: other for other in beside(name)}
     for mark in job.bookmarks.copied_in(file):
@@ -380,7 +380,7 @@ def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
 
 
 def _is_read_of(mark: Bookmark, one: Rotated) -> bool:
-    """Whether a file is the one that was read up to a bookmark: the inode of a file that is gone is used again."""
+    """True if a file is the one that was read up to a bookmark: the inode of a file that is gone is used again."""
     if (file := open_as(one)) is None:
         return True
     with file:

@@ -25,7 +25,7 @@ def plain_name(name: str) -> str:
 
 
 def is_like(name: str, base: str) -> bool:
-    """Whether a file is called as a rotated ``app.log`` is: ``app.log.1``, ``app.log-20260101.gz``, ``app-1.log``."""
+    """True if a file is called as a rotated ``app.log`` is: ``app.log.1``, ``app.log-20260101.gz``, ``app-1.log``."""
     stem, ending = os.path.splitext(base)
     plain = plain_name(name)
     if plain.startswith(base):
@@ -36,7 +36,7 @@ def is_like(name: str, base: str) -> bool:
 
 
 def is_counted(path: str, name: str) -> bool:
-    """Whether a file is called ``app.log.1`` or ``app-1.log``, compressed or not, as tools count what they rotate."""
+    """True if a file is called ``app.log.1`` or ``app-1.log``, compressed or not, as tools count what they rotate."""
     plain, base = plain_name(os.path.basename(path)), os.path.basename(name)
     stem, ending = os.path.splitext(base)
     return any(

@@ -37,7 +37,7 @@ class Rotated(NamedTuple):
 
     @property
     def packed(self) -> bool:
-        """Whether it is called as compressed files are: nobody goes on writing to it."""
+        """True if it is called as compressed files are: nobody goes on writing to it."""
         return self.path.endswith(COMPRESSED)
 
 
@@ -86,7 +86,7 @@ def logs_first(listed: Iterable[Source]) -> list[Source]:
 
 
 def is_rotated(name: str) -> bool:
-    """Whether a name is that of a file that was rotated already: nobody begins a log under it."""
+    """True if a name is that of a file that was rotated already: nobody begins a log under it."""
     base = os.path.basename(name)
     stem, ending = os.path.splitext(plain_name(base))
     return base.endswith(COMPRESSED) or ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
@@ -128,7 +128,7 @@ def _age(one: Rotated) -> tuple[int, int, str]:
 
 
 def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
-    """What is in one folder, and False where one of it was renamed meanwhile."""
+    """The rotated files in one folder, and False where one of it was renamed meanwhile."""
     found, whole = [], True
     stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
     try:
@@ -164,7 +164,7 @@ def open_as(one: Rotated) -> Any:
 
 
 def is_beginning(copy: Any, name: str) -> bool:
-    """Whether an open file, compressed or not, holds what the file of that name begins with, or nothing: a copy made
+    """True if an open file, compressed or not, holds what the file of that name begins with, or nothing: a copy made
     before the log is cut. What is in it is read from the log."""
     try:
         with open(name, "rb", buffering=0) as log:
@@ -208,7 +208,7 @@ def copy_of(
 
 
 def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> bool:
-    """Whether an open compressed file (``one``) holds what another file beside a log, or an open one (``held``), begins
+    """True if an open compressed file (``one``) holds what another file beside a log, or an open one (``held``), begins
     with, and no more: a backup that was made while somebody wrote to that. A file that was made later than the backup
     was written is not what it is made from; nor is a compressed one that is called alike, as a tool calls all that it
     rotates, where they may begin alike: but tools count or date, so that of names with a date beside some with a count
@@ -252,7 +252,7 @@ def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotat
 
 
 def is_dated_backup(one: Rotated, name: str) -> bool:
-    """Whether a compressed file is none that a tool rotated, by its name: it has a date, and others have a count."""
+    """True if a compressed file is none that a tool rotated, by its name: it has a date, and others have a count."""
     if not one.packed or is_counted(one.path, name):
         return False
     return any(is_counted(other.path, name) for other in beside(name))
@@ -267,7 +267,7 @@ def _shape(path: str) -> str:
 
 
 def begins(copy: Any, file: Any, equal: bool = True) -> bool:
-    """Whether one open file holds what another one begins with, or all of it (``equal``: whether that counts)."""
+    """True if one open file holds what another one begins with, or all of it (``equal``: whether that counts)."""
     at = file.tell()
     try:
         file.seek(0)
@@ -281,7 +281,7 @@ def begins(copy: Any, file: Any, equal: bool = True) -> bool:
 
 
 def is_being_made(copy: Any, path: str) -> bool:
-    """Whether an open compressed file holds what the file begins with that is called as it is without the ending: a
+    """True if an open compressed file holds what the file begins with that is called as it is without the ending: a
     tool is just compressing that, and removes it then."""
     plain, ending = os.path.splitext(path)
     if ending not in COMPRESSED:
@@ -294,13 +294,13 @@ def is_being_made(copy: Any, path: str) -> bool:
 
 
 def is_being_copied(copy: Any, path: str) -> bool:
-    """Whether an open file that is called as a rotated one holds what the log begins with that is beside it."""
+    """True if an open file that is called as a rotated one holds what the log begins with that is beside it."""
     folder, base = os.path.split(path)
     return any(is_beginning(copy, os.path.join(folder, log)) for log in _bases(plain_name(base)))
 
 
 def begins_alone(copy: Any, count: int, name: str) -> bool | None:
-    """Whether the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
+    """True if the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
     another one begins with them, too, so that what was read of a log may be what all its files begin with; None
     where the others are too short to say."""
     differs = False
@@ -321,12 +321,12 @@ def begins_alone(copy: Any, count: int, name: str) -> bool | None:
 
 
 def _kind(file: Any) -> str | None:
-    """How an open file is compressed, by its first bytes."""
+    """The compression of an open file, by its first bytes."""
     return format_of(os.pread(file.fileno(), LONGEST_MAGIC, 0))
 
 
 def _alike(one: Any, other: Any, count: int) -> tuple[bool, Any]:
-    """Whether two open files begin with the same bytes (as decompressed), as far as both go, and the one that has fewer
+    """True if two open files begin with the same bytes (as decompressed), as far as both go, and the one that has fewer
     than ``count``: the shorter one, the first where they are equal; None where neither has."""
     one.seek(0)
     try:

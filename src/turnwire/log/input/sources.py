@@ -1,4 +1,4 @@
-"""Where bytes come from: paths, URLs, bytes, file objects, standard input."""
+"""Sources of bytes: paths, URLs, bytes, file objects, standard input."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source(NamedTuple):
     listed: bool = False
 
     def bytes(self) -> int | None:
-        """How many bytes are stored there; None where that cannot be told."""
+        """The number of bytes stored there; None where that cannot be told."""
         if self.data is not None:
             return memoryview(self.data).nbytes
         if not self.mappable or self.name is None:
@@ -59,7 +59,7 @@ class Quiet:
 
 
 class Reading:
-    """How far one input is read. The scan moves ``offset`` and ``line``; what reads it sets the rest.
+    """The state of reading one input. The scan moves ``offset`` and ``line``; what reads it sets the rest.
 
     offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
     line, when that has no end; last_line: offset and line where the last line begins; recorded: the byte behind the
@@ -101,7 +101,7 @@ class Reading:
         self.taken = 0
 
     def begin_at(self, place: Place) -> None:
-        """Where reading begins, before the first block."""
+        """Sets the place where reading begins, before the first block."""
         self.offset, self.line, self.carried, self.behind, recorded = place
         self.recorded = self.offset if recorded else 0
 
@@ -138,7 +138,7 @@ def _path_read_once(path: str) -> str | None:
 
 
 def names_files(source: Any) -> bool:
-    """Whether files may appear or grow under what ``source`` names: not under a URL, a pipe or a device."""
+    """True if files may appear or grow under what ``source`` names: not under a URL, a pipe or a device."""
     if isinstance(source, (list, tuple)):
         return any(names_files(part) for part in source)
     if not isinstance(source, (str, PathLike)):
@@ -148,7 +148,7 @@ def names_files(source: Any) -> bool:
 
 
 def is_within(source: Any, path: str) -> bool:
-    """Whether a path is in one of the folders, or fits one of the globs, that ``source`` names."""
+    """True if a path is in one of the folders, or fits one of the globs, that ``source`` names."""
     if isinstance(source, (list, tuple)):
         return any(is_within(part, path) for part in source)
     if not isinstance(source, (str, PathLike)):
@@ -309,7 +309,7 @@ def _once(names: Iterable[str]) -> dict[str, str]:
 
 
 class Job(NamedTuple):
-    """What reading needs to know beside the source: see :func:`turnwire.scan`."""
+    """The settings of reading beside the source: see :func:`turnwire.scan`."""
 
     pool: Pool
     batch_bytes: int

@@ -74,12 +74,12 @@ class Tail:
         return self.reading.offset if self._cutter is None else self._cutter.end
 
     def begin(self, place: Place) -> None:
-        """Where to begin, before anything is read."""
+        """Sets the place to begin at, before anything is read."""
         self.reading.begin_at(place)
         self._line, self._tail, self._held, self._recent = place.line, b"", (0, b""), b""
 
     def _cut(self, certain: bool) -> Cutter | None:
-        """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
+        """The cutter of the file into blocks; None as long as its first bytes do not say whether it is compressed.
         ``certain``: nothing follows them."""
         if self._cutter is not None:
             return self._cutter
@@ -131,7 +131,7 @@ class Tail:
         return os.fstat(self.file.fileno()).st_mtime_ns
 
     def renamed(self) -> bool:
-        """Whether the name leads to another file by now; where it does not, ``written`` is as new as can be."""
+        """True if the name leads to another file by now; where it does not, ``written`` is as new as can be."""
         status = os.fstat(self.file.fileno())
         try:
             there = os.stat(self.name)
@@ -143,11 +143,11 @@ class Tail:
         return False
 
     def is_touched(self) -> bool:
-        """Whether somebody may have written to the file since the last look, or cut it."""
+        """True if somebody may have written to the file since the last look, or cut it."""
         return self._seen > self.written or not unwritten(self.file)
 
     def is_written_over(self) -> bool:
-        """Whether the file was written since the last look and has the size that it had then, as
+        """True if the file was written since the last look and has the size that it had then, as
         :class:`FileComparison` says of a file that was read before; asked twice, as a write changes the time first."""
         for pause in (_PAUSE, 0.0):
             status = os.fstat(self.file.fileno())
@@ -157,7 +157,7 @@ class Tail:
         return self.read <= OPENING and (self._cutter is None or self._cutter.kind is None)
 
     def is_named(self) -> bool:
-        """Whether the name leads to this file just now."""
+        """True if the name leads to this file just now."""
         try:
             there = os.stat(self.name)
         except FileNotFoundError:
@@ -170,7 +170,7 @@ class Tail:
         self.reading.identity = self.who = self.who._replace(written=self.written)
 
     def rewritten(self) -> bool:
-        """Whether the file was cut, or holds other bytes than were read: what is in it was not read yet."""
+        """True if the file was cut, or holds other bytes than were read: what is in it was not read yet."""
         cutter = self._cutter
         size = os.fstat(self.file.fileno()).st_size
         compressed = cutter is not None and cutter.kind is not None
@@ -189,7 +189,7 @@ class Tail:
         return self.lost is not None
 
     def _mixed(self, block: Block | None, before: int) -> bool:
-        """Whether what was just read is not in the file any more: it was cut between two reads of one block, or behind
+        """True if what was just read is not in the file any more: it was cut between two reads of one block, or behind
         them. ``before``: how many bytes of it were read earlier, and were compared already."""
         cutter = self._cutter
         assert cutter is not None
@@ -202,7 +202,7 @@ class Tail:
         return self.lost is not None
 
     def mark(self) -> Bookmark:
-        """How far it was read. A compressed file has no bytes by which a copy is told."""
+        """The bookmark of what was read. A compressed file has no bytes by which a copy is told."""
         cutter = self._cutter
         if cutter is None or cutter.kind is not None:
             place = self.reading.offset if cutter is None else cutter.base
@@ -215,7 +215,7 @@ class Tail:
         return all_of(self.file, self.name)
 
     def has_read(self, copy: Any) -> bool:
-        """Whether all that an open file holds, compressed or not, was read here: a copy that was made before the last
+        """True if all that an open file holds, compressed or not, was read here: a copy that was made before the last
         bytes came."""
         cutter = self._cutter
         if cutter is None or cutter.kind is not None:
@@ -254,7 +254,7 @@ class Tail:
         return True
 
     def end(self, gone: bool) -> Iterator[tuple[Reading, Block]]:
-        """What is left of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
+        """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
         is half-written has no end to wait for."""
         self._growing.open, self._growing.gone = False, gone
         yield from self.news(certain=True)

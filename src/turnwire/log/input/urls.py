@@ -28,7 +28,7 @@ class Stored(NamedTuple):
 
 
 def is_url(name: str) -> bool:
-    """Whether a name of a source is that of a storage, not of a file of this machine."""
+    """True if a name of a source is that of a storage, not of a file of this machine."""
     return _URL.match(name) is not None
 
 
@@ -76,7 +76,7 @@ class _File(io.RawIOBase):
         return True
 
     def readinto(self, view: Any, /) -> Any:
-        """How many bytes were read into ``view``; 0 at the end."""
+        """The number of bytes read into ``view``; 0 at the end."""
         with _named(self._url):
             if self._into is not None:
                 return self._into(view)

@@ -1,1 +1,1 @@
-"""What a scan gives: batches, Arrow, rejects, rows, files."""
+"""Output: batches, Arrow, rejects, rows, files."""

@@ -70,7 +70,7 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch | Joined]:
 
 
 def _taken(waiting: list[Batch]) -> Iterator[Batch | Joined]:
-    """What waits, as one; then nothing waits."""
+    """The waiting batches, as one; then nothing waits."""
     batches = waiting[:]
     waiting.clear()
     if len(batches) == 1:
@@ -106,7 +106,7 @@ class Joined(Columns):
         return self._values[name]
 
     def validity(self, name: str) -> NDArray[np.bool_] | None:
-        """Which records have a value in this column; None where all have."""
+        """The records that have a value in this column; None where all have."""
         return self._valid[name]
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
@@ -178,7 +178,8 @@ _next_key = iter(range(1, 1 << 62))
 
 
 def held() -> int:
-    """How many structures consumers have not released: one for each column, dictionary, batch, schema and stream."""
+    """The number of structures that consumers have not released: one for each column, dictionary, batch, schema and
+    stream."""
     return len(_held) + int(_arrays.exported())
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _times = _backend.load("framing.times")
 _COPIED = 4096
-"""Where a record is wanted for each so many bytes of a block, all of it is copied at once."""
+"""The place where a record is wanted for each so many bytes of a block, all of it is copied at once."""
 _NEWLINE = ord("\n")
 _BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
 """Which bytes are white space within a line: those that ``bytes.strip`` takes away."""
@@ -32,7 +32,7 @@ __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 
 
 class Rows(NamedTuple):
-    """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from.
+    """The result of a block: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
     ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json/lines.pyi``.
     before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
@@ -53,7 +53,7 @@ HEAD = 256
 
 
 def line_start(before: bytes, used: memoryview) -> bytes:
-    """How the line begins in the middle of which reading goes on after ``used``; empty at the start of a line.
+    """The beginning of the line in the middle of which reading goes on after ``used``; empty at the start of a line.
 
     before: the same for the first byte of ``used``.
     """
@@ -65,11 +65,11 @@ def line_start(before: bytes, used: memoryview) -> bytes:
 
 
 class Columns:
-    """What the Arrow export asks of columns beside their values."""
+    """The columns as the Arrow export asks for them, beside their values."""
 
     def constant(self, column: Column) -> int | None:
-        """What a column says of all records, where it is known without a look at them; of a file, where its name is.
-        A column that may be null and is not a file's says nothing of any of them then."""
+        """The one value of a column for all records, where it is known without a look at them; of a file, where its
+        name is. A column that may be null and is not a file's says nothing of any of them then."""
         return None
 
     def source(self, column: Column) -> str:
@@ -81,7 +81,7 @@ class Columns:
         return self[column.name]
 
     def validity_of(self: Any, column: Column) -> Any:
-        """Which records have a value in one of its columns."""
+        """The records that have a value in one of its columns."""
         return self.validity(column.name)
 
 
@@ -115,7 +115,7 @@ class Batch(Columns):
 
     @property
     def scanned(self) -> int:
-        """How many bytes the batch holds of what was read."""
+        """The number of input bytes that the batch holds."""
         return len(self._rows.buffer) + len(self._arena)
 
     def column(self, name: str) -> Column:
@@ -131,7 +131,7 @@ class Batch(Columns):
         return self.values(self.column(name))
 
     def values(self, column: Column) -> Any:
-        """What ``batch[column.name]`` gives, for a column of this batch."""
+        """The value of ``batch[column.name]``, for a column of this batch."""
         name, rows = column.name, self._rows
         if column.kind == "file":
             files = np.empty(rows.count, object)
@@ -249,7 +249,7 @@ class Batch(Columns):
         return [] if self.file is None else [self.file], np.full(len(self), code, np.int32)
 
     def valid(self, name: str) -> NDArray[np.bool_]:
-        """Which records have a value in this column."""
+        """The records that have a value in this column."""
         return rows_of(self.validity(name), len(self))
 
     def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
@@ -277,7 +277,7 @@ class Batch(Columns):
         return there
 
     def _own_validity(self, name: str) -> Bits | None:
-        """Which records have a value in a column of the wire's own; None where all have."""
+        """The records that have a value in a column of the wire's own; None where all have."""
         return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
@@ -294,7 +294,7 @@ class Batch(Columns):
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where records begin in the buffer, or behind its end in the arena, and how many bytes they have."""
+        """The place where records begin in the buffer, or behind its end in the arena, and how many bytes they have."""
         arrays, count = self._rows.arrays, self._rows.count
         if "place" in arrays:
             return arrays["place"][:count], arrays["size"][:count]
@@ -319,8 +319,8 @@ class Batch(Columns):
         )
 
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
-        """What makes messages of the bytes of records of a wire, as ``message`` does. Raises UnknownName for a wire
-        that is not in this batch."""
+        """Returns the function that makes messages of the bytes of records of a wire, as ``message`` does. Raises
+        UnknownName for a wire that is not in this batch."""
         scanner = bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
         if wire != scanner.wire:
             raise UnknownName("wire", wire, [scanner.wire], f"{wire!r} is not the wire of this batch")
@@ -328,7 +328,7 @@ class Batch(Columns):
         return partial(decode, unknown="keep") if self._rows.keep else decode
 
     def begins_line(self) -> NDArray[np.bool_]:
-        """Whether nothing but white space is in front of each record on its line; of a record in a JSON string, in
+        """True if nothing but white space is in front of each record on its line; of a record in a JSON string, in
         front of that string."""
         rows = self._rows
         data = np.frombuffer(rows.buffer, np.uint8)
@@ -347,7 +347,7 @@ class Batch(Columns):
         return begins
 
     def _before(self, row: int) -> bytes:
-        """What is in front of a record on its line, its last 256 bytes."""
+        """The text in front of a record on its line, its last 256 bytes."""
         rows = self._rows
         start = int(rows.arrays["offset"][row]) - rows.base
         head = bytes(rows.buffer[max(start - HEAD, 0) : start])

@@ -58,7 +58,7 @@ class Reject(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is wrong, in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
+        """The fault in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
         return explained(self.wire, self.reason, self.raw, self.inner)[0]
 
     def __str__(self) -> str:

@@ -122,7 +122,7 @@ class Parts:
 
     @property
     def due(self) -> bool:
-        """Whether the part that is open is long enough, or old enough, to be ended."""
+        """True if the part that is open is long enough, or old enough, to be ended."""
         if self._output is None:
             return False
         return self._output.size >= PART_BYTES or time.monotonic() - self._began >= PART_SECONDS

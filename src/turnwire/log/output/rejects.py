@@ -150,7 +150,7 @@ class Rejects(Columns):
         return UnknownKey("column", name, self.names, text)
 
     def valid(self, name: str) -> NDArray[np.bool_]:
-        """Where a column has a value: only a range in a JSON string has ``inner``."""
+        """The rows of a column with a value: only a range in a JSON string has ``inner``."""
         if name not in self.names:
             raise self._no_column(name)
         inner = self["inner"]
@@ -269,7 +269,7 @@ def fault_line(reject: dict[str, Any]) -> int:
 
 
 def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: str = "error") -> tuple[str, str | None]:
-    """What is wrong with a reject, and the JSON pointer to it (or None), as the wire's ``decode`` says it where it
+    """The fault of a reject, and the JSON pointer to it (or None), as the wire's ``decode`` says it where it
     refuses these bytes for the same reason. In a string of JSON (``inner``) they are as written: the escapes go, once
     for each string around them, until it does."""
     if wire not in registry.names():
@@ -320,7 +320,7 @@ class Explainer:
         self._missed = 0
 
     def __call__(self, reject: dict[str, Any]) -> tuple[str, str | None]:
-        """What is wrong with a row of :meth:`Rejects.since`, and the JSON pointer to it, or None."""
+        """The fault of a row of :meth:`Rejects.since`, and the JSON pointer to it, or None."""
         wire, reason, raw, inner = reject["wire"], reject["reason"], reject["raw"], reject["inner"]
         scanner = self._scanners.get(wire)
         if scanner is None:
@@ -350,8 +350,8 @@ class Explainer:
 def first_error(
     found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, buffer: memoryview, base: int
 ) -> DecodeError:
-    """What ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset ``base``:
-    ``offset`` and ``line`` are those of the fault in the input."""
+    """The error that ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset
+    ``base``: ``offset`` and ``line`` are those of the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is not a reason"
     offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))

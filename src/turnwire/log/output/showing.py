@@ -1,4 +1,4 @@
-"""What notebooks show of a scan, a batch and the quarantine. Nothing is read for it."""
+"""The HTML that notebooks show of a scan, a batch and the quarantine. Nothing is read for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCES = 5
 
 
 def scan_html(scan: Scan, source: Any, wire: str | None, begun: bool) -> str:
-    """What a scan describes, and what its last run has met so far."""
+    """The description of a scan, and what its last run has met so far."""
     rows: list[tuple[str, object]] = [
         ("source", told(source)),
         ("wire", wire or "all"),

@@ -31,7 +31,7 @@ class Bits(NamedTuple):
 
 
 def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_]:
-    """Whether each row is one of them; None stands for all."""
+    """True if each row is one of them; None stands for all."""
     if which is None:
         return np.ones(count, bool)
     if not isinstance(which, Bits):
@@ -73,12 +73,12 @@ class TextColumn(Sequence["str | None"]):
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """Which rows have a text."""
+        """The rows that have a text."""
         return rows_of(self.validity, len(self))
 
     @cached_property
     def escaped(self) -> NDArray[np.bool_]:
-        """Which rows hold escapes."""
+        """The rows that hold escapes."""
         return np.zeros(len(self), bool) if self.escapes is None else rows_of(self.escapes, len(self))
 
     def __len__(self) -> int:
@@ -142,12 +142,12 @@ class PackedColumn(TextColumn):
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """Where the texts begin in ``buffer``, i64; 0 where a row has none."""
+        """The place where the texts begin in ``buffer``, i64; 0 where a row has none."""
         return self._spans[0]
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """How many bytes they have, i64."""
+        """The numbers of their bytes, i64."""
         return self._spans[1]
 
     def __len__(self) -> int:
@@ -178,13 +178,13 @@ class NumberColumn(TextColumn):
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """Where the texts begin in ``buffer``, i64."""
+        """The place where the texts begin in ``buffer``, i64."""
         places: NDArray[np.int64] = np.arange(len(self), dtype=np.int64) * _views.DECIMAL
         return places
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """How many digits they have, i64."""
+        """The numbers of their digits, i64."""
         return self._digits[1]
 
     def __len__(self) -> int:
@@ -233,7 +233,7 @@ def validity_bitmap(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple
 
 
 def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
-    """What the core exports of these text columns, which have the same number of rows."""
+    """The arrays that the core exports of these text columns, which have the same number of rows."""
     found: list[Any] = [None] * len(texts)
     masks = [_masks(text) for text in texts]
     any_masks = next((one for one in masks if one is not None), None)  # where all rows have a text, any will do
