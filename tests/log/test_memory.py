@@ -19,7 +19,7 @@ from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip
 from tests.nslip.twins import plain
 from turnwire.log.input import memory
-from turnwire.log.input.memory import Pool, RowEstimate
+from turnwire.log.input.memory import Pool
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
@@ -198,19 +198,6 @@ def test_what_many_small_files_take_is_bounded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_peak_of_ten_gigabytes_is_bounded(packed: bool, threads: int) -> None:
     assert peak("native", GOOD * 3 + b"\n", 10 << 30, packed, threads) < 300
-
-
-@pytest.mark.parametrize("size", [0, 1, 100, 5000, 1 << 21, 1 << 28])
-@pytest.mark.parametrize("smallest", [19, 40])
-def test_a_guess_learns_and_has_bounds(size: int, smallest: int) -> None:
-    room = RowEstimate(smallest)
-    for rows in (0, size // 200, room.most(size), size // 64):
-        for _ in range(80):
-            room.tell(size, rows)
-            assert 0 < room.guess(size) <= room.most(size)
-            assert rows < room.more(size, rows, max(size // 2, 1)) or rows == room.most(size)
-        if size >= 5000:
-            assert rows <= room.guess(size) <= min(rows * 5 / 4 + 80, room.most(size))
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import itertools
 import json
 import os
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import BANNER, KINDS, Log, record
+from tests.log.rotating import KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following, rotated_files
@@ -120,30 +119,6 @@ def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
         folder = tmp_path / way.__name__
         folder.mkdir()
         way(folder, kind, chance.random() < 0.5, chance.choice((1, 3, 1000)), 60, chance)
-
-
-@pytest.mark.parametrize("older", ["app.log.1", "app.log"])
-def test_an_inode_and_a_banner_hide_no_bookmark(older: str, tmp_path: Path) -> None:
-    """A new log that has the inode of a rotated file of which only the banner was read is not that file: what was read
-    under the log's name is, and its compressed file is not read from its start."""
-    with Log(tmp_path, random.Random(1), True, 1) as log:
-        log.write(3)
-        found = scan_nslip(log.path, resume={})
-        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0, 1, 2]
-        position = json.loads(json.dumps(found.position))
-        (mark,) = position["files"]
-        log.write(1)
-        log.rename()
-        log.compress()
-        log.write(2)
-        head = BANNER[-1024:]
-        blank = {**mark, "name": str(log.path.with_name(older)), "inode": log.path.stat().st_ino, "size": len(BANNER)}
-        blank |= {"offset": len(BANNER), "line": 51, "read": len(BANNER), "ends": None}
-        blank["tail"] = hashlib.sha256(head).hexdigest()
-        mark["inode"] = 1
-        position["files"] = [blank, mark]
-        found = scan_nslip(log.path, resume=position)
-        assert [number for batch in found for number in batch["conv_id"].tolist()] == [3, 4, 5]
 
 
 @pytest.mark.parametrize("packed", [True, False])

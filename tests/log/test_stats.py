@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import json
-import random
 import struct
 from collections import Counter
 from pathlib import Path
@@ -13,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
@@ -24,7 +21,7 @@ from turnwire.log import stats
 from turnwire.log.output.parts import Parts
 from turnwire.pairs import Message
 from turnwire.read.located import located
-from turnwire.read.pairing import Latencies, Pairing
+from turnwire.read.pairing import Pairing
 
 pytestmark = pytest.mark.once
 
@@ -117,58 +114,7 @@ def test_the_oldest_requests_are_given_up() -> None:
     assert sum(map(len, pairing._waiting)) == 2
 
 
-@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=200))
-def test_quantiles_are_at_most_nine_percent_too_high(values: list[int]) -> None:
-    latencies = Latencies()
-    for value in random.Random(1).sample(values, len(values)):
-        latencies.add(value)
-    ordered = sorted(values)
-    for share in (0.01, 0.5, 0.9, 0.99, 1.0):
-        exact = ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
-        told = latencies.quantile(share)
-        assert told is not None and exact - 1 <= told <= exact * 1.0906 + 1
-    seconds = latencies.to_dict()
-    assert (seconds["min"], seconds["max"], seconds["count"]) == (ordered[0] / 1e6, ordered[-1] / 1e6, len(values))
-
-
 # --- conditions -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 18, 33])
-def test_texts_that_differ_in_one_letter_are_told_apart_wherever_it_is(size: int) -> None:
-    wanted = "abcdefghijklmnopqrstuvwxyz0123456789"[:size]
-    others = [f"{wanted[:at]}X{wanted[at + 1 :]}" for at in range(size)]
-    lines = [f'@a0|f0|c{number}|S2|d3|T4|t"{text}"#\n' for number, text in enumerate([wanted, *others])]
-    for condition in (wanted, wanted.encode(), {wanted}, {wanted, "x" * size}):
-        found = list(turnwire.scan("".join(lines).encode(), wire="nslip", where={"tag": condition}))
-        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0]
-
-
-LARGE = 2**64 - 1
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "found"),
-    [
-        (None, LARGE, [0, 5, LARGE - 1]),
-        (0, LARGE, [0, 5, LARGE - 1]),
-        (None, LARGE + 1, [0, 5, LARGE - 1, LARGE]),
-        (LARGE, None, [LARGE]),
-        (LARGE, LARGE + 1, [LARGE]),
-        (LARGE + 1, None, []),
-        (LARGE, LARGE, []),
-        (LARGE - 1, LARGE, [LARGE - 1]),
-        (-1, 1, [0]),
-        (None, 0, []),
-        (5, 5, []),
-        (5, 6, [5]),
-    ],
-)
-def test_ranges_of_the_largest_numbers(low: int | None, high: int | None, found: list[int]) -> None:
-    messages = [nslip.SlipMessage(number, 1, 2, 3, 0, 0, {}) for number in (0, 5, LARGE - 1, LARGE)]
-    data = "".join(f"{nslip.encode(message)}\n" for message in messages).encode()
-    scan = turnwire.scan(data, wire="nslip", where={"conv_id": (low, high)})
-    assert [number for batch in scan for number in batch["conv_id"].tolist()] == found
 
 
 # --- files that were read before --------------------------------------------------------------------------------------
