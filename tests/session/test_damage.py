@@ -72,7 +72,7 @@ def unseen(events: list[Any], text: str, count: int, rnd: random.Random) -> list
 
 
 def damages(count: int, seed: int) -> list[str]:
-    """What went unseen in many sessions, 50 damages to each."""
+    """Damages that went unseen in many sessions, 50 to each."""
     rnd, failed = random.Random(seed), []
     for _ in range(0, count, 50):
         given = long_session(rnd)

@@ -1,4 +1,4 @@
-"""What a session uses is explained at its beginning, and nothing else; its form as a test reads it, not the writer."""
+"""The explanation at the beginning of a session: of all that it uses, and nothing else, as a test reads it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORDS = {
 
 
 def explained(text: str) -> set[str]:
-    """What a text explains; of aliases the letter that it does it with."""
+    """The parts that a text explains; of aliases the letter that it does it with."""
     letter = re.search(r"(\S)x\1: \1=x\.", text)
     return {name for name, words in WORDS.items() if words in text} | ({letter[1]} if letter else set())
 
@@ -50,7 +50,7 @@ def marks(draft: Any) -> set[str]:
 
 
 def used(text: str, sealed: bool) -> set[str]:
-    """What a session has that needs an explanation, seen in its records."""
+    """The parts that a session has, seen in its records."""
     found, letter, expand = ({"checks"} if sealed else set()), "", Expander("").expand
     begin = text.index("%") if text[:1] == "%" else text.index("\n%") + 1
     for number, record in enumerate(records(text, sealed, begin)):

@@ -16,7 +16,7 @@ VECTORS = [json.loads(line) for line in make_vectors.PATH.read_text("utf-8").spl
 
 
 def test_there_are_enough_and_they_are_in_step() -> None:
-    """What is written changes with the planning; what is read never does."""
+    """Writing changes with the planning; reading never does."""
     good = [vector for vector in VECTORS if "lines" in vector]
     assert len(good) == 200 and len(VECTORS) == 400
     assert len({vector["text"] for vector in VECTORS}) > 390

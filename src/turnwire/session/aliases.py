@@ -30,13 +30,13 @@ MOST_LOOKED = 12_000
 """Pieces of a block that are looked at."""
 MOST_CANDIDATES = 3_000
 MOST_PLACES, AROUND = 6, 12
-"""Where a text comes, that many times and with that many letters around it, what its alias saves is counted."""
+"""The saving of an alias is counted at so many places of its text, with so many letters around it."""
 NAMING = 2.0
-"""What naming costs: the alias before and after the text."""
+"""The cost of naming: the alias before and after the text."""
 WORTH = 1.0
 """Tokens that an alias must save."""
 SAYING = 12.0
-"""What it costs to say that there are aliases, and what they are."""
+"""The cost of saying that there are aliases, and what they are."""
 SHORTEST = 2
 """Letters of a text that may have an alias."""
 FEWEST = 3
@@ -226,7 +226,7 @@ def repeated(bodies: Sequence[str], meter: Meter) -> dict[str, float]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
+    """A text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
     if text[-1] == " ":
         return "\n" in text
     return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())

@@ -35,11 +35,11 @@ class Chain:
             body = f"{body} {self.sum()}"
         return f"{body}{self._add(body, None)}\n"
 
-    def follows(self, body: str, pair: str) -> bool:
-        """Whether a record is the next one, by the marks that it ends in; only then it counts as that."""
+    def follows(self, body: str, pair: str | None) -> bool:
+        """Takes a record that is the next one by the marks that it ends in; False: it is not, and was not taken."""
         if body[:1] in ("^", ".") and self.whole and not body.endswith(f" {self.sum()}"):
             return False
-        return self._add(body, pair) == pair
+        return pair is not None and self._add(body, pair) == pair
 
     def resume(self, anchor: str) -> None:
         """Goes on behind an anchor after a damage: sums of everything cannot be compared any longer."""
@@ -47,7 +47,7 @@ class Chain:
         self.whole = False
 
     def _add(self, body: str, pair: str | None) -> str:
-        """The two marks that end the next record, which counts from now on unless another ``pair`` was found there."""
+        """The two marks that end the next record. It is taken unless another ``pair`` stands there."""
         data = _bytes(body + "\n")
         since = crc32(data, self.since)
         found = PAIRS[since & 127]

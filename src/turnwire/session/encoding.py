@@ -30,14 +30,14 @@ TRIED = 50
 """Events that decide by which paths conversations are told apart."""
 MOST_KEYS = 3
 ALIKE = 1.03
-"""What a session may have more without aliases by another path that tells conversations apart as well."""
+"""So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
 WORTH = 0.97
-"""What conversations that are told apart must save."""
+"""So much of its tokens a session may keep at most for conversations to be told apart."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
 
 
 class Options(NamedTuple):
-    """What a session may use. every: events from one anchor to the next. prompt: whether it begins with a text that
+    """Options of a session. every: events from one anchor to the next. prompt: whether it begins with a text that
     explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: one
     character for what comes again in a block, and no hyphens in UUIDs. checks: two marks at the end of each record."""
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 HEADER = "%1"
-"""How the first line begins: version 1 of the form."""
+"""The beginning of the first line: version 1 of the form."""
 BARE = "-"
-"""How a setting ends that says that UUIDs are written without their hyphens."""
+"""The end of the setting that says that UUIDs are written without their hyphens."""
 _BEGIN = "a={…}: event; a x|y: like it with x, y at marks."
 _PARTS = {
     "?": "? same",
@@ -29,7 +29,7 @@ ALL = (*_PARTS, "&", BARE)
 
 
 class Settings(NamedTuple):
-    """What a header or an anchor says of the records after it.
+    """Settings of the records behind a header or an anchor.
 
     keys: the paths that name the conversation. aliases: the first letter of their alphabet, if there are any, and ``-``
     where UUIDs have no hyphens.
@@ -58,7 +58,7 @@ def header(settings: Settings, explained: str) -> str:
 
 
 def settings_of(line: str) -> Settings:
-    """What a first line says. Raises ValueError for a line that is none of version 1."""
+    """The settings in a first line. Raises ValueError for a line that is none of version 1."""
     first, *words = line.split(" ")
     if first != HEADER:
         raise ValueError("the first line names another version")

@@ -29,7 +29,7 @@ Meter: TypeAlias = "Tokenizer | Guess"
 
 
 def meter_of(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
-    """What counts tokens. Raises what ``turnwire.tokens.load`` raises."""
+    """A counter of tokens. Raises what ``turnwire.tokens.load`` raises."""
     if tokenizer is None:
         return Guess()
     from turnwire.tokens.loading import load

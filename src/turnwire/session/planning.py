@@ -16,19 +16,19 @@ from turnwire.session.values import Leaf
 MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""
 TEMPLATE = 12.0
-"""What a definition costs beside its members."""
+"""The cost of a definition, beside its members."""
 BAR = 0.5
-"""What a field costs in a row though it is empty."""
+"""The cost of a field in a row though it is empty."""
 MOST_CANDIDATES = 12
 """Leaves that are tried to tell kinds of event apart: the dearest."""
 MOST_SPLITS = 4
-"""How often events of one structure are parted."""
+"""So often events of one structure are parted at most."""
 MOST_MISSED = 20
 """One of so many events may fit no template before all are planned anew."""
 
 
 class Plan(NamedTuple):
-    """Which template each event of a block goes by, by its number; the marks of each template.
+    """The templates of a block: the number of that by which each event goes, and the marks of each.
 
     known: shape -> templates that later events may go by, too, each with the event that it was made for.
     """
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 
 def _is_alike(event: Event, other: Event, marks: list[str]) -> bool:
-    """Whether the leaves of two events are the same where they have no marks."""
+    """The leaves of two events are the same where they have no marks."""
     return all(mark or one == two for mark, one, two in zip(marks, event.leaves, other.leaves, strict=True))
 
 
@@ -126,8 +126,8 @@ class Planner:
         return list(found.values()) if len(found) > 1 else None
 
     def _apart(self, parts: list[list[int]], most: float) -> float:
-        """What parts cost with a template each, derived from that of the first; any number from ``most`` on where that
-        is not less."""
+        """The cost of parts with a template each, derived from that of the first; any number from ``most`` on where
+        that is not less."""
         base_leaves = self.events[parts[0][0]].leaves
         costs, base = self._judged(parts[0])
         total = sum(costs) + _bars(base, parts[0])
@@ -147,7 +147,7 @@ class Planner:
         return total
 
     def _judged(self, members: list[int]) -> tuple[list[float], list[str]]:
-        """What each leaf costs in the rows of a template for these events, and its best mark."""
+        """The cost of each leaf in the rows of a template for these events, and its best mark."""
         key = tuple(members)
         known = self._known.get(key)
         if known is None:

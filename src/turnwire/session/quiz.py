@@ -1,4 +1,4 @@
-"""How well a model reads a session: questions made from a log, the same for each format, answers judged exactly."""
+"""A quiz for models that read sessions: questions made from a log, the same in each format, answers judged exactly."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Question(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What a model made of a format. tokens: of the events in it. low, high: the 95 % interval of the accuracy
+    """The result of a model with a format. tokens: of the events in it. low, high: the 95 % interval of the accuracy
     (Wilson). why: why the format was left out (then nothing was asked). kinds: kind -> (right, asked).
     """
 
@@ -100,7 +100,7 @@ def _single(rows: Sequence[dict[str, str]]) -> Iterable[Question]:
 
 
 def _about_all(rows: Sequence[dict[str, str]]) -> Iterable[Question]:
-    """How many events have a value, and which."""
+    """The events that have a value, and their number."""
     holders: dict[tuple[str, str], list[int]] = {}
     for number, row in enumerate(rows, 1):
         for member in row.items():
@@ -128,7 +128,7 @@ def _answers(rows: Sequence[dict[str, str]]) -> Iterable[Question]:
 
 
 def right(question: Question, reply: str) -> bool:
-    """Whether a reply is the answer: exactly, but for white space, quotes or a full stop around it."""
+    """Judges a reply: it is the answer exactly, but for white space, quotes or a full stop around it."""
     given = reply.strip()
     if question.kind == "filter":
         return _NUMBERS(given) is not None and re.findall("[0-9]+", given) == question.answer.split(", ")

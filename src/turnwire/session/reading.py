@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 def beginning(text: str) -> int:
-    """Where the header of a session begins, behind the JSON lines before it; the text's length where there is none."""
+    """The place of a session's header, behind the JSON lines before it; the text's length where there is none."""
     return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
 
 
@@ -69,7 +69,7 @@ def records(text: str, sealed: bool, header: int = 0, start: int = 0, line: int 
 
 
 def anchor_of(line: str) -> tuple[int, Settings] | None:
-    """How many events come before an anchor, and what it says of those behind it; None for what is no anchor."""
+    """The number of events before an anchor, and the settings behind it; None for what is no anchor."""
     found = _ANCHOR(line)
     return found and (int(found[1]), Settings(tuple([key[1:] for key in found[2].split()]), found[3] or ""))
 
@@ -349,7 +349,7 @@ def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
 
 
 def used_in(text: str, sealed: bool) -> tuple[set[str], bool, str] | None:
-    """What a session uses, as ``explanation`` takes it; None for JSON lines. It may still go on. Raises what ``decode``
-    raises."""
+    """The parts that a session uses, which may go on, as ``explanation`` takes them; None for JSON lines. Raises what
+    ``decode`` raises."""
     found = _read(text, False, sealed, False)[1]._records
     return (found.used, sealed, found.letter) if found.begun else None

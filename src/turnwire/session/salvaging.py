@@ -1,4 +1,4 @@
-"""What is whole in a damaged session: everything before the damage, and everything after the next anchor."""
+"""Salvages damaged sessions: everything before the damage, and everything after the next anchor; seals new ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Salvage(NamedTuple):
-    """What ``salvage`` found.
+    """The result of ``salvage``.
 
     parts: whole events. doubtful: those right before a damage, which are probably whole. missing: (first, behind the
     last) of the events that are lost or doubtful; the second is None where nothing says how many there were.
@@ -67,7 +67,7 @@ class _Salvor:
         self._faults: list[DecodeError] = []
 
     def salvaged(self) -> Salvage:
-        """What is found."""
+        """The result."""
         at = 0
         while at < len(self._records):
             record = self._records[at]

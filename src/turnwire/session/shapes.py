@@ -22,13 +22,13 @@ STYLES: tuple[dict[str, Any], ...] = (
     {},
     {"ensure_ascii": False, "indent": 2},
 )
-"""How JSON in strings may be written: as ``json.dumps`` does with these arguments."""
+"""The styles in which JSON in strings may be written: as ``json.dumps`` does with these arguments."""
 MOST_OBJECTS = 8
 """Objects of an array that are looked into one by one; a longer array is one leaf or a table."""
 MOST_PATH = 512
 """Characters of a path that are in front of each of the paths below it; a digest stands for more of them."""
 is_digested = re.compile("\n[0-9a-f]{32}[.]").match
-"""Whether a path begins with such a digest: no mark and no header names it."""
+"""Matches a path that begins with such a digest: no mark and no header names it."""
 _is_column = re.compile(r"\w[\w .:/-]*").fullmatch
 
 
@@ -136,7 +136,7 @@ class Shapes(dict[Structure, "Shape"]):
 
 
 class Shape:
-    """What all events of one structure have in common.
+    """A structure that events have in common, and the paths of its leaves.
 
     Attributes:
         structure: it. paths: of each leaf, its keys and numbers with dots between them. tables: whether each leaf is

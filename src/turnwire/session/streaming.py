@@ -24,7 +24,7 @@ WINDOW = 48
 MOST_TEMPLATES = 16
 """Templates of one structure that are tried."""
 _ALWAYS = frozenset(["#", "$", "b=a"])
-"""What a writer may need explained whatever its options; it has neither aliases nor UUIDs without hyphens."""
+"""Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
 
 
 class _Bodies:
@@ -60,7 +60,7 @@ class _Bodies:
         return self._composer.define(name, event, marks)
 
     def _missed(self, name: str, event: Event) -> int:
-        """How much a row would have to tell."""
+        """About the letters of the fields of a row."""
         template, state = self._composer.templates[name], self._composer.state
         key, _ = event.shape.order(self._keys)
         state.enter(None if key is None else event.leaves[key])
@@ -101,7 +101,7 @@ class Writer:
         self.closed = False
 
     def _begin(self) -> None:
-        """What follows needs nothing that came before."""
+        """Forgets what came before, so that what follows needs nothing of it."""
         self._bodies = _Bodies(self._settings.keys, self._options.marks(), self._options.before)
         self._since = 0
 

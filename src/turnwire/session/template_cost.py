@@ -1,4 +1,4 @@
-"""What templates cost, by a guess: of each leaf the best mark, and about how many tokens rows have with it."""
+"""Guesses the cost of templates: of each leaf the best mark, and about how many tokens rows have with it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from turnwire.session.values import Leaf
 MOST_SOURCES, MOST_HOLDERS = 6, 24
 """Paths with the same value that a leaf may be told by; those that are looked at."""
 MEMBER = 4.0
-"""What a member costs in a definition, beside its value."""
+"""The cost of a member in a definition, beside its value."""
 FIELD = 0.5
-"""What a field costs in a row that holds a value, beside it."""
+"""The cost of a field that holds a value, beside it."""
 DISTANCE = 2.5
-"""What the distance of a time costs."""
+"""The cost of the distance of a time."""
 WORTH_A_MARK = 6.0
-"""What a leaf that never changes must cost for a mark that says where it was seen."""
+"""A leaf that never changes gets a mark that says where it was seen if it costs more."""
 _IMPOSSIBLE = 1e9
 _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
@@ -45,7 +45,7 @@ class _Cell(NamedTuple):
 
 
 def must_open(leaf: Leaf) -> bool:
-    """Whether a definition can tell a leaf only as an open one: objects, and arrays of nothing but objects."""
+    """A definition can tell the leaf only as an open one: arrays that begin with an object."""
     return type(leaf) is bytes and leaf[:2] == b"[{"
 
 
@@ -58,7 +58,7 @@ def weigh(leaf: Leaf) -> float:
 
 
 def _can_name(path: str) -> bool:
-    """Whether a mark can name a path. Without a path it would name the leaf's own."""
+    """A mark can name the path. Without a path it would name the leaf's own."""
     return path != "" and not is_digested(path) and cut("x" + SEEN + path) == ("x", SEEN + path)
 
 
@@ -114,7 +114,7 @@ class TemplateCost:
         return self._more[leaf]
 
     def judged(self, members: Sequence[int], shape: Shape) -> tuple[list[float], list[str]]:
-        """What each leaf costs in the rows of a template for events of one shape, and its best mark."""
+        """The cost of each leaf in the rows of a template for events of one shape, and its best mark."""
         rows = [self._cells[number] for number in members]
         found = [self._best([row[place] for row in rows], is_table) for place, is_table in enumerate(shape.tables)]
         return [cost for _, cost in found], [mark for mark, _ in found]
@@ -145,7 +145,7 @@ class TemplateCost:
         return FIXED
 
     def _missed(self, cells: Sequence[_Cell]) -> dict[str, float]:
-        """What rows cost with each mark that a leaf may have: those in which it is not as the mark says."""
+        """The cost of a leaf with each mark that it may have: in rows in which it is not as the mark says."""
         first = cells[0]
         rows = {first.conversation: first.leaf}
         sources: dict[str, int] = {}
@@ -177,7 +177,7 @@ class TemplateCost:
 
 
 def _later(leaves: Sequence[Leaf]) -> float:
-    """What rows cost that tell a leaf as a time or a number by its distance."""
+    """The cost of a leaf in rows that tell it as a time or a number by its distance."""
     cost, first = 0.0, leaves[0]
     if type(first) is str:
         time = times.read(first)

@@ -1,4 +1,4 @@
-"""What one definition changes of another, and the definition that such changes make."""
+"""Definitions told by another one: the changes between two, and the definition that changes make."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def merged(base: Sequence[Member], changes: Sequence[Member], within: bool = Tru
 
 
 def changes(base: Sequence[Member], target: Sequence[Member], same: Sequence[int]) -> list[Member] | None:
-    """What makes a target draft of a base, or None where that cannot be said so.
+    """The changes that make a target of a base, or None where changes cannot say it.
 
     same: of each leaf of the target, the leaf of the base by which it need not be told; -1: it must be.
     """
@@ -79,7 +79,7 @@ def _changes(base: Sequence[Member], target: Sequence[Member], same: Sequence[in
 
 
 def _is_between(place: int, number: int, target: Sequence[Member], places: dict[str, int]) -> bool:
-    """Whether a removed member of the base was between the neighbours of a new one of the target."""
+    """A removed member of the base was between the neighbours of a new one of the target."""
     for at, each in enumerate(target):
         other = places.get(each.name)
         if other is not None and (place <= other if at < number else place >= other):
@@ -88,7 +88,7 @@ def _is_between(place: int, number: int, target: Sequence[Member], places: dict[
 
 
 def _change(held: Member, member: Member, same: Sequence[int]) -> Member | None:
-    """What is to be told of a member that the base has, too; None: nothing."""
+    """The change of a member that the base has, too; None: nothing."""
     before, after = held.node, member.node
     alike = held.mark == member.mark
     if type(before) is list and type(after) is list:

@@ -14,7 +14,7 @@ from turnwire.session.shapes import Shape
 from turnwire.session.values import Leaf, quoted
 
 FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
-"""What is expected of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
+"""The expectations of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
 more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
 LATER: a time, told by its distance to the last one."""
 FARTHEST = 10**18 - 1
@@ -36,7 +36,7 @@ def one_more(value: Leaf | None) -> Leaf | None:
 
 
 class Expected(NamedTuple):
-    """What a template says of one leaf.
+    """The expectation of one leaf of a template.
 
     mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
     defined the template. text: whether that is a string or null. form: of a time, None where numbers are told by
@@ -52,7 +52,7 @@ class Expected(NamedTuple):
 
 
 def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
-    """What a mark says of a leaf whose first value is known (None: it is not)."""
+    """The expectation of a leaf with a mark, whose first value is known (None: it is not)."""
     time = times.read(leaf) if mark == LATER and type(leaf) is str else None
     text = type(leaf) is str or leaf == b"null"
     return Expected(mark[:1], mark[1:] or path, path, leaf, text, time[0] if time else None)
@@ -76,7 +76,7 @@ class Template:
         self.parts = shape.parts.union([mark[0] for at, mark in enumerate(marks) if mark and not shape.tables[at]])
 
     def fits(self, leaves: Sequence[Leaf]) -> bool:
-        """Whether an event has those leaves that the definition has fixed."""
+        """An event has those leaves that the definition has fixed."""
         return all(leaves[at] == leaf for at, leaf in self._fixed)
 
     @cached_property
@@ -86,7 +86,7 @@ class Template:
 
 
 class Seen(NamedTuple):
-    """What was seen: path -> value, and number of a template -> leaves of its last event."""
+    """Values and events seen last: path -> value, and number of a template -> leaves of its last event."""
 
     values: dict[str, Leaf]
     rows: dict[int, Sequence[Leaf]]
@@ -162,13 +162,13 @@ class State:
         return None if since is None else times.written(expected.form, since + distance)
 
     def later(self, path: str) -> Expected | None:
-        """What a distance in a definition counts from: the last number at its path, else the last time, or None."""
+        """The origin of a distance in a definition: the last number at its path, else the last time, or None."""
         if self._number(path) is not None:
             return Expected(LATER, path, path, None, False, None)
         return None if self._form is None else Expected(LATER, path, path, None, True, self._form)
 
     def distance(self, expected: Expected, value: Leaf) -> int | None:
-        """How far a value is from the last one, or None where that does not say it."""
+        """The distance of a value from the last one, or None where that does not say it."""
         if expected.form is None:
             last = self._number(expected.path)
             number = int(value) if type(value) is bytes and _NUMBER(value) else None

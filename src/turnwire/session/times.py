@@ -12,7 +12,7 @@ _DAY = 86_400
 
 
 class Form(NamedTuple):
-    """How a time is written: what is between day and hour, digits of a second's fraction, the zone."""
+    """The form in which a time is written: the letter between day and hour, digits of a fraction, the zone."""
 
     between: str
     digits: int
