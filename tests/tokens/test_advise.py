@@ -17,10 +17,9 @@ from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, cont
 from turnwire import tokens
 from turnwire.registry import WIRES, wire_of
 from turnwire.tokens.advice import NOTICEABLE
-from turnwire.tokens.budget import Sample, spend
+from turnwire.tokens.budget import Meter, Price, Sample, priced, spend
 from turnwire.tokens.means import ALL, means
-from turnwire.tokens.prices import Meter, Price, priced
-from turnwire.tokens.rewriting import applied, changes_of
+from turnwire.tokens.parts import applied, changes_of
 
 pytestmark = pytest.mark.once
 

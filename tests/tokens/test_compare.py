@@ -18,11 +18,9 @@ from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXT
 from turnwire import tokens
 from turnwire.conversion import Context
 from turnwire.errors import EncodeError, MissingDependency, Reason
-from turnwire.tokens import positional
 from turnwire.tokens.comparison import OWN
-from turnwire.tokens.fields import plain
-from turnwire.tokens.formats import FORMATS, Format, Written, lossless
-from turnwire.tokens.tables import aligned, safe
+from turnwire.tokens.formats import FORMATS, Format, Written, lossless, minified, plain, read_arrays, write_arrays
+from turnwire.tokens.rendering import aligned
 
 pytestmark = pytest.mark.once
 
@@ -48,7 +46,7 @@ def test_the_request_that_others_measured() -> None:
         "json array": 23,
     }
     short = {"act": "REQUEST", "frame": "TASK", "conv": 1, "src": 0, "dst": 1, "turn": 1}
-    assert tokens.count(positional.minified({**short, "goal": 1, "task": 1, "priority": 3, "tag": "goal_1"})) == 43
+    assert tokens.count(minified({**short, "goal": 1, "task": 1, "priority": 3, "tag": "goal_1"})) == 43
     parts = {part.part: part.tokens for part in tokens.ablate(REQUEST)}
     assert parts["separators"] == 9
 
@@ -109,7 +107,7 @@ def test_messages_add_up_and_conversations_are_one_text() -> None:
     assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip", "short"))
     assert whole["nslip"].total == whole["nslip"].tokens + whole["nslip"].legend
     assert whole["nslip"].shared == tokens.count("@a3|f0|c1|S0|d1|T")
-    assert whole["json array"].legend == tokens.count(positional.write([plain(turnwire.decode(REQUEST))])[0])
+    assert whole["json array"].legend == tokens.count(write_arrays([plain(turnwire.decode(REQUEST))])[0])
     assert whole["gcf"].tokens < together["gcf"].tokens
 
 
@@ -121,7 +119,7 @@ def test_what_a_context_holds_is_counted_where_it_is_needed() -> None:
     given = Context(agents=numbers, conversations={"C1": 1, "C2": 2}, ids={"T1": 1}, defaults={"nslip": {"turn": 0}})
     found = rows(tokens.compare(text, context=given, wires=["csp", "nslip"], formats=["json"]))
     used = {"conversations": {"C1": 1}, "agents": {name: 0, "worker": 1}, "ids": {"T1": 1}}
-    needed = positional.minified(used)
+    needed = minified(used)
     assert found["nslip"].round_trip and found["nslip"].rank > found["csp"].rank
     assert found["nslip"].legend == tokens.count(needed) and found["csp"].legend == 0
     three = rows(tokens.compare([text] * 3, context=given, wires=["csp", "nslip"], formats=["json"]))
@@ -236,8 +234,8 @@ def test_a_cheat_is_shown_without_a_rank(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @given(values=st.lists(VALUES, min_size=1, max_size=5))
 def test_arrays_and_their_legend_give_the_values_back(values: list[Any]) -> None:
-    legend, lines = positional.write(values)
-    assert positional.read(legend, lines) == values
+    legend, lines = write_arrays(values)
+    assert read_arrays(legend, lines) == values
     assert all("\n" not in line for line in (*lines, *legend.split("\n")))
 
 
@@ -307,5 +305,3 @@ def test_a_page_is_alone_and_escapes(tmp_path: Path) -> None:
 def test_columns_line_up_and_are_safe() -> None:
     text = aligned(("a", "n", "empty"), [["x\ny", "1", ""], ["z", "100", ""]], frozenset({"n"}))
     assert text == "a       n\nx\\ny    1\nz     100\n"
-    assert safe("é漢 🙂") == "é漢 🙂"
-    assert safe("\ud800\u2028\x85") == "\\ud800\\u2028\\x85"

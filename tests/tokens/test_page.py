@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from turnwire import tokens
-
 pytest.importorskip("splintr")
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "tokens.md"
@@ -44,18 +42,3 @@ def test_the_page_is_in_step(made: Any) -> None:
     assert "One REQUEST in every format" in shown and "| nslip |" in shown
     if made.versions() in page:  # other versions of the formats may count otherwise
         assert shown == anew, "python -m benchmarks.token_tables"
-
-
-def test_only_what_stands_between_the_marks_changes(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made, "tables", lambda: "NEW")
-    text = f"before\n{made.BEGIN}\nold\n{made.END}\nafter {made.END}"
-    assert made.updated(text) == f"before\n{made.BEGIN}\n\nNEW\n{made.END}\nafter {made.END}"
-
-
-def test_the_page_names_data_tokenizers_and_versions(made: Any) -> None:
-    page = PAGE.read_text("utf-8")
-    for name in made.TOKENIZERS:
-        known = tokens.vocabulary(name)
-        assert f"| {name} | {known.models} | {known.provenance} |" in page
-    for needed in ("splintr-rs", "toon-format", "gcf-python", "soon-format", "examples/data/nslip_upstream.txt"):
-        assert needed in page

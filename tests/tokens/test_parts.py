@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +12,6 @@ from turnwire import tokens
 from turnwire.tokens.parts import spans, without
 
 pytest.importorskip("splintr")
-
 pytestmark = pytest.mark.once
 
 
@@ -78,15 +75,3 @@ def test_the_dearest_come_first_and_several_messages_add_up() -> None:
     assert [part.tokens for part in found] == sorted((part.tokens for part in found), reverse=True)
     one = {part.part: part for part in tokens.ablate(REQUEST)}
     assert all(part.tokens == 3 * one[part.part].tokens and part.times == 3 * one[part.part].times for part in found)
-
-
-def test_every_wire_has_parts() -> None:
-    for pattern in (wire.parts for wire in turnwire.wires().values()):
-        assert pattern is not None
-        assert all(re.fullmatch("[a-z]+_*", name) for name in pattern.groupindex)
-
-
-def test_the_bytes_of_parts_are_those_of_utf_8() -> None:
-    message = turnwire.decode('@a3|f0|c1|S0|d1|T1|t"é🙂"#')
-    sizes = {part.part: part.bytes for part in tokens.ablate(message)}
-    assert sizes["text"] == len("é🙂".encode())

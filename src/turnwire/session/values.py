@@ -77,7 +77,7 @@ def line_of(event: Any) -> tuple[dict[str, Any], str]:
     if not isinstance(event, dict):
         if wire_of(event) is None:
             raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
-        from turnwire.tokens.fields import plain
+        from turnwire.tokens.formats import plain
 
         event = plain(event)
     line = json_text.write(event)

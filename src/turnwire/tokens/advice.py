@@ -1,4 +1,4 @@
-"""What a log costs, what it would cost in other wires, and what to change first."""
+"""Advice on a log: its cost, the cost in other wires, and what to change first."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.atomic import AtomicFile
+from turnwire.characters import visible
 from turnwire.errors import Reason
-from turnwire.tokens.budget import Sample, Spent, Tally, spend
+from turnwire.phrases import counted
+from turnwire.tokens.budget import Price, Sample, Spent, Tally, priced, spend
 from turnwire.tokens.comparison import compare
-from turnwire.tokens.counting import DEFAULT
-from turnwire.tokens.fields import text_of
-from turnwire.tokens.loading import load
+from turnwire.tokens.formats import text_of
+from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.means import BASE, SESSION, TABULAR
-from turnwire.tokens.prices import Price, priced
-from turnwire.tokens.rewriting import rewrites
-from turnwire.tokens.tables import aligned, safe
+from turnwire.tokens.parts import rewrites
+from turnwire.tokens.rendering import aligned, heading, html_table, paragraph, write_page
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
-_CHANGES = ("log", "what", "tokens", "share")
+_CHANGES = ("log", "what", "tokens", "share", "money")
 ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all\n"
-NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
+NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached", "share", "money"})
 
 CACHED = (
     "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache\n"
@@ -74,7 +73,7 @@ class Change(NamedTuple):
 
 
 class Advice:
-    """What a log costs and what to change first.
+    """The cost of a log and what to change first.
 
     Attributes:
         costs: for each wire in the log and each tokenizer, its own wire first, then what was tried, "json", "toon", and
@@ -99,10 +98,10 @@ class Advice:
         from turnwire.showing import table
 
         costs = [(cost.tokenizer, *_cells(cost)) for cost in self.costs]
-        changes = [(change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes]
         currency = next((f", {cost.currency}" for cost in self.costs if cost.once is not None), "")
         parts = [table(f"What the log costs{currency}", ("tokenizer", *COLUMNS), costs)]
-        if changes:
+        if self.changes:
+            changes = map(_change_cells, self.changes)
             parts.append(table("To change first (each by itself)", _CHANGES, changes))
         return "".join(parts)
 
@@ -132,7 +131,7 @@ class Advice:
         parts = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            parts.append(f"{safe(tokenizer)} ({safe(provenance)})\n")
+            parts.append(f"{visible(tokenizer)} ({visible(provenance)})\n")
             parts.append(layout(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
             if any(cost.estimated for cost in costs):
                 parts.append(ESTIMATED)
@@ -140,28 +139,44 @@ class Advice:
                 parts.append(CACHED)
             currency = next((cost.currency for cost in costs if cost.once is not None), "")
             if currency:
-                parts.append(PRICED.format(currency=safe(currency)))
+                parts.append(PRICED.format(currency=visible(currency)))
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             if changes:
                 parts.append("to change first (each by itself):\n")
             for change in changes:
-                money = "" if change.money is None else f", {change.money:,.4f} {safe(currency)}"
+                money = "" if change.money is None else f", {change.money:,.4f} {visible(currency)}"
                 text = f"{change.log}: {change.text}"
-                parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(text)}\n")
+                parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {visible(text)}\n")
             parts.append("\n")
-        parts += [f"not tried: {safe(line)}\n" for line in untried(self.absent, bool(self.facts["context"]))]
+        parts += [f"not tried: {visible(line)}\n" for line in untried(self.absent, bool(self.facts["context"]))]
         return "".join(parts).rstrip("\n") + "\n"
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
-        from turnwire.tokens.page import advice_page
+        counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
+        parts = [paragraph(f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted.")]
+        for tokenizer, provenance in self.facts["tokenizers"].items():
+            costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
+            bars = [(cost.tokens, "all" if cost.round_trip else "") for cost in costs]
+            parts += [heading(tokenizer, provenance), html_table(COLUMNS, list(map(_cells, costs)), NUMBERS, bars)]
+            currency = next((cost.currency for cost in costs if cost.once is not None), "")
+            if currency:
+                parts.append(paragraph(PRICED.format(currency=currency)))
+            changes = [_change_cells(change) for change in self.changes if change.tokenizer == tokenizer]
+            if changes:
+                parts += [heading("To change first", "each by itself"), html_table(_CHANGES, changes, NUMBERS)]
+        parts += [paragraph(f"Not tried: {line}") for line in untried(self.absent, bool(self.facts["context"]))]
+        messages = sum(self.facts["messages"].values())
+        write_page(path, f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}", parts)
 
-        with AtomicFile(path) as file:
-            file.write(advice_page(self).encode())
+
+def _change_cells(change: Change) -> list[str]:
+    money = "" if change.money is None else f"{change.money:,.4f}"
+    return [change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}", money]
 
 
 def untried(absent: Mapping[str, str], context: bool) -> list[str]:
-    """What was not tried ("nslip as csp"), and why; without a context in one line for all that wants one."""
+    """Lines of what was not tried ("nslip as csp"), and why; without a context one line for all that want one."""
     wanting: dict[str, list[str]] = {}
     lines = []
     for name, why in absent.items():
@@ -195,7 +210,7 @@ def _cells(cost: Cost) -> list[str]:
 
 SAMPLE = 500
 BASELINES = (BASE, TABULAR)
-"""What is not a wire, but says what a wire is worth; TOON where its package is there."""
+"""Formats that are not a wire, but say what a wire is worth; TOON where its package is there."""
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
 SPACES = "white space: write the canonical text, as turnwire.encode does"
@@ -211,7 +226,7 @@ def advise(
     sample: int = SAMPLE,
     threads: int = 1,
 ) -> Advice:
-    """What the messages of a log cost a model, and what to change first.
+    """The cost of the messages of a log for a model, and what to change first.
 
     source: as ``turnwire.scan`` takes it. prices: tokenizer -> a Price, a number or (input, cached), for a million
     tokens; tokenizers that are priced need not be named again. Every message is counted as written; other wires are
@@ -273,7 +288,7 @@ def _costs(
     context: Any,
     absent: dict[str, str],
 ) -> list[Cost]:
-    """What the messages of one wire cost in it, in each other wire and in JSON and TOON, by the sample."""
+    """The cost of the messages of one wire in it, in each other wire and in JSON and TOON, by the sample."""
     costs = [_cost(own, own.wire, 1.0, price, (), True, False)]
     others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
     found = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
@@ -293,7 +308,7 @@ def _costs(
 def _as_session(
     own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]
 ) -> list[Cost]:
-    """What the messages cost as one session, by the first of them; its explanation is counted."""
+    """The cost of the messages as one session, by the first of them; its explanation is counted."""
     if not kept.first:
         return []
     found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
@@ -335,7 +350,7 @@ def _cost(
 
 
 def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]) -> list[Change]:
-    """What each change to the messages saves, applied to the first of them; white space only where all are known."""
+    """The savings of each change, applied to the first messages; white space only where all are known."""
     if not kept.messages:
         return []
     if not registry.wire(own.wire).has("parts"):

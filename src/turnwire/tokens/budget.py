@@ -1,24 +1,94 @@
-"""The messages of a log and their tokens, however many there are."""
+"""The tokens of the messages of a log, however many there are, and their price."""
 
 from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from turnwire import registry
-from turnwire.tokens.prices import Meter
 from turnwire.tokens.tokenizer import Tokenizer
 
 KEEP = 10
 COLUMNS = ("line", "wire", "conversation")
-"""What is read of each message, beside its bytes."""
+"""The columns that are read of each message, beside its bytes."""
 
 
-class Found(NamedTuple):
+class Price(NamedTuple):
+    """The price of a million tokens that a model reads.
+
+    input: tokens that it has not read before. cached: tokens of a prefix that it has read before; None: no discount.
+    """
+
+    input: float
+    cached: float | None = None
+    currency: str = "USD"
+
+    def of(self, fresh: float, cached: float = 0) -> float:
+        """The cost of so many tokens."""
+        again = self.input if self.cached is None else self.cached
+        return (fresh * self.input + cached * again) / 1e6
+
+
+def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
+    """Tokenizer -> Price, from prices, numbers, pairs (input, cached) or mappings. Raises ValueError for all else."""
+    found = {}
+    for name, given in (prices or {}).items():
+        try:
+            price = (
+                given
+                if isinstance(given, Price)
+                else Price(**given)
+                if isinstance(given, Mapping)
+                else Price(*given)
+                if isinstance(given, (tuple, list))
+                else Price(given)
+            )
+            fair = all(each is None or 0 <= each < float("inf") for each in (price.input, price.cached))
+            price = price._replace(
+                input=float(price.input), cached=None if price.cached is None else float(price.cached)
+            )
+        except TypeError:
+            raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
+        if not fair:
+            raise ValueError(f"the price of {name} is not a number from 0 up")
+        found[name] = price
+    return found
+
+
+class Meter:
+    """Adds up tokens of messages by conversation.
+
+    ``tokens`` is every message read once. ``cached`` is what is read again when each turn of a conversation is sent
+    with all turns before it, which is a prefix that a model may hold in its cache. ``largest`` is one conversation's
+    tokens; messages without a conversation are priced alone.
+    """
+
+    def __init__(self) -> None:
+        self.tokens = 0
+        self.cached = 0
+        self.messages = 0
+        self._held: dict[Hashable, int] = {}
+
+    def add(self, conversation: Hashable | None, tokens: int) -> None:
+        """One more message of a conversation (None: of none)."""
+        self.messages += 1
+        self.tokens += tokens
+        if conversation is not None:
+            before = self._held.get(conversation, 0)
+            self.cached += before
+            self._held[conversation] = before + tokens
+
+    @property
+    def conversations(self) -> dict[Hashable, int]:
+        """The tokens of each conversation."""
+        return self._held
+
+
+class LargeMessage(NamedTuple):
     """A message in a log: its tokens, and where it is."""
 
     tokens: int
@@ -41,7 +111,7 @@ class Spent:
         self.bytes = 0
         self.meter = Meter()
         self.over = 0
-        self._heap: list[tuple[int, int, Found]] = []
+        self._heap: list[tuple[int, int, LargeMessage]] = []
 
     def add(
         self, counts: Sequence[int], known: Sequence[str | None], file: str | None, lines: Any, budget: int | None
@@ -54,7 +124,7 @@ class Spent:
             if budget is not None and count > budget:
                 self.over += 1
             if count > least:  # of equals the first are kept
-                entry = (count, -(first + row), Found(count, file, int(lines[row]), conversation))
+                entry = (count, -(first + row), LargeMessage(count, file, int(lines[row]), conversation))
                 if len(self._heap) < KEEP:
                     heapq.heappush(self._heap, entry)
                 else:
@@ -62,7 +132,7 @@ class Spent:
                 least = self._heap[0][0] if len(self._heap) == KEEP else -1
 
     @property
-    def largest(self) -> list[Found]:
+    def largest(self) -> list[LargeMessage]:
         """The dearest messages."""
         return [found for _, _, found in sorted(self._heap, reverse=True)]
 
@@ -96,7 +166,7 @@ class Sample:
         self._random = random.Random(0)
 
     def wants(self) -> int | None:
-        """Where the next message is to be put, or None when it is not wanted. To be asked once for every message."""
+        """The place of the next message, or None when it is not wanted. To be asked once for every message."""
         self.seen += 1
         if len(self.messages) < self.size:
             self.messages.append(None)

@@ -14,14 +14,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.atomic import AtomicFile
+from turnwire.characters import visible
 from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
+from turnwire.phrases import counted
 from turnwire.registry import encode, wire_of
-from turnwire.tokens.counting import DEFAULT
-from turnwire.tokens.fields import messages_of, plain, text_of
-from turnwire.tokens.formats import FORMATS, lossless, version_of
-from turnwire.tokens.loading import load
-from turnwire.tokens.tables import aligned, safe
+from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
+from turnwire.tokens.loading import DEFAULT, load
+from turnwire.tokens.rendering import aligned, heading, html_table, paragraph, plot, write_page
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("rank", "format", "tokens", "legend", "ratio", "bytes", "shared", "round trip", "dropped", "note")
@@ -102,9 +101,9 @@ class Comparison:
         """Text to look at: a table for each tokenizer, then what was not measured."""
         parts = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
-            parts.append(f"{safe(tokenizer)} ({safe(provenance)}), per {self.facts['per']}\n")
+            parts.append(f"{visible(tokenizer)} ({visible(provenance)}), per {self.facts['per']}\n")
             parts.append(aligned(COLUMNS, [_cells(row) for row in self.sorted(tokenizer)], NUMBERS) + "\n")
-        parts += [f"not measured: {safe(name)}: {safe(why)}\n" for name, why in self.absent.items()]
+        parts += [f"not measured: {visible(name)}: {visible(why)}\n" for name, why in self.absent.items()]
         return "".join(parts).rstrip("\n") + "\n"
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -128,16 +127,22 @@ class Comparison:
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draws bars into an .svg, .png or .pdf file. Raises MissingDependency without the extra ``plot``, OSError."""
-        from turnwire.tokens.picture import plot
-
         plot(self, path)
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
-        from turnwire.tokens.page import page
-
-        with AtomicFile(path) as file:
-            file.write(page(self).encode())
+        wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
+        text = f"{wires}; counted per {self.facts['per']}. Ranked are only formats that give every message back "
+        parts = [paragraph(text + "(blue bars); the others leave out what is listed beside them.")]
+        for tokenizer, provenance in self.facts["tokenizers"].items():
+            rows = self.sorted(tokenizer)
+            bars = [(row.total, "all" if row.round_trip else "") for row in rows]
+            parts += [heading(tokenizer, provenance), html_table(COLUMNS, list(map(_cells, rows)), NUMBERS, bars)]
+        parts += [paragraph(f"Not measured: {name}: {why}") for name, why in self.absent.items()]
+        if self.facts["versions"]:
+            versions = ", ".join(f"{name} {version}" for name, version in self.facts["versions"].items())
+            parts.append(paragraph(f"Formats: {versions}."))
+        write_page(path, f"Tokens of {counted(self.facts['messages'], 'message')}", parts)
 
 
 def _cells(row: Row) -> list[str]:
@@ -158,7 +163,6 @@ def _cells(row: Row) -> list[str]:
 OWN = "each in its own wire"
 """The row of a mixed log as it is."""
 PER = ("message", "conversation")
-Convert = Callable[..., Any]
 
 
 class Version(NamedTuple):
@@ -184,7 +188,7 @@ def compare(
     per: str = "message",
     threads: int = 1,
 ) -> Comparison:
-    """What messages cost in wires and reference formats.
+    """The cost of messages in wires and reference formats.
 
     messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
     where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
@@ -270,13 +274,9 @@ def _each_in_its_own(messages: list[Any], together: bool) -> Iterable[Version]:
     decoders = {wire: registry.wire(wire).decode for wire in owners}
     failed = 0
     for message, text in zip(messages, texts, strict=True):
-        failed += not _comes_back(partial(_same, decoders[str(wire_of(message))], text, message))
+        failed += not _comes_back(partial(decoders[str(wire_of(message))], text), message)
     note = f"{failed} of {len(messages)} do not come back" if failed else ""
     yield Version(OWN, "wire", texts, [_prompt(wire) for wire in owners] if together else [], {}, not failed, note)
-
-
-def _same(decode: Callable[[str], Any], text: str, message: Any) -> bool:
-    return bool(decode(text) == message)
 
 
 def _in_wire(
@@ -287,18 +287,19 @@ def _in_wire(
     own = wire_of(message)
     if own == wire:
         text = text_of(message)
-        return text, [], _comes_back(lambda: decode(text) == message), {}
+        return text, [], _comes_back(partial(decode, text), message), {}
+    import turnwire
     from turnwire.conversion.converting import Options, noted
 
     # Sizes are compared: what differs is in ``dropped``.
-    made = _convert()(message, wire, context=context, nearest=True)
+    made = turnwire.convert(message, wire, context=context, nearest=True)
     text = encode(made.message)
     used: dict[str, Any] = {}
 
-    def back() -> bool:
-        return bool(noted(decode(text), str(own), context, Options(nearest=True), used) == message)
+    def back() -> Any:
+        return noted(decode(text), str(own), context, Options(nearest=True), used)
 
-    return text, list(made.dropped), _comes_back(back), used
+    return text, list(made.dropped), _comes_back(back, message), used
 
 
 def _entries(used: Mapping[str, Any]) -> str:
@@ -314,18 +315,11 @@ def _joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _comes_back(tried: Callable[[], bool]) -> bool:
+def _comes_back(back: Callable[[], Any], message: Any) -> bool:
     try:
-        return tried()
+        return bool(back() == message)
     except WireError:
         return False  # a text that its own wire does not read, or a way back that needs more: it does not come back
-
-
-def _convert() -> Convert:
-    import turnwire
-
-    convert: Convert = turnwire.convert
-    return convert
 
 
 def _prompt(wire: str) -> str:
@@ -371,7 +365,7 @@ def _row(version: Version, counter: Tokenizer, together: bool, threads: int, mes
 
 
 def _shared(texts: list[str]) -> str:
-    """What all the texts begin with: what the first and the last of them in order have in common."""
+    """The beginning of all the texts: what the first and the last of them in order have in common."""
     first, last = min(texts), max(texts)
     return first[: next((place for place, each in enumerate(first) if last[place : place + 1] != each), len(first))]
 

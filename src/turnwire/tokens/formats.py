@@ -8,13 +8,44 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from turnwire.errors import MissingDependency
-from turnwire.tokens import positional
-from turnwire.tokens.positional import minified
+from turnwire import registry
+from turnwire.errors import EncodeError, MissingDependency, Reason
+from turnwire.registry import decode, encode, wire_of
+
+
+def messages_of(given: Any) -> list[Any]:
+    """Messages from one message, its text, or an iterable of these. Raises DecodeError, EncodeError(wrong_type)."""
+    alone = isinstance(given, (str, bytes, bytearray, memoryview)) or wire_of(given) is not None
+    if not alone and not isinstance(given, Iterable):
+        raise EncodeError(
+            Reason.WRONG_TYPE, f"{type(given).__name__} is not a message of {', '.join(registry.names())}"
+        )
+    found = [given] if alone else given
+    made = [decode(each) if isinstance(each, (str, bytes, bytearray, memoryview)) else each for each in found]
+    for each in made:
+        if wire_of(each) is None:
+            raise EncodeError(
+                Reason.WRONG_TYPE, f"{type(each).__name__} is not a message of {', '.join(registry.names())}"
+            )
+    return made
+
+
+def text_of(message: Any) -> str:
+    """A message in its own wire, as it was read."""
+    return encode(message, strict=False)
+
+
+def plain(message: Any) -> dict[str, Any]:
+    """A message as JSON values with names: an object a reader needs no other document for.
+
+    Each wire says it itself (``Wire.plain``); one that is JSON on the wire does by its own objects
+    (:meth:`turnwire.contract.Wire.plain_values`).
+    """
+    return registry.wire(str(wire_of(message))).plain_values(message)
 
 
 class Written(NamedTuple):
@@ -112,19 +143,89 @@ def _whole(name: str, package: str, write: Callable[[Any], str], read: Callable[
     return Format(name, package, written, found)
 
 
+# JSON arrays: the values alone, in the order of a legend that is written once for each shape of object.
+# ``[3,0,"goal_1"]`` with the legend ``["act","frame","tag"]`` is ``{"act":3,"frame":0,"tag":"goal_1"}``. A member that
+# holds an object is in the legend as ``{"name":[...]}``, a list with objects in it as ``{"":[shape of each item]}``.
+
+
+def minified(value: Any) -> str:
+    """JSON without a space that could be left out, characters as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _shape(value: Any) -> Any:
+    """The legend of a value: 0 of scalars and of lists without objects, else names or the shapes of items."""
+    if isinstance(value, dict):
+        members = [(name, _shape(each)) for name, each in value.items()]
+        return [{name: form} if form else name for name, form in members]
+    if isinstance(value, list):
+        shapes = [_shape(each) for each in value]
+        return {"": shapes} if any(form != 0 for form in shapes) else 0
+    return 0
+
+
+def _members(form: list[Any]) -> list[tuple[str, Any]]:
+    return [(each, 0) if isinstance(each, str) else next(iter(each.items())) for each in form]
+
+
+def _bare(value: Any, form: Any) -> Any:
+    """A value without the names of its members."""
+    if isinstance(form, list):
+        return [_bare(value[name], each) for name, each in _members(form)]
+    if isinstance(form, dict):
+        return [_bare(one, each) for one, each in zip(value, form[""], strict=True)]
+    return value
+
+
+def _dressed(value: Any, form: Any) -> Any:
+    """The value that ``_bare`` made bare."""
+    if isinstance(form, list):
+        return {name: _dressed(one, each) for (name, each), one in zip(_members(form), value, strict=True)}
+    if isinstance(form, dict):
+        return [_dressed(one, each) for one, each in zip(value, form[""], strict=True)]
+    return value
+
+
+def write_arrays(values: Sequence[Any]) -> tuple[str, list[str]]:
+    """The legend (a line for each shape) and a line for each value; with several shapes its number comes first."""
+    shapes: dict[str, int] = {}
+    numbers = [shapes.setdefault(minified(_shape(value)), len(shapes)) for value in values]
+    forms = [json.loads(each) for each in shapes]
+    lines = []
+    for value, number in zip(values, numbers, strict=True):
+        naked = _bare(value, forms[number])
+        numbered = [number, *naked] if isinstance(forms[number], list) else [number, naked]
+        lines.append(minified(naked if len(forms) == 1 else numbered))
+    return "\n".join(shapes), lines
+
+
+def read_arrays(legend: str, lines: Sequence[str]) -> list[Any]:
+    """The values again. Raises ValueError where lines and legend do not fit."""
+    forms = [json.loads(line) for line in legend.split("\n")]
+    values = []
+    for line in lines:
+        naked = json.loads(line)
+        if len(forms) == 1:
+            values.append(_dressed(naked, forms[0]))
+        else:
+            number, *rest = naked
+            values.append(_dressed(rest if isinstance(forms[number], list) else rest[0], forms[number]))
+    return values
+
+
 def _write_arrays(values: Sequence[Any], together: bool) -> Written:
     if together:
-        legend, lines = positional.write(values)
+        legend, lines = write_arrays(values)
         return Written(lines, legend)
-    written = [positional.write([value]) for value in values]
+    written = [write_arrays([value]) for value in values]
     return Written([lines[0] for _, lines in written], "\n".join(legend for legend, _ in written))
 
 
 def _read_arrays(written: Written, together: bool) -> list[Any]:
     if together:
-        return positional.read(written.legend, written.texts)
+        return read_arrays(written.legend, written.texts)
     legends = written.legend.split("\n")
-    return [positional.read(legend, [text])[0] for legend, text in zip(legends, written.texts, strict=True)]
+    return [read_arrays(legend, [text])[0] for legend, text in zip(legends, written.texts, strict=True)]
 
 
 def _toon() -> Any:

@@ -1,4 +1,4 @@
-"""What a message of a log costs on the average: in its own wire, in other wires, in JSON, in TOON and as a session."""
+"""The average cost of a message of a log: in its own wire, in other wires, in JSON, in TOON and as a session."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Means(NamedTuple):
     absent: dict[str, str]
 
     def of(self, wire: str) -> bool:
-        """Whether messages of that wire are among those of this table."""
+        """True if messages of that wire are among those of this table."""
         return self.wire in (wire, ALL)
 
     def to_dict(self) -> dict[str, Any]:

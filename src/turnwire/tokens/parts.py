@@ -1,26 +1,35 @@
-"""What each part of a wire costs: the text with a part taken out is counted again, and the difference is its price.
+"""The parts of messages: what each costs, and changes that make them cheaper.
 
 The parts of a wire are a regular expression with a named group for each part, tried at every place
-(``<package>/parts.py``).
-Prices of single parts do not add up to the whole, since tokens reach across the edges of parts.
+(``<package>/parts.py``). The price of a part is the difference when the text without it is counted again; prices of
+single parts do not add up to the whole, since tokens reach across the edges of parts. A change is applied and counted,
+too: what is said is what it saved.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.errors import UnknownName
+from turnwire.contract import OBJECT, Wire
+from turnwire.errors import UnknownName, WireError
 from turnwire.registry import wire_of
-from turnwire.tokens.counting import DEFAULT
-from turnwire.tokens.fields import messages_of, text_of
-from turnwire.tokens.loading import load
+from turnwire.tokens.formats import messages_of, text_of
+from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.tokenizer import Tokenizer
 
+LONG = 24
+"""Characters from which on a text that is repeated is worth an id."""
+_SECONDS = re.compile(r"(:\d\d)\.\d+")
+_ZERO = re.compile(r"[+-]00:?00$")
 TOGETHER = (("uuids", "timestamps"),)
 """Parts that are also taken out at once, as one entry, where a message has both."""
+
+Apply = Callable[[Sequence[str]], list[str]]
 
 
 class Part(NamedTuple):
@@ -55,18 +64,22 @@ def spans(text: str, wire: str) -> Iterator[tuple[str, int, int]]:
                 yield group.rstrip("_"), start, end
 
 
-def without(text: str, wire: str, *parts: str) -> str:
-    """The text with all of some parts taken out."""
+def edited(text: str, wire: str, edit: Callable[[str, str], str]) -> str:
+    """The text with each of its parts as ``edit`` gives it: (name of the part, its text) -> text."""
     kept, last = [], 0
     for name, start, end in spans(text, wire):
-        if name in parts:
-            kept.append(text[last:start])
-            last = end
+        kept += [text[last:start], edit(name, text[start:end])]
+        last = end
     return "".join([*kept, text[last:]])
 
 
+def without(text: str, wire: str, *parts: str) -> str:
+    """The text with all of some parts taken out."""
+    return edited(text, wire, lambda name, part: "" if name in parts else part)
+
+
 def ablate(messages: Any, tokenizer: str | Tokenizer = DEFAULT, *, threads: int = 1) -> list[Part]:
-    """What each part of the messages' own wires costs, the dearest first.
+    """The cost of each part of the messages' own wires, the dearest first.
 
     messages: as ``compare`` takes them. "names" are the names of JSON members, "words" the keywords of CSP/1, "codes"
     act and frame of nSLIP; "uuids and timestamps" is both taken out at once. Raises as ``compare`` does.
@@ -92,3 +105,101 @@ def _of_wire(texts: list[str], wire: str, counter: Tokenizer, threads: int) -> I
         left = sum(counter.count_many([without(text, wire, *group) for text in texts], threads))
         numbers = (sum(times[part] for part in group), sum(sizes[part] for part in group))
         yield Part(wire, " and ".join(group), counter.name, *numbers, whole - left, whole)
+
+
+class Rewrite(NamedTuple):
+    """A change that was applied. part: its name. text: what to do. before, after: tokens of the same messages."""
+
+    part: str
+    text: str
+    before: int
+    after: int
+
+    @property
+    def share(self) -> float:
+        """The tokens that it saved as a part of all (0 to 1)."""
+        return (self.before - self.after) / self.before if self.before else 0.0
+
+
+def rewrites(texts: Sequence[str], wire: str, counter: Tokenizer) -> list[Rewrite]:
+    """Every change that is known for a wire, applied to its messages as they follow each other, and counted.
+
+    A message that its wire would not read any longer is left as it was.
+    """
+    before = sum(counter.count_many(list(texts)))
+    found = []
+    for part, (text, apply) in changes_of(wire).items():
+        changed = applied(texts, wire, apply)
+        if changed != list(texts):
+            found.append(Rewrite(part, text.format(wire=wire), before, sum(counter.count_many(changed))))
+    return found
+
+
+def changes_of(wire: str) -> Mapping[str, tuple[str, Apply]]:
+    """The changes for a wire: those of ``Wire.advice``, and those that its parts or its being JSON allow."""
+    found = registry.wire(wire)
+    changes: dict[str, tuple[str, Apply]] = dict(found.advice)
+    if found.has("parts"):
+        changes["timestamps"] = (
+            "times: whole seconds, and Z for UTC",
+            lambda texts: [edited(text, wire, _whole_seconds) for text in texts],
+        )
+        changes["text"] = (
+            "texts: send a long one in full once, put it into a store, and send its id where it comes again",
+            lambda texts: _once(texts, wire),
+        )
+    if found.style == OBJECT:
+        changes["names"] = (
+            "members: leave out those that {wire} does not need and that are null or empty",
+            lambda texts: [_without_empty(text, found) for text in texts],
+        )
+    return changes
+
+
+def applied(texts: Sequence[str], wire: str, apply: Apply) -> list[str]:
+    """The texts after a change, but for those that their wire would not read any longer."""
+    decode = registry.wire(wire).decode
+    return [new if new == old or _reads(new, decode) else old for old, new in zip(texts, apply(texts), strict=True)]
+
+
+def _reads(text: str, decode: Callable[[str], Any]) -> bool:
+    try:
+        decode(text)
+    except WireError:
+        return False
+    return True
+
+
+def _whole_seconds(part: str, time: str) -> str:
+    return _ZERO.sub("Z", _SECONDS.sub(r"\1", time)) if part == "timestamps" else time
+
+
+def _once(texts: Sequence[str], wire: str) -> list[str]:
+    """Long texts that were sent before, as ids: s1, s2, ..."""
+    numbers: dict[str, int] = {}
+
+    def short(part: str, text: str) -> str:
+        if part != "text" or len(text) < LONG:
+            return text
+        if text in numbers:
+            return f"s{numbers[text]}"
+        numbers[text] = len(numbers) + 1
+        return text
+
+    return [edited(text, wire, short) for text in texts]
+
+
+def _without_empty(text: str, wire: Wire) -> str:
+    """A JSON message without members that are null or empty; where its wire wants one of them, all stay. A document
+    stays as it is."""
+    if wire.writes_as_document(text):
+        return text
+    value = json.loads(text)
+    lean = json.dumps(_lean(value), ensure_ascii=False, separators=(",", ":"))
+    return lean if len(lean) < len(text) and _reads(lean, wire.decode) else text
+
+
+def _lean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _lean(each) for name, each in value.items() if each not in (None, "", [], {})}
+    return [_lean(each) for each in value] if isinstance(value, list) else value

@@ -29,7 +29,7 @@ FEW = 64
 LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
-"""What looks like a symbol that a vocabulary has as one token wherever it is."""
+"""A text that looks like a symbol that a vocabulary has as one token wherever it is."""
 LONG = 1 << 20
 """Characters of a text that takes so long to count that somebody may want to end it."""
 SLOW = 1 << 17
@@ -130,8 +130,8 @@ class Tokenizer:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
 
     def _promoted(self, text: str) -> bool:
-        """Whether a special token is in a text. That how they all begin is not there is sooner seen by the first letter
-        of that, where it is rare."""
+        """True if a special token is in a text. Their common beginning is looked for by its first letter, which is
+        faster where that is rare."""
         at = -1
         for _ in range(FEW):
             at = text.find(self._begin[:1], at + 1)
@@ -142,7 +142,7 @@ class Tokenizer:
         return self._special(text, at) is not None
 
     def count(self, text: str) -> int:
-        """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
+        """The number of tokens of a text. Raises EncodeError(lone_surrogate, wrong_type)."""
         if self._separator is not None and isinstance(text, str):
             whole = self._normalized(text)
             if not self._promoted(whole) and LONG_S not in whole:
@@ -230,7 +230,7 @@ class Tokenizer:
 
 
 def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
-    """What a call of splintr gives. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
+    """The result of a call of splintr. No signal ends such a call; waiting for a thread that makes it, one does. Ctrl-C
     raises at once, and the thread ends when it is through. Where no thread can be had, as in functions of ``atexit``
     from Python 3.12 on, the call is made here."""
     if len(text) < long or current_thread() is not main_thread():
@@ -256,7 +256,7 @@ def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
 
 
 def _beginning(texts: Sequence[str]) -> str:
-    """How all texts begin."""
+    """The beginning of all texts."""
     least, most = min(texts, default=""), max(texts, default="")
     size = next((at for at, letter in enumerate(least) if letter != most[at]), len(least))
     return least[:size]
@@ -298,7 +298,7 @@ def _in_order(
     chunks: Iterator[tuple[int, list[str]]],
     ahead: int,
 ) -> Iterator[list[int]]:
-    """What ``pool.map`` gives, but no more than ``ahead`` chunks are held, however many there are."""
+    """The results of ``pool.map``, but no more than ``ahead`` chunks are held, however many there are."""
     waiting: deque[Future[list[int]]] = deque()
     for chunk in chunks:
         waiting.append(pool.submit(count, chunk))
@@ -332,7 +332,7 @@ def _packed(number: int) -> bytes:
 
 
 def _melts(text: str, specials: Sequence[str] | dict[str, int]) -> bool:
-    """Whether a special token could be read across the edge between a text and this one, or in place of this one."""
+    """True if a special token could be read across the edge between a text and this one, or in place of this one."""
     for other in specials:
         if other != text and other.startswith(text):
             return True

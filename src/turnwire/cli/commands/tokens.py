@@ -15,9 +15,8 @@ from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
-    from turnwire.tokens.budget import Spent, Tally
+    from turnwire.tokens.budget import Price, Spent, Tally
     from turnwire.tokens.means import Mean
-    from turnwire.tokens.prices import Price
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
@@ -94,7 +93,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
 def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     """The tokenizers, the context and the price. Raises UsageError for what cannot be used, OSError."""
     from turnwire.tokens import load
-    from turnwire.tokens.counting import DEFAULT
+    from turnwire.tokens.loading import DEFAULT
 
     try:
         pattern = settings["pattern"]
@@ -110,7 +109,7 @@ def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
 
 
 def _price(text: str) -> Price:
-    from turnwire.tokens.prices import priced
+    from turnwire.tokens.budget import priced
 
     try:
         numbers = [float(each) for each in text.split(",")]

@@ -1,4 +1,4 @@
-"""Rows of tables about tokens: ranks, means, pages, parts and changes, each by what it is made of."""
+"""Figures about tokens: ranks, means, samples, budgets, prices and changes, each at its limits."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ import base64
 import itertools
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import turnwire
-from tests.tokens.material import CSP, KICK, REQUEST, SAP, SSTP, TEXTS, UUID, context
+from tests.tokens.material import CSP, KICK, REQUEST, SAP, SSTP, TEXTS, UUID
 from turnwire import registry, tokens
 from turnwire.errors import EncodeError, Reason
-from turnwire.tokens.advice import Advice, Change, Cost, untried
-from turnwire.tokens.comparison import Row, _joined, _ranked
-from turnwire.tokens.fields import messages_of
-from turnwire.tokens.formats import Format, Written, lossless
-from turnwire.tokens.means import REFERENCES, Mean, _mean, _rows, _sorted
-from turnwire.tokens.page import advice_page
-from turnwire.tokens.parts import spans
-from turnwire.tokens.rewriting import _edited, _lean, _whole_seconds
-from turnwire.tokens.tables import aligned
+from turnwire.tokens.advice import Advice, Cost
+from turnwire.tokens.budget import FIRST, KEEP, Sample, Spent, priced
+from turnwire.tokens.comparison import Row, _ranked
+from turnwire.tokens.formats import Format, Written, lossless, messages_of
+from turnwire.tokens.means import Mean, _mean, _sorted
+from turnwire.tokens.parts import LONG, _lean, _once, _whole_seconds, edited, spans
 from turnwire.tokens.tokenizer import CHUNK
 
 pytestmark = pytest.mark.once
-
 pytest.importorskip("splintr")
 
 
@@ -49,22 +46,6 @@ def test_who_brings_all_back_is_ranked_among_those_that_do(wholes: tuple[bool, .
     shown = tokens.Comparison(found, {}, {"tokenizers": {"x": ""}, "messages": 2}).sorted("x")
     order = sorted(range(4), key=lambda place: (not wholes[place], totals[place]))
     assert [each.format for each in shown] == [names[place] for place in order]
-
-
-def test_entries_of_contexts_are_joined_at_every_level() -> None:
-    parts: list[dict[str, Any]] = [{"a": {"x": 1, "y": {"p": 1}}, "b": 1}, {"a": {"y": {"q": 2}, "z": 3}}, {}]
-    parts += [{"c": {}, "a": {"x": 1}}]
-    assert _joined(parts) == {"a": {"x": 1, "y": {"p": 1, "q": 2}, "z": 3}, "b": 1, "c": {}}
-    assert _joined([]) == {}
-
-
-def test_what_leaves_something_out_says_what_and_no_more() -> None:
-    """It is no news that it does not come back."""
-    found = {each.format: each for each in tokens.compare([REQUEST, REQUEST], context=context(), formats=["json"]).rows}
-    assert found["csp"].dropped and all(name.endswith(" ×2") for name in found["csp"].dropped)
-    assert [each.note for each in found.values() if each.dropped] == [""] * sum(
-        bool(each.dropped) for each in found.values()
-    )
 
 
 def means(name: str, together: float | None, alone: float | None) -> Mean:
@@ -94,52 +75,6 @@ def test_a_mean_is_of_what_was_measured(alone: bool | None, together: bool | Non
     assert found.note == ("" if given else "why not") and found.bytes == (None if one is None else 4.5)
     bare = _mean("x", one, whole, None, None, {})
     assert (bare.ratio, bare.ratio_together, bare.note) == (None, None, "")
-
-
-def test_what_was_not_measured_says_why_by_itself_else_together() -> None:
-    first, second, *_ = REFERENCES
-    missing: list[dict[str, str]] = [{first: "no"}, {first: "none", second: "not"}]
-    alone, together = (tokens.Comparison([], absent, {}) for absent in missing)
-    notes = {mean.format: mean.note for mean in _rows("nslip", (), alone, together)}
-    assert (notes[first], notes[second]) == ("no", "not")
-
-
-def test_logs_that_want_a_context_are_told_in_one_line() -> None:
-    rest = "they need what this log does not say; pass a Context (--context FILE) with it"
-    for names, told in (
-        (["nslip as csp"], "nslip as csp"),
-        (["nslip as csp", "nslip as sap"], "nslip as csp, sap"),
-        (["nslip as csp", "csp as nslip"], "nslip, csp as each other"),
-        (["nslip as csp", "csp as sap"], "nslip as csp; csp as sap"),
-    ):
-        assert untried(dict.fromkeys(names, "missing_field: x"), False) == [f"{told}: {rest}"]
-
-
-@pytest.mark.parametrize("priced", [True, False])
-def test_the_page_of_the_advice_has_a_table_for_each_tokenizer(priced: bool) -> None:
-    """With its own costs and changes, and with prices where there are any."""
-
-    def cost(name: str, wire: str, count: int) -> Cost:
-        once, growing, uncached = (1.25, 2.5, 3.75) if priced else (None, None, None)
-        return Cost("nslip", wire, name, 3, count, 7, once, growing, uncached, "EUR", (), True, wire != "nslip")
-
-    costs = [cost(name, wire, count) for name, count in (("one", 1111), ("two", 2222)) for wire in ("nslip", "csp")]
-    changes = [Change("nslip", name, "x", f"do {name}", 5, 0.5, 9.5 if priced else None) for name in ("one", "two")]
-    facts = {"messages": {"nslip": 3}, "damaged": 2, "tokenizers": {"one": "sure", "two": "unsure"}, "context": False}
-    text = advice_page(Advice(costs, changes, {"csp": "why"}, facts))
-    first, second = text.split("<h2>two ")
-    for part, own, other in ((first, "one", "two"), (second, "two", "one")):
-        assert part.count(f"nslip: do {own}") == 1 and f"do {other}" not in part
-        assert part.count("1,111" if own == "one" else "2,222") == 4 - 2
-        assert part.count("<table>") == 2
-    for name, value in (("once", "1.2500 EUR"), ("every turn", "2.5000 EUR"), ("without a cache", "3.7500 EUR")):
-        assert text.count(f'<th class="number">{name}</th>') == (2 if priced else 0)
-        assert text.count(f'<td class="number">{value}</td>') == (4 if priced else 0)
-    for name in ("messages", "tokens", "read again"):
-        assert f'<th class="number">{name}</th>' in text
-    assert "<li>csp: why</li>" in second
-    assert [part.count("width: 100.0%") for part in (first, second)] == [2, 2], "of the most of that tokenizer"
-    assert text.count("≈ ") == 2 and '<th class="text">dropped</th>' in text
 
 
 TIMES = [f"2026-01-31T23:59{second}{zone}" for second in ("", ":01", ":01.5", ":01.123456")
@@ -197,11 +132,8 @@ def test_parts_are_taken_out_at_once_where_there_are_both() -> None:
     ],
 )
 def test_times_in_whole_seconds(time: str, short: str) -> None:
-    assert _whole_seconds(time) == short
-    assert (
-        _edited(f'{{"a":"{time}","b":"{time}x"}}', "sap", "timestamps", _whole_seconds)
-        == f'{{"a":"{short}","b":"{time}x"}}'
-    )
+    text = f'{{"a":"{time}","b":"{time}x"}}'
+    assert edited(text, "sap", _whole_seconds) == f'{{"a":"{short}","b":"{time}x"}}'
 
 
 def test_members_that_say_nothing_are_left_out_at_every_level() -> None:
@@ -242,12 +174,6 @@ def test_values_are_the_same_whatever_the_order_of_members(value: Any, back: Any
     assert lossless(form, [value], False)[1] == ("" if same else "other values come back")
 
 
-def test_names_of_columns_stand_there_without_rows() -> None:
-    numbers = frozenset({"n"})
-    assert aligned(("a", "n"), [], numbers) == "a  n\n"
-    assert aligned(("a", "n", "b"), [["", "1", ""], ["", "20", ""]], numbers) == " n\n 1\n20\n"
-
-
 @pytest.fixture
 def ranks(tmp_path: Path) -> Path:
     """A vocabulary of all bytes, and of two letters that are the last token."""
@@ -277,14 +203,6 @@ def test_a_file_of_the_same_size_is_read_again_too(ranks: Path) -> None:
     assert tokens.load(ranks, pattern=r"\S+").ids("abcd") == [97, 98, 256]
 
 
-def test_a_pattern_is_for_files_without_one(tmp_path: Path) -> None:
-    path = tmp_path / "mine.json"
-    path.write_text("{}")
-    for source in (path, str(path), "o200k_base", "gpt-oss"):
-        with pytest.raises(ValueError, match=r"a pattern of its own; pattern= is for \.tiktoken files"):
-            tokens.load(source, pattern="o200k_base")
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("before", [0, 1, 2, 3])
 def test_a_text_that_is_refused_has_its_number_among_all(threads: int, before: int) -> None:
@@ -308,3 +226,71 @@ def test_a_long_s_is_counted_by_both_names_alike(text: str) -> None:
         assert tokens.count(text, name) == len(ids)
         for more in (1, 2, 80):
             assert tokens.count_many([text, *["a"] * more], name) == [len(ids), *[1] * more]
+
+
+@pytest.mark.parametrize("price", [(0.0, 0.0), (1.0, 0.0), (0, 1), (1e-9, 1e-9), (5e-324, 1e308)])
+def test_a_price_may_be_nothing(price: tuple[float, float]) -> None:
+    assert priced({"o200k_base": price})["o200k_base"][:2] == price
+
+
+@pytest.mark.parametrize("price", [(-1e-9, 0.0), (0.0, -1.0), (float("inf"), 0.0), (0.0, float("nan"))])
+def test_a_price_is_a_number_from_0_up(price: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="from 0 up"):
+        priced({"o200k_base": price})
+
+
+@pytest.mark.parametrize("more", [-2, -1, 0, 1, 30])
+def test_a_text_that_is_long_enough_is_written_once(more: int) -> None:
+    texts = [f'@a0|f0|c1|S2|d3|T{turn}|u"{"y" * (LONG + more)}"#' for turn in range(3)]
+    found = _once(texts, "nslip")
+    assert found[0] == texts[0]
+    assert found[1:] == ([text[:20] + '"s1"#' for text in texts[1:]] if more >= 0 else texts[1:])
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST])
+def test_the_first_messages_of_a_sample_follow_each_other(size: int) -> None:
+    sample = Sample(size)
+    for number in range(5 * FIRST):
+        place = sample.wants()
+        if place is not None:
+            sample.put(place, number, str(number))
+    assert sample.first == list(range(min(size, FIRST))) and sample.first_texts == list(map(str, sample.first))
+    assert len(sample.messages) == size and len(set(sample.messages)) == size
+    assert [str(one) for one in sample.messages] == sample.texts
+
+
+@pytest.mark.parametrize("size", [400, 1000])
+def test_a_sample_is_of_the_whole_log(size: int) -> None:
+    """Each tenth of what is offered has about a tenth of the sample."""
+    sample = Sample(size)
+    for number in range(10_000):
+        place = sample.wants()
+        if place is not None:
+            sample.put(place, number, "")
+    tenths = Counter(number // 1000 for number in sample.messages)
+    assert all(size / 20 < tenths[tenth] < 3 * size / 20 for tenth in range(10)), tenths
+
+
+def test_of_wires_that_cost_the_same_the_first_is_the_cheapest() -> None:
+    def cost(log: str, wire: str, count: int) -> Cost:
+        return Cost(log, wire, "x", 1, count, 0, None, None, None, "", (), True, False)
+
+    for wires in (("nslip", "csp", "kick"), ("kick", "csp", "nslip")):
+        for counts in ((10, 10, 10), (10, 9, 9), (9, 10, 9), (10, 11, 10)):
+            costs = [cost("nslip", wire, count) for wire, count in zip(wires, counts, strict=True)]
+            cheapest = Advice(costs, [], {}, {}).cheapest()["nslip", "x"]
+            assert cheapest == costs[counts.index(min(counts))]
+
+
+@pytest.mark.parametrize("budget", [None, 0, 4, 5, 6, 100])
+def test_the_dearest_messages_and_those_over_a_budget(budget: int | None) -> None:
+    """Of as many tokens, the first ones are kept; a message of just the budget is not over it."""
+    counts = [5] * (KEEP + 3) + [6, 4, 6, 5, 100] + [7] * 2 * KEEP
+    for size in (1, 3, len(counts)):
+        spent = Spent("nslip", "x")
+        for start in range(0, len(counts), size):
+            part = counts[start : start + size]
+            spent.add(part, [None] * len(part), "a.log", range(start + 1, start + 1 + len(part)), budget)
+        assert spent.over == (0 if budget is None else sum(count > budget for count in counts))
+        rows = sorted(range(len(counts)), key=lambda row: (-counts[row], row))[:KEEP]
+        assert [(found.tokens, found.line) for found in spent.largest] == [(counts[row], row + 1) for row in rows]

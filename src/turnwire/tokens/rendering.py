@@ -1,0 +1,146 @@
+"""Tables as text and as one self-contained page of HTML, safe whatever is in them; bars as a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from turnwire.atomic import AtomicFile
+from turnwire.characters import visible
+from turnwire.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from turnwire.tokens.comparison import Comparison
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --ink: #1c1f24; --dim: #626a75; --paper: #fff; --line: #d9dde3;
+  --all: #2f6fb4; --part: #b9c0c9; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ink: #e6e9ee; --dim: #9aa3af; --paper: #15181c; --line: #333a43; --all: #5a9ce0; --part: #4b535e; }}
+}}
+body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, sans-serif; }}
+h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }} p, .dim {{ color: var(--dim); }}
+div.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }}
+td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
+td.bar {{ min-width: 9rem; }}
+td.bar span {{ display: block; height: .9rem; margin-top: .3rem; background: var(--part); border-radius: 2px; }}
+td.bar span.all {{ background: var(--all); }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+"""
+_TAIL = "</body>\n</html>\n"
+ALL, PART, LEGEND = "#2f6fb4", "#b9c0c9", "#8db6de"
+
+
+def _said(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """The places of the columns that say something in any row."""
+    return [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
+
+
+def aligned(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
+    """The rows under their names, two spaces between columns; ``numbers`` to the right; a newline at the end.
+
+    Columns that say nothing in any row are left out.
+    """
+    kept = _said(names, rows)
+    lines = [[names[place] for place in kept], *([visible(row[place]) for place in kept] for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(kept))]
+    right = [names[place] in numbers for place in kept]
+    return "".join(
+        "  ".join(
+            cell.rjust(wide) if number else cell.ljust(wide)
+            for cell, wide, number in zip(line, widths, right, strict=True)
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def shown(text: str) -> str:
+    """Text from strangers as HTML: markup escaped, invisible and control characters written out."""
+    return escape(visible(text), quote=True)
+
+
+def heading(text: str, more: str = "") -> str:
+    """A heading within a page, with something in grey behind it."""
+    grey = f' <span class="dim">{shown(more)}</span>' if more else ""
+    return f"<h2>{shown(text)}{grey}</h2>\n"
+
+
+def html_table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: frozenset[str],
+    bars: Sequence[tuple[int, str]] | None = None,
+) -> str:
+    """The rows as a table of HTML. bars: for each row a number that is drawn in front of it, and "all" (blue) or "".
+
+    Columns that say nothing in any row are left out.
+    """
+    kept = [(place, ' class="number"' if names[place] in numbers else "") for place in _said(names, rows)]
+    lines = ["".join(f"<th{kind}>{shown(names[place])}</th>" for place, kind in kept)]
+    lines += ["".join(f"<td{kind}>{shown(row[place])}</td>" for place, kind in kept) for row in rows]
+    if bars is not None:
+        most = max((number for number, _ in bars), default=0) or 1
+        drawn = [
+            f'<td class="bar"><span class="{kind}" style="width: {100 * number / most:.1f}%"></span></td>'
+            for number, kind in bars
+        ]
+        lines = [f"{bar}{line}" for bar, line in zip(["<th></th>", *drawn], lines, strict=True)]
+    head, *body = (f"<tr>{line}</tr>\n" for line in lines)
+    return f'<div class="wide"><table>\n<thead>{head}</thead>\n<tbody>\n{"".join(body)}</tbody>\n</table></div>\n'
+
+
+def write_page(path: str | os.PathLike[str], title: str, parts: Iterable[str]) -> None:
+    """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
+    with AtomicFile(path) as file:
+        file.write("".join([_HEAD.format(title=shown(title)), *parts, _TAIL]).encode())
+
+
+def paragraph(text: str) -> str:
+    """A paragraph of a page."""
+    return f"<p>{shown(text)}</p>\n"
+
+
+def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Draws a group of bars for each tokenizer; the ending of the path says the format (.svg, .png, .pdf).
+
+    Grey bars are formats that leave something out. Raises MissingDependency without the extra ``plot``, ValueError for
+    an ending that cannot be drawn, OSError.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise MissingDependency(
+            "pictures need matplotlib: pip install 'turnwire[plot]'", name="matplotlib"
+        ) from missing
+    tokenizers = list(comparison.facts["tokenizers"])
+    rows = max(len(comparison.sorted(name)) for name in tokenizers)
+    figure = Figure(figsize=(9, len(tokenizers) * (0.9 + 0.32 * rows)), layout="constrained")
+    for place, name in enumerate(tokenizers):
+        axes = figure.add_subplot(len(tokenizers), 1, place + 1)
+        ranked = comparison.sorted(name)[::-1]
+        names = [row.format if row.round_trip else f"{row.format} (not all)" for row in ranked]
+        tokens, labels = [row.tokens for row in ranked], [f"{row.total:,}" for row in ranked]
+        axes.barh(names, tokens, color=[ALL if row.round_trip else PART for row in ranked])
+        legends = axes.barh(names, [row.legend for row in ranked], left=tokens, color=LEGEND)
+        axes.bar_label(legends, labels, padding=3, fontsize=8)
+        # what is in a name is not a formula
+        axes.set_title(f"{visible(name)}: tokens per {comparison.facts['per']}", fontsize=10, parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(x=0.12)
+    figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
