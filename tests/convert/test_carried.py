@@ -9,12 +9,12 @@ import pytest
 
 import turnwire
 from tests.convert.messages import FULL, explicit, right
-from turnwire import WIRES, ConvertError, Reason
+from turnwire import WIRES, ConvertError, Reason, kick
+from turnwire.conversion.context import Context
 from turnwire.conversion.shapes import shape_of, shown
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once
-
 MESSAGES = {wire: [one for one in right() if wire_of(one) == wire] for wire in WIRES}
 PLACES = {"sstp": "header", "sap": "meta"}
 WRONG: list[Any] = [None, 5, "x", [5], {}]
@@ -83,3 +83,35 @@ def test_a_carried_line_is_a_number_and_a_kind_a_text(path: str, wrong: Any) -> 
     value = next(one for one in values if one is not None and "turnwire" in one["header"])
     assert not isinstance(restored(turnwire.decode(json.dumps(value), "sstp"), "csp"), Reason)
     assert restored(damaged(value, "sstp", path, wrong, False), "csp") is Reason.BAD_CARRY
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "\nmore", "\nmore\n", "\n\n"])
+def test_what_only_looks_like_something_carried_is_text(behind):
+    """What is carried is one line, and the last."""
+    content = 'a\n\u2afbturnwire/carry\n{"x":1}' + behind
+    made = turnwire.convert(envelope(content), "sstp", context=FULL, nearest=True)
+    cut = behind == "\n"
+    assert made.message.to_dict()["payload"]["content"] == ("a" if cut else content)
+
+
+def envelope(content):
+    name = "00000000-0000-4000-8000-000000000001"
+    return kick.Envelope(name, "2026-01-01T00:00:00Z", "WePlan", "Orchestrator", "Info", "\u2afbreport/status", content)
+
+
+PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF A = 1\nAPPLY -> C1\n"
+
+
+@pytest.mark.parametrize("target", ["sap", "sstp", "kick"])
+def test_a_kind_that_comes_near_at_most_is_refused_before_its_fields_are_asked_for(target):
+    with pytest.raises(ConvertError, match="no_counterpart"):
+        turnwire.convert(turnwire.decode(PATCH), target, context=Context())
+
+
+@pytest.mark.parametrize("target", ["sstp", "kick"])
+def test_what_a_near_kind_carries_comes_back_where_near_kinds_are_taken(target):
+    message = turnwire.decode(PATCH)
+    made = turnwire.convert(message, target, context=FULL, nearest=True, carry=True).message
+    assert turnwire.convert(made, "csp", context=FULL, restore=True, nearest=True).message == message
+    with pytest.raises(ConvertError, match="bad_carry: what was carried is not a"):
+        turnwire.convert(made, "csp", context=FULL, restore=True)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import turnwire
-from tests.cli.running import turnwire as run
-from tests.convert.dialogues import DIALOGUES, SENT, given, made_id
+from tests.convert.dialogues import DIALOGUES, given, made_id
 from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
-from turnwire.conversion.facts import FORMS
 from turnwire.read.judging import conformance
-from turnwire.registry import reading, wire_of
+from turnwire.registry import reading
 
 pytestmark = pytest.mark.once
-
 PAIRS = list(itertools.permutations(WIRES, 2))
 REFUSED = {Reason.NO_COUNTERPART, Reason.MISSING_FIELD, Reason.NOT_CONFORMING}
 
@@ -59,14 +55,6 @@ def test_dialogues_conform_or_say_why_not(source: str, target: str) -> None:
     assert conformance(source, enumerate(map(turnwire.encode, DIALOGUES[source](3)), 1)), "the source is valid"
     assert judged(source, target, 3, nearest=False) >= 4
     assert judged(source, target, 3, nearest=True) >= 4
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_long_dialogues_conform_or_say_why_not(source: str, target: str) -> None:
-    for tasks in (1, 2, 5, 13, 200 // SENT[source]):
-        for nearest in (False, True):
-            judged(source, target, tasks, nearest)
 
 
 def test_tasks_turns_and_clocks_are_those_of_the_conversation() -> None:
@@ -148,50 +136,6 @@ def test_memory_is_bounded() -> None:
     assert converter.unanswered == 500
 
 
-def test_memory_is_bounded_where_many_patches_follow_one_another() -> None:
-    converter = Converter("csp", remember=10)
-    for number in range(300):
-        patch = f"PATCH P{number}\nBASE C{number}\n~ DEF X := {number}\nAPPLY -> C{number + 1}"
-        if not number:
-            patch = patch.replace("~", "+").replace(":=", "=")
-        converter.feed(turnwire.decode(CSP_HEAD.format(f"C{number}", "PATCH", patch)))
-    judge = converter._histories.at((None, None)).judge
-    store = judge._replaying.store
-    assert max(map(len, (store._checkpoints, store._patches, store._log, judge.linter.context.local))) <= 24
-    for name, target, why in (("P999", "C5", "frozen"), ("P5", "C301", "one patch only")):
-        patch = f"PATCH {name}\nBASE C300\n~ DEF X := again\nAPPLY -> {target}"
-        again = turnwire.decode(CSP_HEAD.format("C300", "PATCH", patch))
-        with pytest.raises(ConvertError, match=why):
-            converter.feed(again)
-    assert converter.close() == ((), ())
-
-
-def test_of_histories_that_were_given_up_no_more_places_are_kept_than_there_is_room_for() -> None:
-    converter = Converter("sap", remember=10)
-    for task in DIALOGUES["sap"](100)[::4]:
-        converter.feed(task)
-    left = converter.close().open
-    assert len(left) == 2 * 10 + 1 + 1 and left[-1].text == "79 more, which are not listed"
-    assert converter.unanswered == 100
-
-
-def test_a_log_through_the_command_line(tmp_path: Path) -> None:
-    context = given("kick")
-    defaults = {wire: {**values} for wire, values in context.defaults.items()}
-    (tmp_path / "context.json").write_text(json.dumps({"defaults": defaults}))
-    (tmp_path / "kick.log").write_text("".join(f"{turnwire.encode(one)}\n" for one in DIALOGUES["kick"](2)))
-    options = ("--to", "nslip", "--context", tmp_path / "context.json", "--new-ids", "-q")
-    done = run("convert", tmp_path / "kick.log", *options)
-    assert (done.code, done.err) == (0, "")
-    (tmp_path / "nslip.log").write_bytes(done.out)
-    assert run("conform", "nslip", tmp_path / "nslip.log").code == 0
-    assert [message.turn for message in map(nslip.decode, done.out.decode().splitlines())] == list(range(1, 10))
-    options = ("--to", "sstp", *options[2:])
-    done = run("convert", tmp_path / "kick.log", *options)
-    assert done.code == 1 and "no_counterpart" in done.err and "not_conforming" in done.err
-    assert all(wire_of(message) == "sstp" for message in map(sstp.decode, done.out.decode().splitlines()))
-
-
 CSP_HEAD = "CSP/1\nFROM A\nTO B\nCTX {}\nINTENT {}\n\n{}\n"
 
 
@@ -266,35 +210,6 @@ def test_a_task_that_only_looks_like_an_id_of_csp_is_given_one() -> None:
         if number < 5:
             assert made.block.id == ("T1", "T101", "T2", "T7")[number - 1]
     assert made.block.get("AT") == "T1"
-
-
-def test_a_namesake_costs_the_same_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each conversation has a T7 of its own. Its name is not looked for from the first one on."""
-    form, written = FORMS["task_token"], []
-
-    def write(value: Any, names: Any, wire: str) -> Any:
-        written.append(value)
-        return form.write(value, names, wire)
-
-    monkeypatch.setitem(FORMS, "task_token", form._replace(write=write))
-    converter = Converter("csp", context=given("kick"), remember=50)
-
-    def dispatched(number: int, task: str) -> str:
-        content = f"⫻task/dispatch:{task}/001\nfind {number}\n"
-        ends = ("Orchestrator", "WePlan", "Command", "⫻command/dispatch")
-        message = turnwire.kick.Envelope(
-            made_id(number), "2026-01-15T08:00:00Z", *ends, content, made_id(1000 + number)
-        )
-        return str(converter.feed(message).message.block.id)
-
-    tasks = [dispatched(number, "T7") for number in range(1, 201)]
-    assert tasks == ["T7", *(f"T70{number}" for number in range(1, 200))]
-    assert len(written) <= 5 * len(tasks)
-    assert len(converter._numbers) == 1
-    for number in range(201, 301, 2):  # as many names are remembered, and the last number of each
-        dispatched(number, f"T{number}")
-        assert dispatched(number + 1, f"T{number}") == f"T{number}01"
-    assert len(converter._numbers) == 50 and dispatched(301, "T7") == "T7"
 
 
 def test_an_answer_to_what_nobody_asked_for_is_refused_or_told() -> None:

@@ -153,7 +153,6 @@ def test_all_that_is_missing_is_named_at_once(message: Any) -> None:
     ],
 )
 def test_only_words_of_its_loop_are_written_as_a_status_of_kicklang(word: str) -> None:
-    """Others are read, and go on to who knows them."""
     context = FULL.replace(
         roles={"1": "Orchestrator", "0": "WePlan"}, uuids={"3": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b"}
     )
@@ -164,20 +163,4 @@ def test_only_words_of_its_loop_are_written_as_a_status_of_kicklang(word: str) -
         if result is not None and result.message.channel == "⫻report/status":
             written += 1
             assert result.message.content.split("\n")[1] in STATUS_WORDS, result.message.content
-    read = turnwire.decode(
-        json.dumps(
-            {
-                "id": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b", "timestamp": "2026-01-15T08:00:00Z", "sender": "WePlan",
-                "receiver": "Orchestrator", "type": "Info", "channel": "⫻report/status",
-                "correlation_id": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b",
-                "content": "⫻report/status:T7/001\nblocked\nx\n",
-            }
-        )
-    )  # fmt: skip
-    names = FULL.replace(
-        agents={"WePlan": 1, "Orchestrator": 0},
-        ids={"T7": 7},
-        conversations={"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b": 3},
-    )
-    assert turnwire.convert(read, "nslip", context=names, nearest=True).message.get(nslip.Slot.STATUS) == "blocked"
     assert written or word not in ("done", "failed", "in_progress")

@@ -16,7 +16,6 @@ from turnwire import WIRES, Context, Converted, Converter, ConvertError, Reason,
 from turnwire.registry import wire_of
 
 pytestmark = pytest.mark.once
-
 OTHER = f"{ID[:-1]}c"
 KEY = b"thirty-two bytes that nobody has"
 
@@ -272,14 +271,6 @@ def test_a_report_of_another_word_is_no_success(channel: str, text: str, word: s
         names = FULL.replace(ids={"T7": 7}, agents={"WePlan": 1, "Orchestrator": 0}, conversations={ID: 3})
         made = turnwire.convert(message, "nslip", context=names)
         assert (made.message.get(nslip.Slot.STATUS), made.message.get(nslip.Slot.TAG)) == (word, "why")
-
-
-@pytest.mark.parametrize(("word", "status"), [("FAILED", "FAIL"), ("SUCCEEDED", "OK"), ("PARTIAL", "PARTIAL")])
-def test_a_status_in_the_words_of_the_tables_is_read(word: str, status: str) -> None:
-    message = nslip.decode(f'@a1|f0|c3|S1|d0|T2|k7|u"{word}"|t"x"#')
-    made = turnwire.convert(message, "csp", context=FULL)
-    assert made.message.block.get("STATUS") == status
-    assert made.dropped == ("turn", "slots.STATUS"), "the way back has nSLIP's own word"
 
 
 OTHER = "11111111-1111-4111-8111-111111111111"

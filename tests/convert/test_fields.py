@@ -1,9 +1,9 @@
-"""Conversions row by row: each field, each act, each entry of a context, each form of a text."""
+"""Fields and facts: what each field, act, form of a text and entry of a context means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import uuid
 from typing import Any
 
 import pytest
@@ -12,16 +12,13 @@ import turnwire
 from tests.convert.messages import FULL, ID, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
-from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, kick, sap, sstp
-from turnwire.conversion.context import Names, NotedNames
+from turnwire import WIRES, Context, ConvertError, Reason, csp, kick, sap, sstp
+from turnwire.conversion.context import LearnedNames
 from turnwire.conversion.converting import checked
 from turnwire.conversion.facts import FORMS, UNREAD, facts_of, meaning
-from turnwire.conversion.histories import Histories
-from turnwire.conversion.shapes import ABSENT, parsed, same, shape_of
-from turnwire.conversion.sstp import join, split
+from turnwire.conversion.shapes import ABSENT, parsed, shape_of
 from turnwire.conversion.tables import ACTS, STATUSES
 from turnwire.registry import wire_of
-from turnwire.sstp.messages import CLASSES
 from turnwire.sstp.spec import Kind
 
 pytestmark = pytest.mark.once
@@ -49,15 +46,6 @@ def refused(wire: str, path: str, wanted: bool) -> None:
         except ConvertError as error:
             found = error.reason
         assert found == (Reason.BAD_CONTEXT if wanted else None), path
-
-
-@pytest.mark.parametrize("dropped", [(), ("a",), ("a", "b")])
-@pytest.mark.parametrize("nearest", [None, "TASK"])
-@pytest.mark.parametrize("surplus", [(), ("c",)])
-def test_what_is_exact_drops_nothing_and_means_the_same(
-    dropped: tuple[str, ...], nearest: str | None, surplus: tuple[str, ...]
-) -> None:
-    assert Converted("x", dropped, surplus, nearest).exact is (dropped == () and nearest is None)
 
 
 @pytest.mark.parametrize(
@@ -98,57 +86,6 @@ def test_a_word_of_status_with_nothing_below_has_no_text(below: str, reason: dic
     assert turnwire.convert(made.message, "kick", context=FULL).message.content == content
 
 
-NUMBERS = {"A": 1, "B": 2}
-NAMED = Context(
-    agents=NUMBERS,
-    conversations=NUMBERS,
-    ids=NUMBERS,
-    uuids={"A": ID, "B": f"{ID[:-1]}c"},
-    roles={"A": "WePlan", "B": "Dima"},
-    defaults={"csp": {"block.REQ": "do it", "ERROR:block.id": "E1", "ctx": "C1"}, "sap": {"status": "RUNNING"}},
-    values={"csp": {"block.STATUS": {"blocked": "PARTIAL", '["x"]': "OK"}}, "sap": {"status": {"blocked": "FAILED"}}},
-)
-
-
-COUNTED = ("agents", "conversations", "ids")
-STATUS = ("block", "STATUS")
-TAKEN: list[tuple[tuple[Any, ...], Any, dict[str, Any]]] = [
-    *((("forth", name, "A"), 1, {name: {"A": 1}}) for name in COUNTED),
-    *((("back", name, 2), "B", {name: {"B": 2}}) for name in COUNTED),
-    *((("number", name, "B"), 2, {name: {"B": 2}}) for name in COUNTED),
-    *((("name", name, 1), "A", {name: {"A": 1}}) for name in COUNTED),
-    (("forth", "uuids", "A"), ID, {"uuids": {"A": ID}}),
-    (("back", "uuids", ID.upper()), "A", {"uuids": {"A": ID.upper()}}),
-    (("forth", "roles", "B"), "Dima", {"roles": {"B": "Dima"}}),
-    (("back", "roles", "WePlan"), "A", {"roles": {"A": "WePlan"}}),
-    (("default", "csp", "TASK", "block.REQ"), "do it", {"defaults": {"csp": {"block.REQ": "do it"}}}),
-    (("default", "csp", "ERROR", "block.id"), "E1", {"defaults": {"csp": {"block.id": "E1"}}}),
-    (("default", "sap", "Result", "status"), "RUNNING", {"defaults": {"sap": {"status": "RUNNING"}}}),
-    (("explicit", "csp", STATUS, "blocked"), "PARTIAL", {"values": {"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}}),
-    (("explicit", "csp", STATUS, ["x"]), "OK", {"values": {"csp": {"block.STATUS": {'["x"]': "OK"}}}}),
-    (("number", "ids", "7"), 7, {}),
-    (("forth", "agents", "C"), ABSENT, {}),
-    (("back", "agents", 3), ABSENT, {}),
-    (("default", "csp", "TASK", "block.id"), ABSENT, {}),
-    (("explicit", "csp", STATUS, "done"), ABSENT, {}),
-    (("explicit", "kick", ("sender",), "blocked"), ABSENT, {}),
-]
-
-
-@pytest.mark.parametrize(("ask", "wanted", "entry"), TAKEN)
-def test_what_was_taken_out_of_a_context_is_noted(ask: tuple[Any, ...], wanted: Any, entry: dict[str, Any]) -> None:
-    """All of it, nothing else, in the form in which a context is read: with that alone the same is found."""
-    used: dict[str, Any] = {}
-
-    def answer(names: Names) -> Any:
-        return getattr(names, ask[0])(*ask[1:])
-
-    assert answer(NotedNames(NAMED, used)) == wanted == answer(NAMED.names)
-    assert used == entry
-    assert answer(Context.from_dict(used).names) == wanted
-    assert answer(NotedNames(NAMED, used)) == wanted and used == entry
-
-
 @pytest.mark.parametrize("status", list(sap.spec.Status))
 @pytest.mark.parametrize("message", [None, "it broke"])
 @pytest.mark.parametrize("output", [..., None, {}, [], "", 0, "it went", {"a": 1}])
@@ -167,50 +104,6 @@ def test_what_a_result_says(status: Any, message: str | None, output: Any) -> No
         assert (found["act"], found["status"]) == ("inform", status.value)
         said = {"it went": "it went", "{'a': 1}": '{"a":1}', "{}": "{}", "": ""}.get(str(output))
         assert found.get("text") == (message if silent and message and status.value != "SUCCEEDED" else said)
-
-
-def test_empty_objects_are_fields_too() -> None:
-    """Of every wire: what is split is joined again, and each value is somewhere among the fields."""
-    empty = 0
-    for message in right():
-        wire = str(wire_of(message))
-        if wire not in ("sap", "sstp"):
-            continue
-        value = message.to_dict()
-        for path in list(places(value)):
-            nothing: Any
-            for nothing in ({}, [], "", None):
-                other = json.loads(json.dumps(value))
-                inner = other
-                for step in path[:-1]:
-                    inner = inner[step]
-                inner[path[-1]] = nothing
-                made = lenient(wire, other)
-                if made is None:
-                    continue
-                shape = shape_of(wire)
-                fields = shape.split(made)
-                assert (path in fields and same(fields[path], nothing)) or shape.split(made) != shape.split(message)
-                assert any(path[: len(one)] == one for one in fields), (path, nothing)
-                assert shape.join(fields).to_dict() == made.to_dict() == other
-                empty += nothing == {}
-    assert empty > 20
-
-
-def places(value: dict[str, Any], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The path of each member of an object, and of the objects in it."""
-    for name, inner in value.items():
-        yield (*before, name)
-        if isinstance(inner, dict):
-            yield from places(inner, (*before, name))
-
-
-def lenient(wire: str, value: dict[str, Any]) -> Any:
-    """The message of a JSON value, or None where it is none."""
-    try:
-        return turnwire.decode(json.dumps(value), wire)
-    except turnwire.DecodeError:
-        return None
 
 
 TELLS = {"nslip": "act", "csp": "intent", "sstp": "header.kind", "sap": "status", "kick": "channel"}
@@ -235,20 +128,6 @@ def counterpart(message: Any, target: str) -> set[tuple[str | None, tuple[str, .
     except ConvertError as error:
         return {(error.path, error.missing)} if error.reason is Reason.NO_COUNTERPART else set()
     return set()
-
-
-@pytest.mark.parametrize("kind", list(Kind))
-@pytest.mark.parametrize("rest", [{}, {"more": 1}, {"more": {}}])
-def test_what_is_empty_in_sstp_is_a_field_too(kind: Kind, rest: dict[str, Any]) -> None:
-    """Also a payload, where lenient writing gives it back."""
-    for part in ("payload", "header"):
-        value = {**example(kind), **rest}
-        value[part] = {"kind": kind.value} if part == "header" else {}
-        message = CLASSES[kind].of(value)
-        fields = split(message)
-        assert join(fields).to_dict() == message.to_dict() == value
-        assert (("payload",) in fields) == (part == "payload")
-        assert {path[0] for path in fields} == set(value)
 
 
 REPORTS, QUESTIONS = ("inform", "observe", "evaluate", "learn"), ("request", "ask", "propose", "patch", "file")
@@ -304,29 +183,6 @@ def is_made(wire: str, fields: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("asks", [True, False])
-def test_a_history_that_is_asked_again_is_open_again(asks: bool) -> None:
-    """It is given up as open ones are; what is said of it otherwise leaves it among those that have ended."""
-    histories, first = Histories("sap", 100), (None, "first")
-    histories.written(first, histories.at(first), True, None)
-    histories.over(first)
-    histories.written(first, histories.at(first), asks, None)
-    for number in range(9):
-        key = None, str(number)
-        histories.written(key, histories.at(key), True, None)
-        histories.over(key)
-    watch = histories.at(first)
-    for number in range(9, 12):
-        key = None, str(number)
-        histories.written(key, histories.at(key), True, None)
-        histories.over(key)
-    if asks:
-        assert histories.at(first) is watch
-    else:
-        with pytest.raises(ConvertError, match="no longer followed"):
-            histories.at(first)
-
-
 CSP_HEAD = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT {}\n\n{}\n"
 OPEN_BLOCKS = ("PLAN", "QUERY", "MEM")
 BLOCKS = [
@@ -351,26 +207,6 @@ def test_what_a_block_says(intent: str, block: str, wanted: Any) -> None:
     assert found.get("text") == (block if wanted is ... else wanted)
 
 
-@pytest.mark.parametrize("nothing", [None, [], {}, ""])
-@pytest.mark.parametrize("strange", [5, True, [1], {"a": 1}, [[]]])
-def test_what_is_there_and_has_no_meaning_is_known_unless_it_is_nothing(nothing: Any, strange: Any) -> None:
-    """Then no default stands for it; where it is empty, one may."""
-    seen = 0
-    for message in right():
-        if wire_of(message) != "sap":
-            continue
-        shape, names = shape_of("sap"), Context().names
-        fields = shape.split(message)
-        for place in shape.places[shape.kind(fields)[1]]:
-            path = parsed(place.path)
-            if place.fact and place.form == "text" and path in fields and path != ("error", "message"):
-                seen += 1
-                found = facts_of("sap", {**fields, path: strange}, names)
-                assert found[UNREAD] == {place.fact: strange} and place.fact not in found
-                assert UNREAD not in facts_of("sap", {**fields, path: nothing}, names)
-    assert seen > 4
-
-
 @pytest.mark.parametrize("letter", ["", "T", "E", "P", "t", "TE", "\u0422"])
 @pytest.mark.parametrize("number", ["0", "7", "42", "07", "", "-1", "7x", str(2**64 - 1), str(2**64)])
 def test_a_letter_of_csp_in_front_of_a_number(letter: str, number: str) -> None:
@@ -385,3 +221,22 @@ def test_a_letter_of_csp_in_front_of_a_number(letter: str, number: str) -> None:
     wanted = int(number) if counted and letter in ("", "T", "E") and number != "7" else ABSENT
     wanted = 5 if f"{letter}{number}" == "T42" else wanted
     assert FORMS["id_number"].write(f"{letter}{number}", taken.names, "nslip") == wanted
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"a":1} ', '{"a":1e2}', '{"a":1,"a":1}', "[1]", '{"a":1'])
+def test_text_that_an_object_would_not_give_back_is_text(text):
+    for form, kept in (("payload", {"text": text}), ("json", text)):
+        assert FORMS[form].write(text, None, "sap") == kept
+        assert FORMS[form].write('{"a":1}', None, "sap") == {"a": 1}
+
+
+def test_a_number_is_given_to_one_name_of_its_kind():
+    """Neither one that the context has, nor one that was given before; each kind is counted by itself."""
+    context = Context(agents={"B": 1, "C": 3, "D": 4}, conversations={"B": 2}, new_id=lambda: str(uuid.uuid4()))
+    learned = LearnedNames(context, 9)
+    assert [learned.learn("agents", name) for name in "xyz"] == [2, 5, 6]
+    assert [learned.learn("conversations", name) for name in "xy"] == [1, 3]
+    assert [learned.back("agents", number) for number in range(1, 7)] == ["B", "x", "C", "D", "y", "z"]
+    known = learned.as_context()
+    assert known.agents == {"B": 1, "C": 3, "D": 4, "x": 2, "y": 5, "z": 6}
+    assert known.conversations == {"B": 2, "x": 1, "y": 3}

@@ -1,5 +1,4 @@
-"""Judges that are asked before they take a message: they refuse what judging everything anew would find, and nothing
-that they refused has left a trace."""
+"""Histories: which answers end which work, who may give them, and what the judge of a target refuses."""
 
 from __future__ import annotations
 
@@ -9,14 +8,90 @@ from typing import Any
 
 import pytest
 
-from tests.convert.dialogues import made_id
+from tests.convert.dialogues import given, made_id
 from tests.sap.documents import RESULT, TASK
-from turnwire import csp, kick, sap
-from turnwire.checklists import Judge
-from turnwire.csp.history import SeenIds
+from turnwire import WIRES, Converter, ConvertError, Reason, csp, kick, nslip, sap
+from turnwire.checklists import Fault, Judge
+from turnwire.conversion.histories import History
+from turnwire.nslip import Act
 from turnwire.read.judging import judge_of
+from turnwire.registry import reading
 
 pytestmark = pytest.mark.once
+PROMISES = {Act.OBSERVE, Act.PROPOSE, Act.ACCEPT}
+"""Answers that leave the work open."""
+LAST = {Act.INFORM, Act.EVAL, Act.REJECT, Act.ERROR}
+"""Answers that end it."""
+
+
+def say(act: Act | str, source: int, target: int, turn: int, more: str = "|k1") -> Any:
+    code = act if isinstance(act, str) else nslip.base62.encode(act)
+    return nslip.decode(f'@a{code}|f0|c3|S{source}|d{target}|T{turn}{more}|t"text {turn}"#')
+
+
+@pytest.mark.parametrize("act", list(Act))
+def test_which_acts_end_the_work(act: Act) -> None:
+    converter = Converter("nslip", context=given("nslip"))
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    converter.feed(say(act, 1, 0, 2))
+    assert converter.unanswered == (0 if act in LAST else 2 if act is Act.ASK else 1)
+
+
+@pytest.mark.parametrize("act", list(Act))
+@pytest.mark.parametrize(("target", "clause"), [("csp", "answers"), ("sap", "correlation")])
+def test_who_asked_gives_none_of_the_answers(act: Act, target: str, clause: str) -> None:
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    try:
+        converter.feed(say(act, 0, 1, 2))
+    except ConvertError as error:
+        refused = error.reason is Reason.NOT_CONFORMING and error.path == clause
+    else:
+        refused = False
+    assert refused == (act in PROMISES | LAST)
+
+
+@pytest.mark.parametrize(("status", "left"), [("waiting", 1), ("in_progress", 1), ("done", 0), ("failed", 0)])
+@pytest.mark.parametrize("target", [wire for wire in WIRES if wire not in ("csp", "kick")])
+def test_work_that_waits_or_goes_on_has_not_ended(status: str, left: int, target: str) -> None:
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    converter.feed(say(Act.INFORM, 1, 0, 2, f'|k1|u"{status}"'))
+    assert converter.unanswered == left
+
+
+@pytest.mark.parametrize("target", WIRES)
+def test_who_asks_itself_answers_itself(target: str) -> None:
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    converter.feed(say(Act.REQUEST, 0, 0, 1))
+    assert converter.unanswered == 1
+    converter.feed(say(Act.INFORM, 0, 0, 2, '|k1|u"done"'))
+    assert converter.unanswered == 0
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 5, 6, 10])
+@pytest.mark.parametrize("target", ["nslip", "csp", "kick"])
+def test_questions_that_are_forgotten_are_counted(room: int, target: str) -> None:
+    converter = Converter(target, context=given("nslip"), nearest=True, remember=max(room, 2))
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    for number in range(2, 12):
+        converter.feed(say(Act.ASK, number, 1, number))
+        assert converter.unanswered == number
+    converter._room = room
+    for number in range(12, 15):
+        converter.feed(say(Act.REQUEST, 0, 1, number, f"|k{number}"))
+        assert converter.unanswered == number
+        assert len(converter._unanswered) <= 2 * room
+
+
+def test_questions_about_one_work_are_followed_up_to_a_limit() -> None:
+    converter = Converter("nslip", context=given("nslip"), nearest=True, remember=1)
+    converter.feed(say(Act.REQUEST, 0, 1, 1))
+    for sender in range(2, 12):
+        converter.feed(say(Act.ASK, sender, 0, sender))
+        assert len(converter._unanswered) <= 2
+    assert converter.unanswered == 11
+
 
 _CONTENTS = ("Accepted", "In Progress", "Completed", "Failed", "Perhaps", "out/a.md")
 _CHANNELS = (
@@ -165,18 +240,43 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
     assert [one.line for one in judge.open] == [1, 2, 5, 6, 6] and judge.open[-1].text == text
 
 
-def test_given_ids_hold_all_that_were_added_and_no_more_than_there_is_room_for() -> None:
-    for seed in range(200):
-        rnd = random.Random(seed)
-        room, most = rnd.randint(1, 6), rnd.choice((12, 60, 10**30))
-        ids, added = SeenIds("C", room), set()
-        for _ in range(80):
-            name = rnd.choice((f"C{rnd.randint(0, most)}", f"C0{rnd.randint(0, 5)}", f"X{rnd.randint(0, 3)}"))
-            ids.add(name)
-            added.add(name)
-            assert all(one in ids for one in added)
-            assert len(ids._firsts) == len(ids._lasts) <= room and len(ids._others) <= room + 1
-        roomy = SeenIds("C", 1000, added)
-        for name in (*(f"C{number}" for number in range(70)), "C00", "C03", "X0", "Y", "", "C", "C-1", "C²"):
-            assert (name in roomy) == (name in added)
-    assert None not in SeenIds("C", 3)
+class Once(Judge):
+    """Every number once. It does not foresee: what was refused stays in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def message(self, message, line, offset=None, raw=None):
+        if message in self.seen:
+            self.seen.update(range(100))
+            self.fault("once", line, f"{message} again")
+        self.seen.add(message)
+
+
+def test_what_a_judge_refused_that_does_not_foresee_leaves_no_trace(monkeypatch):
+    """Neither in a short history, nor in a longer one."""
+    monkeypatch.setattr(reading("judging"), "judge_of", lambda wire: Once())
+    for seed in range(10):
+        rnd, watch, taken = random.Random(seed), History("x", 100), []
+        for _ in range(60):
+            number = rnd.randrange(40)
+            fault = watch.refuses(number)
+            assert fault == (Fault("once", len(taken) + 1, f"{number} again") if number in taken else None)
+            taken += [] if number in taken else [number]
+        assert watch.count == len(taken) > 20 and watch.judge.seen == set(taken)
+
+
+@pytest.mark.parametrize("target", ["csp", "sstp"])
+def test_an_answer_answers_the_question_about_work_too(target):
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    unanswered = []
+    for text in (
+        '@a3|f0|c3|S0|d1|T1|k1|t"x"#',
+        "@a6|f0|c3|S1|d0|T2|k1#",
+        '@a2|f0|c3|S0|d1|T3|k1|t"how is it going"#',
+        '@a1|f0|c3|S1|d0|T4|k1|u"done"|t"there"#',
+    ):
+        converter.feed(nslip.decode(text))
+        unanswered.append(converter.unanswered)
+    assert unanswered == [1, 1, 2, 0]
