@@ -9,7 +9,6 @@ HEADER = "%1"
 """The beginning of the first line: version 1 of the form."""
 BARE = "-"
 """The end of the setting that says that UUIDs are written without their hyphens."""
-_BEGIN = "a={…}: event; a x|y: like it with x, y at marks."
 _PARTS = {
     "?": "? same",
     "+": "+ next",
@@ -20,11 +19,6 @@ _PARTS = {
     "$": "$ JSON text",
     "b=a": "b=a{…} changed a",
 }
-_ALIASES = "{0}x{0}: {0}=x."
-"""With the letter that stands for an alias."""
-_LETTER = "あ"
-_UUIDS = "UUIDs without -."
-_CHECKS = "Ends: checks."
 ALL = (*_PARTS, "&", BARE)
 
 
@@ -43,13 +37,18 @@ class Settings(NamedTuple):
         return [*(f"@{key}" for key in self.keys), *([f"&{self.aliases}"] if self.aliases else [])]
 
 
-def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = _LETTER) -> str:
+def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "あ") -> str:
     """The text that explains a session in which these parts occur. letter: what aliases are explained by."""
-    words = [text for part, text in _PARTS.items() if part in parts]
-    empty = ["Empty: " + ", ".join(words) + "."] if words else []
-    aliases = [_ALIASES.format(letter)] if "&" in parts else []
-    uuids = [_UUIDS] if BARE in parts else []
-    return " ".join([_BEGIN, *empty, *aliases, *uuids, *([_CHECKS] if checks else [])])
+    found = ["a={…}: event; a x|y: like it with x, y at marks."]
+    if words := [text for part, text in _PARTS.items() if part in parts]:
+        found.append("Empty: " + ", ".join(words) + ".")
+    if "&" in parts:
+        found.append(f"{letter}x{letter}: {letter}=x.")
+    if BARE in parts:
+        found.append("UUIDs without -.")
+    if checks:
+        found.append("Ends: checks.")
+    return " ".join(found)
 
 
 def header(settings: Settings, explained: str) -> str:

@@ -138,20 +138,17 @@ def right(question: Question, reply: str) -> bool:
     return question.answer in (given, given.removesuffix("."))
 
 
-def texts(events: Sequence[Any], names: Iterable[str], tokenizer: Any = DEFAULT) -> dict[str, tuple[str, str]]:
+def texts(events: Sequence[Any], names: Sequence[str], tokenizer: Any = DEFAULT) -> dict[str, tuple[str, str]]:
     """The events in each format: name -> (text, why it is left out). Raises UnknownName."""
-    found = {}
+    written: dict[str, Callable[[], tuple[str, str]]] = {
+        "json": lambda: (json_lines(events_of(events)), ""),
+        "session": lambda: (encode(events, tokenizer), ""),
+        "plain": lambda: (encode(events, tokenizer, counters=False, before=False, aliases=False), ""),
+        "toon": lambda: _toon(events),
+    }
     for name in names:
         expect_one_of(name, "a format", FORMATS)
-        if name == "json":
-            found[name] = (json_lines(events_of(events)), "")
-        elif name == "session":
-            found[name] = (encode(events, tokenizer), "")
-        elif name == "plain":
-            found[name] = (encode(events, tokenizer, counters=False, before=False, aliases=False), "")
-        else:
-            found[name] = _toon(events)
-    return found
+    return {name: written[name]() for name in names}
 
 
 def _toon(events: Sequence[Any]) -> tuple[str, str]:
