@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.characters import visible
 from turnwire.errors import Reason
 from turnwire.phrases import counted
 from turnwire.tokens.budget import Price, Sample, Spent, Tally, priced, spend
@@ -16,20 +15,18 @@ from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.means import BASE, SESSION, TABULAR
 from turnwire.tokens.parts import rewrites
-from turnwire.tokens.rendering import aligned, heading, html_table, paragraph, write_page
+from turnwire.tokens.rendering import Layout, Section, aligned, as_text, write_page
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
-_CHANGES = ("log", "what", "tokens", "share", "money")
-ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all\n"
-NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached", "share", "money"})
+_CHANGES = ("log", "what", "tokens", "share")
+ESTIMATED = "≈: tried on a sample, a session on the first messages, and taken for all"
+NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
-CACHED = (
-    "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache\n"
-)
+CACHED = "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache"
 PRICED = (
     "once, growing, uncached: {currency} where each message is read once; where each turn is sent with all before it; "
-    "the same without a cache\n"
+    "the same without a cache"
 )
 
 
@@ -101,7 +98,9 @@ class Advice:
         currency = next((f", {cost.currency}" for cost in self.costs if cost.once is not None), "")
         parts = [table(f"What the log costs{currency}", ("tokenizer", *COLUMNS), costs)]
         if self.changes:
-            changes = map(_change_cells, self.changes)
+            changes = [
+                (change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes
+            ]
             parts.append(table("To change first (each by itself)", _CHANGES, changes))
         return "".join(parts)
 
@@ -123,56 +122,42 @@ class Advice:
             "facts": self.facts,
         }
 
-    def table(self, layout: Callable[[Sequence[str], Sequence[Sequence[str]], frozenset[str]], str] = aligned) -> str:
+    def _sections(self) -> list[Section]:
+        found = []
+        for tokenizer, provenance in self.facts["tokenizers"].items():
+            costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
+            bars = [(cost.tokens, "all" if cost.round_trip else "") for cost in costs]
+            currency = next((cost.currency for cost in costs if cost.once is not None), "")
+            lines = [ESTIMATED] if any(cost.estimated for cost in costs) else []
+            lines += [CACHED] if any(cost.cached for cost in costs) else []
+            lines += [PRICED.format(currency=currency)] if currency else []
+            changes = [change for change in self.changes if change.tokenizer == tokenizer]
+            lines += ["to change first (each by itself):"] if changes else []
+            for change in changes:
+                money = "" if change.money is None else f", {change.money:,.4f} {currency}"
+                saved = f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})"
+                lines.append(f"{saved}  {change.log}: {change.text}")
+            rows = list(map(_cells, costs))
+            found.append(Section(f"{tokenizer} ({provenance})", COLUMNS, rows, NUMBERS, bars, [*lines, ""]))
+        return found
+
+    def _untried(self) -> list[str]:
+        return [f"not tried: {line}" for line in untried(self.absent, bool(self.facts["context"]))]
+
+    def table(self, layout: Layout = aligned) -> str:
         """Text to look at: costs for each tokenizer, what to change first, what could not be tried.
 
         ``layout`` makes the table of names, rows and the names of columns with numbers.
         """
-        parts = []
-        for tokenizer, provenance in self.facts["tokenizers"].items():
-            costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            parts.append(f"{visible(tokenizer)} ({visible(provenance)})\n")
-            parts.append(layout(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
-            if any(cost.estimated for cost in costs):
-                parts.append(ESTIMATED)
-            if any(cost.cached for cost in costs):
-                parts.append(CACHED)
-            currency = next((cost.currency for cost in costs if cost.once is not None), "")
-            if currency:
-                parts.append(PRICED.format(currency=visible(currency)))
-            changes = [change for change in self.changes if change.tokenizer == tokenizer]
-            if changes:
-                parts.append("to change first (each by itself):\n")
-            for change in changes:
-                money = "" if change.money is None else f", {change.money:,.4f} {visible(currency)}"
-                text = f"{change.log}: {change.text}"
-                parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {visible(text)}\n")
-            parts.append("\n")
-        parts += [f"not tried: {visible(line)}\n" for line in untried(self.absent, bool(self.facts["context"]))]
-        return "".join(parts).rstrip("\n") + "\n"
+        return as_text(self._sections(), self._untried(), layout)
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
         counts = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["messages"].items())
-        parts = [paragraph(f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted.")]
-        for tokenizer, provenance in self.facts["tokenizers"].items():
-            costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            bars = [(cost.tokens, "all" if cost.round_trip else "") for cost in costs]
-            parts += [heading(tokenizer, provenance), html_table(COLUMNS, list(map(_cells, costs)), NUMBERS, bars)]
-            currency = next((cost.currency for cost in costs if cost.once is not None), "")
-            if currency:
-                parts.append(paragraph(PRICED.format(currency=currency)))
-            changes = [_change_cells(change) for change in self.changes if change.tokenizer == tokenizer]
-            if changes:
-                parts += [heading("To change first", "each by itself"), html_table(_CHANGES, changes, NUMBERS)]
-        parts += [paragraph(f"Not tried: {line}") for line in untried(self.absent, bool(self.facts["context"]))]
+        intro = f"{counts}; {counted(self.facts['damaged'], 'damaged record')} not counted."
         messages = sum(self.facts["messages"].values())
-        write_page(path, f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}", parts)
-
-
-def _change_cells(change: Change) -> list[str]:
-    money = "" if change.money is None else f"{change.money:,.4f}"
-    return [change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}", money]
+        title = f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
+        write_page(path, title, intro, self._sections(), self._untried())
 
 
 def untried(absent: Mapping[str, str], context: bool) -> list[str]:

@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.characters import visible
 from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
 from turnwire.phrases import counted
 from turnwire.registry import encode, wire_of
 from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
 from turnwire.tokens.loading import DEFAULT, load
-from turnwire.tokens.rendering import aligned, heading, html_table, paragraph, plot, write_page
+from turnwire.tokens.rendering import Section, aligned, as_text, plot, write_page
 from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("rank", "format", "tokens", "legend", "ratio", "bytes", "shared", "round trip", "dropped", "note")
@@ -97,14 +96,21 @@ class Comparison:
         rows = [row for row in self.rows if row.tokenizer == tokenizer]
         return sorted(rows, key=lambda row: (row.rank is None, row.total))
 
+    def _sections(self) -> list[Section]:
+        found = []
+        for tokenizer, provenance in self.facts["tokenizers"].items():
+            rows = self.sorted(tokenizer)
+            bars = [(row.total, "all" if row.round_trip else "") for row in rows]
+            title = f"{tokenizer} ({provenance}), per {self.facts['per']}"
+            found.append(Section(title, COLUMNS, list(map(_cells, rows)), NUMBERS, bars))
+        return found
+
+    def _absent(self) -> list[str]:
+        return [f"not measured: {name}: {why}" for name, why in self.absent.items()]
+
     def table(self) -> str:
         """Text to look at: a table for each tokenizer, then what was not measured."""
-        parts = []
-        for tokenizer, provenance in self.facts["tokenizers"].items():
-            parts.append(f"{visible(tokenizer)} ({visible(provenance)}), per {self.facts['per']}\n")
-            parts.append(aligned(COLUMNS, [_cells(row) for row in self.sorted(tokenizer)], NUMBERS) + "\n")
-        parts += [f"not measured: {visible(name)}: {visible(why)}\n" for name, why in self.absent.items()]
-        return "".join(parts).rstrip("\n") + "\n"
+        return as_text(self._sections(), self._absent(), aligned)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as JSON-able dicts."""
@@ -132,17 +138,11 @@ class Comparison:
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
         wires = ", ".join(f"{count:,} {wire}" for wire, count in self.facts["wires"].items())
-        text = f"{wires}; counted per {self.facts['per']}. Ranked are only formats that give every message back "
-        parts = [paragraph(text + "(blue bars); the others leave out what is listed beside them.")]
-        for tokenizer, provenance in self.facts["tokenizers"].items():
-            rows = self.sorted(tokenizer)
-            bars = [(row.total, "all" if row.round_trip else "") for row in rows]
-            parts += [heading(tokenizer, provenance), html_table(COLUMNS, list(map(_cells, rows)), NUMBERS, bars)]
-        parts += [paragraph(f"Not measured: {name}: {why}") for name, why in self.absent.items()]
-        if self.facts["versions"]:
-            versions = ", ".join(f"{name} {version}" for name, version in self.facts["versions"].items())
-            parts.append(paragraph(f"Formats: {versions}."))
-        write_page(path, f"Tokens of {counted(self.facts['messages'], 'message')}", parts)
+        ranked = "Ranked are only formats that give every message back (blue bars)."
+        versions = [f"{name} {version}" for name, version in self.facts["versions"].items()]
+        lines = [*self._absent(), *([f"Formats: {', '.join(versions)}."] if versions else [])]
+        title = f"Tokens of {counted(self.facts['messages'], 'message')}"
+        write_page(path, title, f"{wires}. {ranked}", self._sections(), lines)
 
 
 def _cells(row: Row) -> list[str]:

@@ -19,18 +19,14 @@ from turnwire.registry import decode, encode, wire_of
 
 def messages_of(given: Any) -> list[Any]:
     """Messages from one message, its text, or an iterable of these. Raises DecodeError, EncodeError(wrong_type)."""
-    alone = isinstance(given, (str, bytes, bytearray, memoryview)) or wire_of(given) is not None
-    if not alone and not isinstance(given, Iterable):
-        raise EncodeError(
-            Reason.WRONG_TYPE, f"{type(given).__name__} is not a message of {', '.join(registry.names())}"
-        )
-    found = [given] if alone else given
-    made = [decode(each) if isinstance(each, (str, bytes, bytearray, memoryview)) else each for each in found]
-    for each in made:
-        if wire_of(each) is None:
-            raise EncodeError(
-                Reason.WRONG_TYPE, f"{type(each).__name__} is not a message of {', '.join(registry.names())}"
-            )
+    text = (str, bytes, bytearray, memoryview)
+    alone = isinstance(given, text) or wire_of(given) is not None
+    made = []
+    for each in [given] if alone or not isinstance(given, Iterable) else given:
+        made.append(decode(each) if isinstance(each, text) else each)
+        if wire_of(made[-1]) is None:
+            names = ", ".join(registry.names())
+            raise EncodeError(Reason.WRONG_TYPE, f"{type(each).__name__} is not a message of {names}")
     return made
 
 
@@ -115,29 +111,28 @@ def _package(module: str, distribution: str) -> Any:
         ) from missing
 
 
-def _each(
-    name: str,
-    package: str | None,
-    write: Callable[[Any], str],
-    read: Callable[[str], Any],
-) -> Format:
+def _each(name: str, write: Callable[[Any], str], read: Callable[[str], Any]) -> Format:
     """A format that writes values one by one, whether or not they belong together."""
     return Format(
         name,
-        package,
+        None,
         lambda values, together: Written([write(value) for value in values]),
         lambda written, together: [read(text) for text in written.texts],
     )
 
 
-def _whole(name: str, package: str, write: Callable[[Any], str], read: Callable[[str], Any]) -> Format:
-    """A format that writes a whole conversation as one list."""
+def _whole(
+    name: str, package: str, module: str, write: Callable[[Any, Any], str], read: Callable[[Any, str], Any]
+) -> Format:
+    """A format that writes a whole conversation as one list. write, read: (module, value or text) -> text or value."""
 
     def written(values: Sequence[Any], together: bool) -> Written:
-        return Written([write(list(values))] if together else [write(value) for value in values])
+        codec = _package(module, package)
+        return Written([write(codec, value) for value in ([list(values)] if together else values)])
 
     def found(given: Written, together: bool) -> list[Any]:
-        values = [read(text) for text in given.texts]
+        codec = _package(module, package)
+        values = [read(codec, text) for text in given.texts]
         return list(values[0]) if together else values
 
     return Format(name, package, written, found)
@@ -228,35 +223,6 @@ def _read_arrays(written: Written, together: bool) -> list[Any]:
     return [read_arrays(legend, [text])[0] for legend, text in zip(legends, written.texts, strict=True)]
 
 
-def _toon() -> Any:
-    return _package("toon_format", "toon-format")
-
-
-def _gcf() -> Any:
-    return _package("gcf", "gcf-python")
-
-
-def _soon() -> Any:
-    return _package("soon_format", "soon-format")
-
-
-def _yaml() -> Any:
-    return _package("yaml", "PyYAML")
-
-
-def _msgpack() -> Any:
-    return _package("msgpack", "msgpack")
-
-
-def _write_yaml(value: Any) -> str:
-    text: str = _yaml().safe_dump(value, allow_unicode=True, sort_keys=False, width=float("inf"))
-    return text
-
-
-def _write_msgpack(value: Any) -> str:
-    return base64.b64encode(_msgpack().packb(value)).decode()
-
-
 def _session() -> Any:
     return import_module("turnwire.session")  # it counts tokens, so it is built on this package
 
@@ -272,27 +238,43 @@ def _read_session(written: Written, together: bool) -> list[Any]:
     return [value for text in written.texts for value in decode(text)]
 
 
+def _encode(package: Any, value: Any) -> str:
+    return str(package.encode(value))
+
+
+def _decode(package: Any, text: str) -> Any:
+    return package.decode(text)
+
+
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
-        _each("json", None, minified, json.loads),
-        _each("json pretty", None, lambda value: json.dumps(value, ensure_ascii=False, indent=2), json.loads),
+        _each("json", minified, json.loads),
+        _each("json pretty", lambda value: json.dumps(value, ensure_ascii=False, indent=2), json.loads),
         Format("json array", None, _write_arrays, _read_arrays),
         Format("session", None, _write_session, _read_session),
-        _whole("toon", "toon-format", lambda value: str(_toon().encode(value)), lambda text: _toon().decode(text)),
+        _whole("toon", "toon-format", "toon_format", _encode, _decode),
         _whole(
             "gcf",
             "gcf-python",
-            lambda value: str(_gcf().encode_generic(value)),
-            lambda text: _gcf().decode_generic(text),
+            "gcf",
+            lambda gcf, value: str(gcf.encode_generic(value)),
+            lambda gcf, text: gcf.decode_generic(text),
         ),
-        _whole("soon", "soon-format", lambda value: str(_soon().encode(value)), lambda text: _soon().decode(text)),
-        _whole("yaml", "PyYAML", _write_yaml, lambda text: _yaml().safe_load(text)),
+        _whole("soon", "soon-format", "soon_format", _encode, _decode),
+        _whole(
+            "yaml",
+            "PyYAML",
+            "yaml",
+            lambda yaml, value: str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=float("inf"))),
+            lambda yaml, text: yaml.safe_load(text),
+        ),
         _whole(
             "msgpack base64",
             "msgpack",
-            _write_msgpack,
-            lambda text: _msgpack().unpackb(base64.b64decode(text), strict_map_key=False),
+            "msgpack",
+            lambda msgpack, value: base64.b64encode(msgpack.packb(value)).decode(),
+            lambda msgpack, text: msgpack.unpackb(base64.b64decode(text), strict_map_key=False),
         ),
     )
 }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.atomic import AtomicFile
 from turnwire.characters import visible
@@ -29,7 +29,7 @@ _HEAD = """<!DOCTYPE html>
 }}
 body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, sans-serif; }}
-h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }} p, .dim {{ color: var(--dim); }}
+h1 {{ font-size: 1.5rem; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }} p {{ color: var(--dim); }}
 div.wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }}
@@ -42,7 +42,6 @@ td.bar span.all {{ background: var(--all); }}
 <body>
 <h1>{title}</h1>
 """
-_TAIL = "</body>\n</html>\n"
 ALL, PART, LEGEND = "#2f6fb4", "#b9c0c9", "#8db6de"
 
 
@@ -75,45 +74,60 @@ def shown(text: str) -> str:
     return escape(visible(text), quote=True)
 
 
-def heading(text: str, more: str = "") -> str:
-    """A heading within a page, with something in grey behind it."""
-    grey = f' <span class="dim">{shown(more)}</span>' if more else ""
-    return f"<h2>{shown(text)}{grey}</h2>\n"
+class Section(NamedTuple):
+    """A table of a report under a title. bars: for each row a number that is drawn in front of it, and "all" (blue)
+    or "". lines: what is said below the table."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[str]
+    bars: Sequence[tuple[int, str]] | None = None
+    lines: Sequence[str] = ()
 
 
-def html_table(
-    names: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numbers: frozenset[str],
-    bars: Sequence[tuple[int, str]] | None = None,
-) -> str:
-    """The rows as a table of HTML. bars: for each row a number that is drawn in front of it, and "all" (blue) or "".
+Layout = Callable[[Sequence[str], Sequence[Sequence[str]], frozenset[str]], str]
+"""(names, rows, names of columns with numbers) -> the table as text."""
 
-    Columns that say nothing in any row are left out.
-    """
-    kept = [(place, ' class="number"' if names[place] in numbers else "") for place in _said(names, rows)]
+
+def as_text(sections: Iterable[Section], lines: Iterable[str], layout: Layout) -> str:
+    """The report as text, each table as ``layout`` makes it."""
+    parts = []
+    for one in sections:
+        parts += [f"{visible(one.title)}\n", layout(one.names, one.rows, one.numbers)]
+        parts += [f"{visible(line)}\n" for line in one.lines]
+    parts += [f"{visible(line)}\n" for line in lines]
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def write_page(
+    path: str | os.PathLike[str], title: str, intro: str, sections: Iterable[Section], lines: Iterable[str]
+) -> None:
+    """Writes the report as one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
+    parts = [_HEAD.format(title=shown(title)), f"<p>{shown(intro)}</p>\n"]
+    for one in sections:
+        parts += [f"<h2>{shown(one.title)}</h2>\n", _html_table(one)]
+        parts += [f"<p>{shown(line)}</p>\n" for line in one.lines if line]
+    parts += [f"<p>{shown(line)}</p>\n" for line in lines]
+    with AtomicFile(path) as file:
+        file.write("".join([*parts, "</body>\n</html>\n"]).encode())
+
+
+def _html_table(section: Section) -> str:
+    """The table of HTML; columns that say nothing in any row are left out."""
+    names, rows = section.names, section.rows
+    kept = [(place, ' class="number"' if names[place] in section.numbers else "") for place in _said(names, rows)]
     lines = ["".join(f"<th{kind}>{shown(names[place])}</th>" for place, kind in kept)]
     lines += ["".join(f"<td{kind}>{shown(row[place])}</td>" for place, kind in kept) for row in rows]
-    if bars is not None:
-        most = max((number for number, _ in bars), default=0) or 1
+    if section.bars is not None:
+        most = max((number for number, _ in section.bars), default=0) or 1
         drawn = [
             f'<td class="bar"><span class="{kind}" style="width: {100 * number / most:.1f}%"></span></td>'
-            for number, kind in bars
+            for number, kind in section.bars
         ]
         lines = [f"{bar}{line}" for bar, line in zip(["<th></th>", *drawn], lines, strict=True)]
     head, *body = (f"<tr>{line}</tr>\n" for line in lines)
     return f'<div class="wide"><table>\n<thead>{head}</thead>\n<tbody>\n{"".join(body)}</tbody>\n</table></div>\n'
-
-
-def write_page(path: str | os.PathLike[str], title: str, parts: Iterable[str]) -> None:
-    """Writes one self-contained page, whole or not at all: no script, nothing fetched. Raises OSError."""
-    with AtomicFile(path) as file:
-        file.write("".join([_HEAD.format(title=shown(title)), *parts, _TAIL]).encode())
-
-
-def paragraph(text: str) -> str:
-    """A paragraph of a page."""
-    return f"<p>{shown(text)}</p>\n"
 
 
 def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
