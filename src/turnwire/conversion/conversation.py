@@ -54,6 +54,20 @@ class _Task(NamedTuple):
         return self.key[0], f"{self.name} {sender}"
 
 
+class _Recent(OrderedDict[Any, Any]):
+    """A table of the entries that were set last; of more than ``room`` the oldest are forgotten."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        while len(self) > self._room:
+            self.popitem(last=False)
+
+
 class Converter:
     """Messages of any wires as one history of the target wire.
 
@@ -89,25 +103,26 @@ class Converter:
         expect(key, (bytes, NoneType), "a key is bytes")
         expect_number(remember, "remember", 1)
         self.to = registry.wire(to).name
+        self._target = shape_of(self.to)
         self._options = Options(carry, nearest, restore, key)
         self._names = LearnedNames(names_of(context).context, remember)
         self._room = remember
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
-        self._aliases: OrderedDict[str, str] = OrderedDict()  # id of a message -> the conversation that it began
-        self._spoke: OrderedDict[Any, Any] = OrderedDict()  # name -> where it last spoke or was spoken to
-        self._counts: OrderedDict[tuple[Any, ...], int] = OrderedDict()  # turns and clocks
+        self._aliases = _Recent(remember)  # id of a message -> the conversation that it began
+        self._spoke = _Recent(remember)  # name -> where it last spoke or was spoken to
+        self._counts = _Recent(remember)  # turns and clocks
         self._histories = Histories(self.to, remember)
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
-        self._numbers: OrderedDict[str, int] = OrderedDict()  # name -> the number that its last namesake got
+        self._numbers = _Recent(remember)  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], OrderedDict[_Key, None]] = {}
         self._unanswered: OrderedDict[_Key, None] = OrderedDict()
         self._given_up = 0  # requests without a final answer that are no longer followed
         self._work = 0
-        self._openings: OrderedDict[str, Any] = OrderedDict()  # conversation -> its first message
+        self._openings = _Recent(remember)  # conversation -> its first message
         # Work without a name is counted where the target counts it, or where names may be given ids.
-        self._counted = bool(shape_of(to).stateful) or self._names.context.new_id is not None
+        self._counted = bool(self._target.stateful) or self._names.context.new_id is not None
         self._judged = registry.wire(to).has("checklist")
         self._one_history = self._judged and registry.wire(to).checklist.judge.alone
 
@@ -124,7 +139,7 @@ class Converter:
         own = source == self.to or (self._options.restore and carrying.opened(fields, source, self.to) is not None)
         if own:
             made = converted(message, self.to, self._names, self._options)
-            source, fields = self.to, shape_of(self.to).split(made.message)
+            source, fields = self.to, self._target.split(made.message)
             facts = facts_of(source, fields, self._names)
             task = self._task(shape_of(source), facts)
         else:
@@ -141,10 +156,7 @@ class Converter:
                 self._done(task.key)
                 self._histories.over(history)
         self._note(source, facts)
-        for key, value in changes.items():
-            self._counts[key] = value
-            self._counts.move_to_end(key)
-        _forget(self._counts, self._room)
+        self._counts.update(changes)
         return made
 
     @property
@@ -160,18 +172,17 @@ class Converter:
         """The messages with which the target's checklist judges one: those of its task, or of its conversation."""
         if self._one_history:
             return None, None
-        shape = shape_of(self.to)
-        conversation = None if shape.tasks_alone else facts.get("conversation")
-        if conversation is None and shape.opens:
+        conversation = None if self._target.tasks_alone else facts.get("conversation")
+        if conversation is None and self._target.opens:
             conversation = facts.get("message")
-        return conversation, facts.get("task") if shape.by_task else None
+        return conversation, facts.get("task") if self._target.by_task else None
 
     # --- what a message lacks because others have said it
 
     def _adapted(self, source: str, facts: Facts) -> tuple[Facts, dict[tuple[Any, ...], int], _Task | None]:
         """The facts as the target says them in a conversation, the counters that they use up, and the task that they
         answer."""
-        shape, target = shape_of(source), shape_of(self.to)
+        shape = shape_of(source)
         act = facts.get("act")
         facts = dict(facts)
         said = facts.get("conversation", facts.get("message", self._spoke.get(facts.get("sender"))))
@@ -184,14 +195,14 @@ class Converter:
             for name, end in (("receiver", to), ("sender", task.assignee)):
                 if end is not None and not is_known(facts, name):
                     facts[name] = end
-            if (task.said or self._counted) and self._task_form(target, facts) is not None:
+            if (task.said or self._counted) and self._task_form(facts) is not None:
                 facts.setdefault("task", task.name)
-        elif act in _ASKS and "task" not in facts and self._counted and self._task_form(target, facts) is not None:
+        elif act in _ASKS and "task" not in facts and self._counted and self._task_form(facts) is not None:
             self._work += 1
             facts["task"] = f"{_UNNAMED}{self._work}"
         changes: dict[tuple[Any, ...], int] = {}
-        if target.counts:
-            key = (facts.get("conversation"), facts.get("sender") if target.counts == "sender" else None)
+        if self._target.counts:
+            key = (facts.get("conversation"), facts.get("sender") if self._target.counts == "sender" else None)
             facts["sequence"] = changes[key] = self._counts.get(key, 0) + 1
         return facts, changes, task
 
@@ -218,47 +229,47 @@ class Converter:
                 self._asked.pop((task.conversation, task.assignee), None)
 
     def _written(self, source: str, fields: Fields, facts: Facts) -> Converted:
-        target = shape_of(self.to)
+        target = self._target
         if target.tasks_alone:
-            facts = self._own_task(target, facts)
+            facts = self._own_task(facts)
         if target.stateful:  # what it names is a state, which only messages of the target change
-            facts = facts | {"conversation": self._head(target)}
+            facts = facts | {"conversation": self._head()}
         if target.opens and facts.get("act") == "ask" and facts.get("conversation") not in self._openings:
             facts = {"message" if fact == "conversation" else fact: value for fact, value in facts.items()}
         return written(source, fields, self.to, facts, self._names, self._options)
 
-    def _head(self, target: Shape) -> str:
+    def _head(self) -> str:
         """The state that the target's history is in."""
-        default = self._names.default(self.to, "", target.state_path)
-        return self._state or (default if isinstance(default, str) else "") or target.stateful
+        default = self._names.default(self.to, "", self._target.state_path)
+        return self._state or (default if isinstance(default, str) else "") or self._target.stateful
 
     def _take_in(self, fields: Fields, facts: Facts) -> None:
         """A message of the target leads from one state to another, and its tasks have the names that they have."""
-        target = shape_of(self.to)
-        if not target.tasks_alone:
+        if not self._target.tasks_alone:
             return
-        before, after = target.moves(fields)
-        if after is not None and before == self._head(target):
+        before, after = self._target.moves(fields)
+        if after is not None and before == self._head():
             self._state = after
-        form = self._task_form(target, facts)
+        form = self._task_form(facts)
         if form is not None and "task" in facts:
             self._name((None, facts["task"]), facts["task"], form.write(facts["task"], self._names, self.to))
 
-    def _task_form(self, target: Shape, facts: Facts) -> Pair | None:
+    def _task_form(self, facts: Facts) -> Pair | None:
         """The form in which a message of the target with these facts writes the task that it must name; None where it
         need not, or is numbered by itself."""
         if not known_act(self.to, facts):
             return None
-        kind = target.begin(facts["act"], facts)[0]
-        for place in target.places[kind]:
-            if place.fact == "task" and place.need == "must" and f"{kind}:{place.path}" not in target.numbered:
+        kind = self._target.begin(facts["act"], facts)[0]
+        for place in self._target.places[kind]:
+            numbered = f"{kind}:{place.path}" in self._target.numbered
+            if place.fact == "task" and place.need == "must" and not numbered:
                 return FORMS[place.form]
         return None
 
-    def _own_task(self, target: Shape, facts: Facts) -> Facts:
+    def _own_task(self, facts: Facts) -> Facts:
         """The facts with a name of the task's own: where all tasks are in one history, those of two conversations must
         not bear the same."""
-        name, form = facts.get("task"), self._task_form(target, facts)
+        name, form = facts.get("task"), self._task_form(facts)
         if name is None or form is None:
             return facts
         key = (facts.get("conversation"), name)
@@ -270,8 +281,6 @@ class Converter:
             number += 1
         if number:
             self._numbers[name] = number
-            self._numbers.move_to_end(name)
-            _forget(self._numbers, self._room)
         self._name(key, known, written)
         return {**facts, "task": known}
 
@@ -287,16 +296,13 @@ class Converter:
         """Remembers who speaks in which conversation, and what was asked of whom."""
         conversation = facts.get("conversation")
         ends = facts.get("sender"), facts.get("receiver")
-        for end in () if conversation is None else ends:
-            self._spoke[end] = conversation
-            self._spoke.move_to_end(end)
-        self._spoke.pop(None, None)
-        _forget(self._spoke, self._room)
+        for end in ends:
+            if end is not None and conversation is not None:
+                self._spoke[end] = conversation
         if facts.get("act") not in _ASKS:
             return
         if "message" in facts and conversation is not None:
             self._aliases[facts["message"]] = conversation
-            _forget(self._aliases, self._room)
         self._work += "task" not in facts
         name = facts.get("task", f"{_UNNAMED}{self._work}")
         key = (None if shape_of(source).stateful else conversation, name)
@@ -327,7 +333,7 @@ class Converter:
 
     def _admit(self, message: Any, names: bool) -> tuple[Any, ...]:
         """Writes a message into its history, whose key it gives. names: whether it says which work it is about."""
-        facts = facts_of(self.to, shape_of(self.to).split(message), self._names)
+        facts = facts_of(self.to, self._target.split(message), self._names)
         key = self._history(facts)
         if not self._judged:
             return key
@@ -335,9 +341,8 @@ class Converter:
         fault = self._unasked(history, facts, names) or history.refuses(message)
         if fault is not None:
             raise self._refused(fault)
-        if shape_of(self.to).opens and key[0] is not None and key[0] not in self._openings:
+        if self._target.opens and key[0] is not None and key[0] not in self._openings:
             self._openings[key[0]] = message
-            _forget(self._openings, self._room)
         asks = facts.get("act") in _ASKS
         self._histories.written(key, history, asks, seconds(facts["time"]) if "time" in facts else None)
         return key
@@ -350,7 +355,7 @@ class Converter:
     def _refuse_requester(self, facts: Facts, task: _Task | None) -> None:
         """Refuses what whoever asked for a piece of work says about it (to a question of who does it, say), where the
         target would take it for the answer."""
-        clause = shape_of(self.to).by_others
+        clause = self._target.by_others
         if clause and task is not None and task.is_told(facts):
             text = f"{task.requester} has asked for {task.name} and does not answer it"
             raise self._refused(Fault(clause, 0, text))
@@ -359,7 +364,7 @@ class Converter:
         """The fault of an answer that has no place here: it names work that was not asked for, among other work that
         was, or its source names none, so that nothing that follows can ask for it. Where nothing was asked for so far,
         the beginning may be missing, and the request may follow."""
-        clause = shape_of(self.to).asked_first
+        clause = self._target.asked_first
         if not clause or facts.get("act") not in _ANSWERS or history.asked:
             return None
         if not names:
@@ -385,8 +390,3 @@ def _ends(facts: Facts, source: str, message: Any) -> bool:
     work = registry.wire(source).work
     found = None if work is None else work(encode(message, strict=False).encode("utf-8", "surrogatepass"))
     return found is None or found.final
-
-
-def _forget(table: OrderedDict[Any, Any], room: int) -> None:
-    while len(table) > room:
-        table.popitem(last=False)
