@@ -127,7 +127,7 @@ ROLES = {
 
 
 def given(source: str) -> Context:
-    """What the targets need beyond a dialogue of ``source``; ids are given to names, nothing else stands for them."""
+    """A context with what the targets need beyond a dialogue of ``source``; names are given ids."""
     ids = {
         "id",
         "block.id",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwire.conversion.tables import ACTS, FACTS, PLACES, PRIORITIES, STATUSES, Form
+from turnwire.conversion.tables import ACTS, FACTS, PLACES, PRIORITIES, STATUSES, Counterpart
 from turnwire.registry import WIRES
 
 TITLES = {"nslip": "nSLIP", "csp": "CSP/1", "sstp": "SSTP", "sap": "SAP", "kick": "KickLang"}
@@ -19,7 +19,7 @@ def acts() -> str:
     return _table(["act", *(TITLES[wire] for wire in WIRES)], rows)
 
 
-def _cell(form: Form | None) -> str:
+def _cell(form: Counterpart | None) -> str:
     if form is None:
         return ""
     status = f", {form.status}" if form.status else ""

@@ -1,4 +1,4 @@
-"""What comes out of an extension place: a message that its wire can write, or a refusal, whatever stands there."""
+"""Carries: out of an extension place comes a message that its wire can write, or a refusal, whatever stands there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def damaged(value: dict[str, Any], target: str, path: str, wrong: Any, first: bo
 
 
 def restored(message: Any, source: str) -> Any:
-    """What is restored, or why nothing is."""
+    """The message that is restored, or why nothing is."""
     try:
         return turnwire.convert(message, source, context=FULL, restore=True, nearest=True).message
     except ConvertError as error:
@@ -87,7 +87,7 @@ def test_a_carried_line_is_a_number_and_a_kind_a_text(path: str, wrong: Any) -> 
 
 @pytest.mark.parametrize("behind", ["", "\n", "\nmore", "\nmore\n", "\n\n"])
 def test_what_only_looks_like_something_carried_is_text(behind):
-    """What is carried is one line, and the last."""
+    """A carry is one line, and the last."""
     content = 'a\n\u2afbturnwire/carry\n{"x":1}' + behind
     made = turnwire.convert(envelope(content), "sstp", context=FULL, nearest=True)
     cut = behind == "\n"

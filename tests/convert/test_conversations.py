@@ -23,7 +23,7 @@ REFUSED = {Reason.NO_COUNTERPART, Reason.MISSING_FIELD, Reason.NOT_CONFORMING}
 
 
 def through(converter: Converter, messages: list[Any]) -> tuple[list[Any], list[ConvertError | None]]:
-    """What is made of messages, and for each why it was refused."""
+    """The messages that are made, and for each why it was refused."""
     made, why = [], []
     for message in messages:
         try:
@@ -172,7 +172,7 @@ def test_tasks_of_two_conversations_and_work_without_a_name_stay_apart_in_sap() 
 
 @pytest.mark.parametrize(("target", "clause"), [("csp", "answers"), ("sap", "correlation")])
 def test_who_asked_for_work_does_not_answer_it(target: str, clause: str) -> None:
-    """What it says to a question of who does it is not a result: that one comes later, and is the only one."""
+    """Its reply to a question of who does it is not a result: that one comes later, and is the only one."""
     converter = Converter(target, context=given("nslip"))
     request, _, _, question, told, done = DIALOGUES["nslip"](1)
     through(converter, [request, question])  # SAP has no question

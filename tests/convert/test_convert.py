@@ -1,4 +1,4 @@
-"""What a conversion says: dropped fields by hand, missing fields, contexts, what was carried and damaged."""
+"""Conversions of single messages: dropped fields by hand, missing fields, contexts, what was carried and damaged."""
 
 from __future__ import annotations
 

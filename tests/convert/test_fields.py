@@ -122,7 +122,7 @@ def test_what_has_no_counterpart_is_named_by_the_field_that_tells_it(wire: str) 
 
 
 def counterpart(message: Any, target: str) -> set[tuple[str | None, tuple[str, ...]]]:
-    """Where an error names what has none; empty where there is one."""
+    """The path by which an error names what has none; empty where there is one."""
     try:
         turnwire.convert(message, target, context=FULL)
     except ConvertError as error:
@@ -175,7 +175,7 @@ def test_fields_that_a_wire_asks_for_are_those_that_must_be_there() -> None:
 
 
 def is_made(wire: str, fields: Any) -> bool:
-    """Whether strict writing takes the message of these fields."""
+    """True if strict writing takes the message of these fields."""
     try:
         checked(wire, fields)
     except (turnwire.WireError, KeyError, TypeError):

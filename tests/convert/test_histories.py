@@ -167,7 +167,7 @@ def in_csp(rnd: random.Random, number: int, taken: list[Any]) -> Any:
 
 
 def found(judge: Judge) -> Any:
-    """What is wrong and open at the end."""
+    """The findings at the end."""
     judge.end()
     return sorted(judge.faults), sorted(judge.open)
 

@@ -1,4 +1,4 @@
-"""What docs/convert.md promises, for every message and every target: nothing made up, nothing replaced, all named."""
+"""The promises of docs/convert.md for every message and every target: nothing made up, nothing replaced, all named."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def marked(number: int) -> Context:
 
 
 def tried(message: Any, target: str, context: Context | None, nearest: bool = True) -> Any:
-    """What is made, or the error."""
+    """The message that is made, or the error."""
     try:
         return turnwire.convert(message, target, context=context, nearest=nearest)
     except ConvertError as error:
@@ -62,7 +62,7 @@ def tried(message: Any, target: str, context: Context | None, nearest: bool = Tr
 
 
 def made(message: Any, target: str, context: Context) -> Any | None:
-    """What is made, or None."""
+    """The message that is made, or None."""
     result = tried(message, target, context)
     return None if isinstance(result, ConvertError) else result
 
@@ -127,7 +127,7 @@ def test_a_context_replaces_nothing_that_the_source_says(message: Any) -> None:
 
 @KINDS
 def test_all_that_is_missing_is_named_at_once(message: Any) -> None:
-    """What an error names, and nothing more, is given: then nothing is missing."""
+    """With the fields that an error names, and nothing more, nothing is missing."""
     for target in set(WIRES) - {wire_of(message)}:
         for nearest in (False, True):
             error = tried(message, target, None, nearest)

@@ -34,7 +34,7 @@ def refusal(message: Any, target: str, **options: Any) -> ConvertError:
 
 
 def tried(message: Any, target: str, **options: Any) -> Converted | None:
-    """What is made, or None where it is refused with a reason."""
+    """The message that is made, or None where it is refused with a reason."""
     try:
         return turnwire.convert(message, target, **options)
     except ConvertError as error:
@@ -67,7 +67,7 @@ GRAVE = [
 
 
 def bad(message: Any) -> bool:
-    """Whether a message says, to who knows its own wire only, that something failed or is refused."""
+    """True if a message says, to who knows its own wire only, that something failed or is refused."""
     match wire_of(message):
         case "nslip":
             return message.act.name in ("ERROR", "REJECT") or message.get(nslip.Slot.STATUS) == "failed"
@@ -259,7 +259,7 @@ UNKNOWN = [
 @pytest.mark.parametrize(("channel", "text", "word"), UNKNOWN)
 @pytest.mark.parametrize("nearest", [False, True])
 def test_a_report_of_another_word_is_no_success(channel: str, text: str, word: str, nearest: bool) -> None:
-    """What the first line or the channel says of the work is known, whatever the word: no default stands for it."""
+    """The word in the first line or the channel is known, whatever the word: no default stands for it."""
     message = reported(channel, text)
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(message, "csp", context=FULL, nearest=nearest)

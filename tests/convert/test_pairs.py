@@ -55,7 +55,7 @@ def assert_survives(message: Any, target: str, context: Context) -> None:
 
 
 def whole(message: Any, target: str, context: Context, **options: Any) -> Converted | None:
-    """What a conversion to the nearest gives, or None where nothing comes near, which only a few acts are."""
+    """The result of a conversion to the nearest, or None where nothing comes near, which only a few acts are."""
     try:
         return turnwire.convert(message, target, context=context, nearest=True, **options)
     except ConvertError as error:

@@ -53,7 +53,7 @@ def means(name: str, together: float | None, alone: float | None) -> Mean:
 
 
 def test_the_cheapest_together_stand_first() -> None:
-    """What was not measured together stands where it is alone, and what was not measured at all stands last."""
+    """One that was not measured together stands where it is alone, and one that was not measured at all last."""
     rows = [means("a", 5, 1), means("b", None, 3), means("c", None, None), means("d", 2, 9), means("e", 4, None)]
     for order in itertools.permutations(rows):
         assert [each.format for each in _sorted(list(order))] == ["d", "b", "e", "a", "c"]

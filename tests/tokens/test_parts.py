@@ -1,4 +1,4 @@
-"""What parts of wires cost: every byte belongs to at most one part, and taking a part out takes out nothing else."""
+"""The parts of wires: every byte belongs to at most one part, and taking a part out takes out nothing else."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a target needs and a source lacks. Nothing else ever fills a field.
+    """The values that a target needs and a source lacks. Nothing else ever fills a field.
 
     Args:
         agents: name of an agent -> its number in nSLIP (src, dst).
@@ -162,7 +162,7 @@ class Names:
         return made
 
     def forth(self, mapping: str, name: str) -> Any:
-        """What a name is mapped to, or ABSENT."""
+        """The value that a name is mapped to, or ABSENT."""
         return getattr(self.context, mapping).get(name, ABSENT)
 
     def back(self, mapping: str, value: Any) -> Any:
@@ -303,7 +303,7 @@ class NotedNames(Names):
 
 
 def as_key(fact: Any) -> str:
-    """What a source says as a key of ``values``: a text as it is, anything else as JSON text."""
+    """A key of ``values`` for what a source says: a text as it is, anything else as JSON text."""
     return fact if isinstance(fact, str) else json_text.write(fact)
 
 

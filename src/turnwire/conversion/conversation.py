@@ -10,7 +10,7 @@ from turnwire import registry
 from turnwire.checklists import Fault
 from turnwire.conversion import carrying
 from turnwire.conversion.context import Context, LearnedNames
-from turnwire.conversion.converting import Converted, Options, converted, names_of, split, written
+from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, split, written
 from turnwire.conversion.facts import FORMS, Pair, facts_of, is_known, known_act
 from turnwire.conversion.histories import Closing, Histories, History
 from turnwire.conversion.shapes import ABSENT, Facts, Fields, Shape, shape_of
@@ -104,7 +104,7 @@ class Converter:
         expect_number(remember, "remember", 1)
         self.to = registry.wire(to).name
         self._target = shape_of(self.to)
-        self._options = Options(carry, nearest, restore, key)
+        self._options = ConvertOptions(carry, nearest, restore, key)
         self._names = LearnedNames(names_of(context).context, remember)
         self._room = remember
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()

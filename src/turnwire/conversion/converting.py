@@ -38,7 +38,7 @@ class Converted(NamedTuple):
         return not self.dropped and self.nearest is None
 
 
-class Options(NamedTuple):
+class ConvertOptions(NamedTuple):
     """The ways to convert; see :func:`convert`."""
 
     carry: bool = False
@@ -78,10 +78,10 @@ def convert(
     for what is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
     expect(key, (bytes, NoneType), "a key is bytes")
-    return converted(message, to, names_of(context), Options(carry, nearest, restore, key))
+    return converted(message, to, names_of(context), ConvertOptions(carry, nearest, restore, key))
 
 
-def noted(message: Any, to: str, context: Context | None, options: Options, used: dict[str, Any]) -> Any:
+def noted(message: Any, to: str, context: Context | None, options: ConvertOptions, used: dict[str, Any]) -> Any:
     """The message in another wire. ``used`` takes the entries of the context that were found on the way, also where
     the conversion fails. Raises as ``convert`` does."""
     return converted(message, to, NotedNames(names_of(context).context, used), options).message
@@ -109,7 +109,7 @@ def split(message: Any, to: str) -> tuple[str, Fields]:
     return source, shape_of(source).split(message)
 
 
-def converted(message: Any, to: str, names: Names, options: Options) -> Converted:
+def converted(message: Any, to: str, names: Names, options: ConvertOptions) -> Converted:
     """:func:`convert` with names that are ready."""
     source, fields = split(message, registry.wire(to).name)
     if source == to:
@@ -120,7 +120,7 @@ def converted(message: Any, to: str, names: Names, options: Options) -> Converte
     return written(source, fields, to, facts_of(source, fields, names), names, options)
 
 
-def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, options: Options) -> Converted:
+def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, options: ConvertOptions) -> Converted:
     """The message of the target that says the facts of a message."""
     if not known_act(to, facts):
         raise _no_counterpart(source, fields, to, facts, None)
@@ -189,7 +189,7 @@ def _with_carry(source: str, fields: Fields, to: str, made: Fields, names: Names
 
 
 def _restored(
-    source: str, fields: Fields, to: str, carried: dict[str, Any], names: Names, options: Options
+    source: str, fields: Fields, to: str, carried: dict[str, Any], names: Names, options: ConvertOptions
 ) -> Converted:
     """The message that was carried, if it is what the message around it says, too."""
     shape = shape_of(source)

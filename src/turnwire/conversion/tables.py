@@ -31,7 +31,7 @@ FACTS: dict[str, str] = {
 }
 
 
-class Form(NamedTuple):
+class Counterpart(NamedTuple):
     """One cell of ACTS: the kind of message in a wire.
 
     own: whether that kind, read, means this act. Where it does not, the kind is only the nearest one, which a
@@ -44,17 +44,17 @@ class Form(NamedTuple):
     status: str | None = None
 
 
-def _row(nslip: str, csp: str, sstp: str, sap: str, kick: str) -> dict[str, Form]:
+def _row(nslip: str, csp: str, sstp: str, sap: str, kick: str) -> dict[str, Counterpart]:
     """A row of ACTS: kinds by wire; "~" in front: the nearest only, "~FAILED kind" with this status; "" for none."""
     found = {}
     for wire, cell in {"nslip": nslip, "csp": csp, "sstp": sstp, "sap": sap, "kick": kick}.items():
         if cell:
             *status, kind = cell.removeprefix("~").split()
-            found[wire] = Form(kind, cell[0] != "~", *status)
+            found[wire] = Counterpart(kind, cell[0] != "~", *status)
     return found
 
 
-ACTS: dict[str, dict[str, Form]] = {
+ACTS: dict[str, dict[str, Counterpart]] = {
     "request": _row("REQUEST/TASK", "TASK", "delegation", "Task", "command/dispatch"),
     "ask": _row("ASK/TASK", "QUERY", "query", "~Task", "query/context"),
     "inform": _row("INFORM/TASK", "RESULT", "knowledge", "Result", "report/artifact"),
@@ -158,7 +158,7 @@ _SSTP_TO = (
     Place("payload.directed_to", "receiver", "name", "read"),
     Place("header.directed_to", "receiver", "name", "read"),
 )
-"""Where any message may name who is to answer. It is written to questions only: it gives away the floor."""
+"""Fields in which any message may name who is to answer. It is written to questions only: it gives away the floor."""
 _SSTP = (
     Place("header.actor_id", "sender", "name", "must"),
     Place("header.session_id", "conversation", "name", "must"),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.phrases import counted
-from turnwire.tokens.budget import Price, Sample, Spent, Tally, priced, spend
+from turnwire.tokens.budget import CountedLog, Price, Sample, Spent, priced, spend
 from turnwire.tokens.comparison import compare
 from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
@@ -226,7 +226,7 @@ def advise(
 
 
 def advice_on(
-    found: Tally,
+    found: CountedLog,
     counters: Sequence[Tokenizer],
     prices: Mapping[str, Price],
     *,

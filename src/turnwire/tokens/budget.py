@@ -137,7 +137,7 @@ class Spent:
         return [found for _, _, found in sorted(self._heap, reverse=True)]
 
 
-class Tally(NamedTuple):
+class CountedLog(NamedTuple):
     """A log, counted: (wire, tokenizer) -> Spent; wire -> sample of its messages; how many records were damaged; a
     sample of all messages in their order."""
 
@@ -196,7 +196,7 @@ def spend(
     budget: int | None = None,
     sample: int = 0,
     threads: int = 1,
-) -> Tally:
+) -> CountedLog:
     """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept, and
     as many of all together."""
     import turnwire
@@ -227,4 +227,4 @@ def spend(
                 own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
     ordered = {key: spent[key] for key in sorted(spent, key=lambda key: names.index(key[0]))}
     samples = {name: samples[name] for name in names if name in samples}
-    return Tally(ordered, samples, sum(scan.counts.reasons.values()), whole)
+    return CountedLog(ordered, samples, sum(scan.counts.reasons.values()), whole)

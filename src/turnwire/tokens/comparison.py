@@ -289,7 +289,7 @@ def _in_wire(
         text = text_of(message)
         return text, [], _comes_back(partial(decode, text), message), {}
     import turnwire
-    from turnwire.conversion.converting import Options, noted
+    from turnwire.conversion.converting import ConvertOptions, noted
 
     # Sizes are compared: what differs is in ``dropped``.
     made = turnwire.convert(message, wire, context=context, nearest=True)
@@ -297,7 +297,7 @@ def _in_wire(
     used: dict[str, Any] = {}
 
     def back() -> Any:
-        return noted(decode(text), str(own), context, Options(nearest=True), used)
+        return noted(decode(text), str(own), context, ConvertOptions(nearest=True), used)
 
     return text, list(made.dropped), _comes_back(back, message), used
 

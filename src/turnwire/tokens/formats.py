@@ -228,7 +228,7 @@ def _session() -> Any:
 
 
 def _write_session(values: Sequence[Any], together: bool) -> Written:
-    """What explains a session is in it, so there is no legend."""
+    """Values as a session, which explains itself, so there is no legend."""
     encode = _session().encode
     return Written([encode(values)] if together else [encode([value]) for value in values])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.tokens.budget import Sample, Tally
+from turnwire.tokens.budget import CountedLog, Sample
 from turnwire.tokens.comparison import OWN, Comparison, Row, compare
 from turnwire.tokens.tokenizer import Tokenizer
 
@@ -65,7 +65,7 @@ class Means(NamedTuple):
         return {**self._asdict(), "rows": [{**row._asdict(), "dropped": list(row.dropped)} for row in self.rows]}
 
 
-def means(found: Tally, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
+def means(found: CountedLog, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
     """The means for each wire of a log and each tokenizer, in the order in which it was counted. Of several wires,
     those for all messages follow: each in its own wire, and in REFERENCES."""
     result = []

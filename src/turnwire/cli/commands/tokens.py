@@ -15,7 +15,7 @@ from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:
-    from turnwire.tokens.budget import Price, Spent, Tally
+    from turnwire.tokens.budget import CountedLog, Price, Spent
     from turnwire.tokens.means import Mean
     from turnwire.tokens.tokenizer import Tokenizer
 
@@ -126,7 +126,7 @@ def _write_json(row: dict[str, Any]) -> None:
     output.flush()
 
 
-def _show(found: Tally, settings: dict[str, Any]) -> None:
+def _show(found: CountedLog, settings: dict[str, Any]) -> None:
     rows = [_row(spent, settings["per"]) for spent in found.spent.values()]
     if settings["as_json"]:
         for row in rows:
@@ -179,7 +179,7 @@ COMPARED = {
 """Columns of a comparison, and how many digits their numbers have after the point."""
 
 
-def _compare(found: Tally, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
+def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json: bool, advised: bool) -> None:
     """Shows what a message costs in each format; what was not tried is listed with the advice, where there is one."""
     from turnwire.tokens.advice import untried
     from turnwire.tokens.means import means
@@ -212,7 +212,7 @@ def _compared(mean: Mean) -> tuple[Any, ...]:
     return (mean.format, *figures, carries, ", ".join(mean.dropped))
 
 
-def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
+def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: Any, settings: dict[str, Any]) -> None:
     from turnwire.tokens.advice import advice_on
 
     prices = {} if price is None else {counter.name: price for counter in counters}
@@ -225,7 +225,7 @@ def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, s
         write_text(f"\n{advice.table(text_table)}")
 
 
-def _verdict(found: Tally, settings: dict[str, Any]) -> int:
+def _verdict(found: CountedLog, settings: dict[str, Any]) -> int:
     """The exit code. Says which are over the budget, and how many records could not be counted."""
     code = GOOD
     say = (lambda _: None) if settings["quiet"] else complain
