@@ -10,7 +10,7 @@ from turnwire import registry
 from turnwire.errors import Reason
 from turnwire.phrases import counted
 from turnwire.tokens.budget import CountedLog, Price, Sample, Spent, priced, spend
-from turnwire.tokens.comparison import compare
+from turnwire.tokens.comparison import Row, compare
 from turnwire.tokens.formats import text_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.means import BASE, SESSION, TABULAR
@@ -273,49 +273,34 @@ def _costs(
     context: Any,
     absent: dict[str, str],
 ) -> list[Cost]:
-    """The cost of the messages of one wire in it, in each other wire and in JSON and TOON, by the sample."""
-    costs = [_cost(own, own.wire, 1.0, price, (), True, False)]
+    """The cost of the messages of one wire in it, in each other wire and in JSON and TOON, by the sample, and as one
+    session, by the first of them; its explanation is counted."""
+    costs = [_cost(own, own.wire, price)]
     others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
     found = compare(kept.messages, [own.wire, *others], [counter], formats=BASELINES, context=context)
-    absent |= {f"{own.wire} as {wire}": why for wire, why in found.absent.items()}
     rows = {row.format: row for row in found.rows}
     part = len(kept.messages) < own.meter.messages
     written = sum(counter.count_many(kept.texts))
     for wire in (*others, *BASELINES):
         if wire in rows and written:
-            row = rows[wire]
-            scale = row.total / written
-            costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, part))
-    costs += _as_session(own, kept, counter, price, absent)
+            costs.append(_cost(own, wire, price, rows[wire], rows[wire].total / written, part))
+    untold = dict(found.absent)
+    if kept.first:
+        found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
+        untold |= found.absent
+        for row in found.rows:
+            if row.format == SESSION and own.meter.tokens:
+                share = own.meter.messages / len(kept.first)
+                part = len(kept.first) < own.meter.messages
+                costs.append(_cost(own, SESSION, price, row, row.total * share / own.meter.tokens, part))
+    absent |= {f"{own.wire} as {wire}": why for wire, why in untold.items()}
     return costs
 
 
-def _as_session(
-    own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]
-) -> list[Cost]:
-    """The cost of the messages as one session, by the first of them; its explanation is counted."""
-    if not kept.first:
-        return []
-    found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
-    rows = {row.format: row for row in found.rows}
-    absent |= {f"{own.wire} as {name}": why for name, why in found.absent.items()}
-    if SESSION not in rows or not own.meter.tokens:
-        return []
-    row = rows[SESSION]
-    scale = row.total / len(kept.first) * own.meter.messages / own.meter.tokens  # so many tokens for each message
-    part = len(kept.first) < own.meter.messages
-    return [_cost(own, SESSION, scale, price, row.dropped, row.round_trip, part)]
-
-
 def _cost(
-    own: Spent,
-    wire: str,
-    scale: float,
-    price: Price | None,
-    dropped: tuple[str, ...],
-    round_trip: bool,
-    estimated: bool,
+    own: Spent, wire: str, price: Price | None, row: Row | None = None, scale: float = 1.0, estimated: bool = False
 ) -> Cost:
+    """The cost where the messages are ``scale`` times as long as they are written, as a row of a comparison has it."""
     tokens, cached = round(own.meter.tokens * scale), round(own.meter.cached * scale)
     return Cost(
         log=own.wire,
@@ -328,8 +313,8 @@ def _cost(
         growing=None if price is None else price.of(tokens, cached),
         uncached=None if price is None else price.of(tokens + cached),
         currency="" if price is None else price.currency,
-        dropped=dropped,
-        round_trip=round_trip,
+        dropped=() if row is None else row.dropped,
+        round_trip=row is None or row.round_trip,
         estimated=estimated,
     )
 

@@ -68,26 +68,24 @@ class Means(NamedTuple):
 def means(found: CountedLog, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
     """The means for each wire of a log and each tokenizer, in the order in which it was counted. Of several wires,
     those for all messages follow: each in its own wire, and in REFERENCES."""
+    known = [name for name in registry.names() if registry.wire(name).has("shape")]
     result = []
-    for (wire, name), own in found.spent.items():
+    for wire, name in found.spent:
         counter = next(each for each in counters if each.name == name)
-        kept = found.samples[wire]
-        known = registry.wire(wire).has("shape")
-        others = [each for each in registry.names() if known and each != wire and registry.wire(each).has("shape")]
-        alone = compare(kept.messages, [wire, *others], [counter], formats=REFERENCES[:-1], context=context)
-        together = compare(kept.first, [wire], [counter], formats=REFERENCES, per="conversation")
-        absent = {each: why for each, why in alone.absent.items() if each not in REFERENCES}
-        sizes = own.meter.messages, len(kept.messages), len(kept.first)
-        result.append(Means(wire, name, *sizes, _sorted(_rows(wire, others, alone, together)), absent))
-    return result + [_of_all(found.whole, counter) for counter in counters if len(found.samples) > 1]
+        others = [each for each in known if each != wire] if wire in known else []
+        result.append(_means(wire, found.samples[wire], counter, [wire], others, context))
+    several = counters if len(found.samples) > 1 else ()
+    return result + [_means(ALL, found.whole, counter, [], [], None) for counter in several]
 
 
-def _of_all(kept: Sample, counter: Tokenizer) -> Means:
-    """The means for the messages of several wires."""
-    alone = compare(kept.messages, [], [counter], formats=REFERENCES[:-1])
-    together = compare(kept.first, [], [counter], formats=REFERENCES, per="conversation")
-    sizes = kept.seen, len(kept.messages), len(kept.first)
-    return Means(ALL, counter.name, *sizes, _sorted(_rows(OWN, (), alone, together)), {})
+def _means(
+    wire: str, kept: Sample, counter: Tokenizer, own: Sequence[str], others: Sequence[str], context: Any
+) -> Means:
+    alone = compare(kept.messages, [*own, *others], [counter], formats=REFERENCES[:-1], context=context)
+    together = compare(kept.first, own, [counter], formats=REFERENCES, per="conversation")
+    absent = {each: why for each, why in alone.absent.items() if each not in REFERENCES}
+    rows = _sorted(_rows(own[0] if own else OWN, others, alone, together))
+    return Means(wire, counter.name, kept.seen, len(kept.messages), len(kept.first), rows, absent)
 
 
 def _sorted(rows: list[Mean]) -> tuple[Mean, ...]:
