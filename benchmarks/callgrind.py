@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import subprocess
@@ -13,13 +14,23 @@ MARK = "getppid"
 """The function of the C library at whose calls callgrind writes down what it counted: nothing else here calls it."""
 
 
+BEGIN = "#include <valgrind/callgrind.h>\nvoid begin(void) { CALLGRIND_START_INSTRUMENTATION; }\n"
+LIBRARY = "TURNWIRE_COUNTING"
+"""The variable that names a library with ``begin``: what runs before that is not counted, in a tenth of the time."""
+
+
+def begin() -> None:
+    """Counting begins here: what is imported is."""
+    ctypes.CDLL(os.environ[LIBRARY]).begin()
+
+
 def mark() -> None:
     """What was counted since the last mark ends here."""
     os.getppid()
 
 
 def counted(source: Path, *command: str) -> list[int]:
-    """Instructions of a Python script up to each mark and behind the last one, in order.
+    """Instructions of a Python script from ``begin`` to each mark and behind the last one, in order.
 
     source: the folder whose ``turnwire`` the script imports; command: the script and its arguments.
     """
@@ -31,8 +42,17 @@ def counted(source: Path, *command: str) -> list[int]:
         "TURNWIRE_PURE": "0",
     }
     with TemporaryDirectory() as folder:
-        out = Path(folder) / "counted"
-        options = ["--tool=callgrind", f"--dump-before={MARK}", "--combine-dumps=yes", f"--callgrind-out-file={out}"]
+        out, library = Path(folder) / "counted", Path(folder) / "begin.so"
+        compiler = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+        subprocess.run(compiler, input=BEGIN, text=True, check=True)
+        environment[LIBRARY] = str(library)
+        options = [
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--dump-before={MARK}",
+            "--combine-dumps=yes",
+            f"--callgrind-out-file={out}",
+        ]
         done = subprocess.run(
             ["valgrind", *options, sys.executable, *command],
             env=environment,

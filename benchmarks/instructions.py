@@ -85,6 +85,7 @@ def _scan(folder: Path) -> None:
 
     if turnwire.backend != "native":
         raise RuntimeError("the native modules are not built")
+    callgrind.begin()
     for log, wire in json.loads((folder / "plan").read_text()):
         for number in range(3):
             gc.collect()

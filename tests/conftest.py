@@ -118,7 +118,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _on_pure(item: pytest.Item) -> bool:
-    return getattr(getattr(item, "callspec", None), "params", {}).get("backend") == "pure"
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return "pure" in (params.get("backend"), params.get("core"))
 
 
 @pytest.hookimpl(wrapper=True)

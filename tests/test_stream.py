@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
@@ -210,30 +208,6 @@ def test_one_decoder_in_two_threads() -> None:
 def plain_conv(line: bytes) -> int:
     conv: int = core_of("pure").decode(line).conv_id
     return conv
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.thread_time()
-    work()
-    return time.thread_time() - start
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(lambda size: LONG % (b"x" * size), id="one long string"),
-        pytest.param(lambda size: LONG % (b"#\\\\" * (size // 3)), id="a string of ends and escapes"),
-        pytest.param(lambda size: b"@a3|c" + b"0" * size, id="one long number"),
-        pytest.param(lambda size: b"@" * size, id="only at signs"),
-        pytest.param(lambda size: b'@a1|t"' * (size // 60), id="strings that open strings"),
-        pytest.param(lambda size: b"@a1| " * (size // 60), id="failing candidates"),
-    ],
-)
-def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
-    """Sixteen times as much may take sixteen times as long, and twice that at the most, not 256 times."""
-    fed(make(1000), [16])
-    few, many = make(6000), make(96_000)
-    assert is_bounded(lambda: seconds(lambda: fed(few, [64])), lambda: seconds(lambda: fed(many, [64])), 2 * 16, 0.02)
 
 
 def test_an_error_counts_what_waits_in_front_of_it() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import turnwire
-from tests.cost.histories import kick as kick_line
+from tests.hostile import KICK, line
 from turnwire import kick
 from turnwire.cli.commands.validate import Finding, document_findings
 from turnwire.kick.documents import DOCUMENTS, read_record
@@ -15,7 +15,7 @@ from turnwire.kick.documents import DOCUMENTS, read_record
 pytestmark = pytest.mark.once
 
 DOCUMENT = "⫻command/run:S/1\ndo it\n⫻alert/violation:V/1\nbad\n"
-ENVELOPE = kick_line(1, content=DOCUMENT).decode()
+ENVELOPE = line({**KICK, "content": DOCUMENT}).decode()
 
 
 def findings(text: str) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import stat
 import subprocess
 from hashlib import sha256
@@ -14,7 +15,8 @@ import pytest
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp
 from turnwire.csp.diff import apply_diff
-from turnwire.csp.fileop import apply
+from turnwire.csp.fileop import FileOp, apply
+from turnwire.csp.paths import matches
 from turnwire.errors import NotFlushed, RuleError, WireError
 
 pytestmark = pytest.mark.once
@@ -26,7 +28,7 @@ def op(word, path, content=None, base=None):
         fields.append(("BASE", base))
     if content is not None:
         fields.append(("CONTENT", content))
-    return csp.FileOp("F1", word, fields)
+    return FileOp("F1", word, fields)
 
 
 def refused(block, root):
@@ -166,7 +168,7 @@ def test_links_that_stay_inside_are_followed(tmp_path):
         (op("PATCH", "f", ""), "bad_diff"),
         (op("PATCH", "f", "Binary files a and b differ\n"), "bad_diff"),
         (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n"), "bad_diff"),
-        (csp.FileOp("F1", "DELETE", []), "missing_path"),
+        (FileOp("F1", "DELETE", []), "missing_path"),
     ],
 )
 def test_refusals_change_nothing(tmp_path, block, reason):
@@ -406,3 +408,41 @@ def test_names_in_diffs_with_every_escape(written, name):
 @pytest.mark.parametrize("head", [b"@@ -0 +1 @@", b"@@ -0,0 +1 @@", b"@@ -0,1 +1 @@"])
 def test_a_hunk_in_front_of_everything(text, head):
     assert apply_diff(text, head + b"\n+b\n", "x", recount=True) == b"b\n" + text
+
+
+def test_patterns_of_paths_match_as_they_did() -> None:
+    chance = random.Random(3)
+    met = 0
+    for _ in range(1500):
+        parts = ["".join(chance.choices("ab.", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 4))]
+        several = ["".join(chance.choices("ab*?.", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 3))]
+        several = [chance.choice(("**", one)) for one in several]
+        pattern = chance.choice(("", "/")) + "/".join(several) + chance.choice(("", "/"))
+        expected = _plainly(pattern).fullmatch("/".join(parts)) is not None
+        assert matches(pattern, parts) is expected, (pattern, parts)
+        met += expected
+    assert met > 500
+
+
+def _plainly(pattern: str) -> re.Pattern[str]:
+    """A pattern as an expression that goes back as often as it can."""
+    text = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
+    *front, last = pattern.strip("/").split("/")
+    signs = {"*": "[^/]*", "?": "[^/]"}
+    for part in front:
+        text += "(?:.*/)?" if part == "**" else "".join(signs.get(sign, re.escape(sign)) for sign in part) + "/"
+    text += ".+" if last == "**" else "".join(signs.get(sign, re.escape(sign)) for sign in last)
+    return re.compile(f"{text}(?:/.*)?", re.DOTALL)
+
+
+def test_patterns_do_not_go_back_for_each_star() -> None:
+    assert not matches("*a*a*a*a*a*a*b", ["a" * 4000])
+    assert not matches("**/a/**/a/**/a/**/b", ["a"] * 2000)
+    assert matches("**/a/**/a/**/*a*a", [*"a" * 2000, "xaxa"])
+
+
+def test_a_path_that_no_system_takes_is_refused(tmp_path):
+    for path in ("a/" * 9000 + "b", "a" * 20_000):
+        with pytest.raises(RuleError, match="too long") as caught:
+            FileOp("F1", "CREATE", [("PATH", path), ("CONTENT", "x")]).apply(tmp_path)
+        assert caught.value.reason == "unsafe_path"

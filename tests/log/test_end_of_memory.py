@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import PURE_ONLY
-from tests.cost.units import GOOD, MESSAGES, UNITS
+from tests.hostile import GOOD, MESSAGES, UNITS
 
 pytestmark = [
     pytest.mark.once,

@@ -20,7 +20,6 @@ import pytest
 from pyarrow import dataset, ipc, parquet
 
 import turnwire
-from tests.counting import called
 from tests.log.engines import GOOD, UPSTREAM
 from turnwire.atomic import PREFIX, SUFFIX, AtomicFile
 from turnwire.contract import Column
@@ -335,7 +334,8 @@ def test_each_sign_of_a_formula_is_guarded(name: str, size: str) -> None:
 
 def test_a_folder_of_parts_is_one_process_alone_and_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the dead left goes, nothing of ours stays open behind a refusal, and the folder is there after a crash."""
-    synced = called(monkeypatch, parts, "sync_directory", lambda place: place)
+    synced: list[Path] = []
+    monkeypatch.setattr(parts, "sync_directory", synced.append)
     out, opened = tmp_path / "out.ndjson", Path("/proc/self/fd")
     with Parts(out):
         pass

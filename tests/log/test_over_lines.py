@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import random
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
-from tests.cost.measuring import is_bounded
 from tests.log.engines import GOOD
 from tests.log.found import add_up, everything
 from tests.log.json_engines import JSON_WIRES, LIMIT, both, quoted, read
@@ -183,35 +181,6 @@ def test_a_stream_gives_a_message_when_it_closes(wire: str | None, size: int) ->
             assert met >= 1
     assert met == 2
     decoder.close()
-
-
-SHAPES = {
-    "open objects": '{"a":\n',
-    "open objects and strings": '{"a": "b",\n',
-    "braces": "call() {\n",
-    "open arrays": '{"a": [\n',
-    "objects that fail below": '{"a": {"b": 1},\n"c": [2,\n3 x\n',
-    "blank lines": "{\n\n\n\n",
-    "marks": '{"header": {"actor_id": 1},\n"payload":\n',
-    "false ones": '{"a": ["{", "{",\n "{"',
-}
-
-
-@pytest.mark.parametrize("wire", [None, "sstp"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_time_is_linear(shape: str, wire: str | None, scan_core: str) -> None:
-    """Sixteen times as much may take sixteen times as long, not 256 times; with blocks as well."""
-    size, batch_bytes = (700, 1500) if scan_core == "pure" else (20_000, 4096)
-
-    def seconds(times: int, **options: Any) -> float:
-        data = SHAPES[shape].encode() * (size * times // len(SHAPES[shape]))
-        start = time.process_time()
-        for _ in scan(io.BytesIO(data), wire=wire, errors="skip", **options):
-            pass
-        return time.process_time() - start
-
-    assert is_bounded(lambda: seconds(1), lambda: seconds(16), 64, 0.1)
-    assert is_bounded(lambda: seconds(1), lambda: seconds(16, batch_bytes=batch_bytes), 128, 0.2)
 
 
 def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
 
 import turnwire
 from tests.sap.documents import RESULT, TASK
-from turnwire import kick
+from turnwire import kick, registry
 from turnwire.log import stats
+from turnwire.pairs import Message, Work
+from turnwire.read import pairing
 from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.records import COLUMNS, Chunk
 
@@ -182,3 +185,26 @@ def test_the_report_counts_the_same(name: str) -> None:
     (found,) = (row for row in rows if (row["wire"], row["rule"]) == (wire, rule))
     assert tuple(found[count] for count in COUNTS) == counted
     assert tuple(None if one is None else one / 1e6 for one in (found["min"], found["max"])) == times
+
+
+def test_many_that_wait_are_answered_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [rule for wire in registry.wires().values() for rule in wire.pairs]
+    kinds = sorted({kind for rule in rules for kind in (*rule.requests, *(rule.kinds or ()))})
+    met = 0
+    for seed in range(32):
+        told = []
+        for few in (0, 2, 1 << 30):
+            monkeypatch.setattr(pairing, "_FEW", few)
+            chance = random.Random(seed)
+            several = [pairing.Pairing(rule, room=chance.choice((5, 1000))) for rule in rules]
+            for time in range(120):
+                sender, receiver, conversation = (chance.choice(names) for names in ("ab", "ab", "123"))
+                task = Work(chance.choice("tu"), chance.random() < 0.7, chance.choice("mn"))
+                work = chance.choice((None, task))
+                message = Message(chance.choice(kinds), sender, receiver, conversation, None, time, work)
+                for one in several:
+                    one.take(message)
+            told.append([one.to_dict() for one in several])
+        assert told[0] == told[1] == told[2]
+        met += sum(one["answered"] for one in told[0])
+    assert met > 800

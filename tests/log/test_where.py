@@ -247,3 +247,15 @@ def test_a_text_without_a_letter_is_in_all_records() -> None:
     for texts in ([""], ["", *(f"x{number}" for number in range(20))], [*(f"{number}x" for number in range(20)), ""]):
         assert sum(map(len, turnwire.scan(data, where={"text": texts}))) == 5
     assert sum(map(len, turnwire.scan(data, where={"text": []}))) == 0
+
+
+def test_many_values_are_asked_for_as_few_are() -> None:
+    data = b"".join(b'@a3|f0|c%d|S0|d1|T1|t"n%d\\"x"#\n' % (number, number % 7) for number in range(90))
+    data += b"".join(b'@a3|f0|c%d|S0|d1|T1|t"n%d"#\n' % (number, number % 7) for number in range(60))
+    wanted = ['n3"x', "n4"]
+    few = sum(len(batch) for batch in turnwire.scan(data, where={"subject": set(wanted)}))
+    many = {*wanted, *(f"other {number}" for number in range(200))}
+    assert sum(len(batch) for batch in turnwire.scan(data, where={"subject": many})) == few > 10
+    line = data[: data.index(b"\n")]
+    for text, count in ((line, 1), (line + b"\n@a3", 0), (data, 0), (b"n3", 22)):
+        assert sum(len(batch) for batch in turnwire.scan(data, where={"text": text})) == count

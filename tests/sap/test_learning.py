@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
 from turnwire.errors import RuleError
+from turnwire.sap import learning as derivation
 from turnwire.sap.cache import within
 from turnwire.sap.learning import HIGHEST, Artifact, LearningLoop, Signal, contents, essence_of, thresholds_of
 
@@ -249,3 +252,59 @@ def test_who_is_blamed_stays_so_while_an_operator_says_no() -> None:
     assert bads(bad) == [1, 0] and bads(bad, no) == [1, 0] and bads(bad, yes) == [0, 0]
     assert bads(good) == [0, 0] and bads(good, no) == [1, 1] and bads(good, no, yes) == [0, 0]
     assert bads(bad, yes, signal(4, "operator", 1, rating=1)) == [1, 1]
+
+
+def test_what_is_learnt_is_what_all_pairs_of_signals_say() -> None:
+    chance = random.Random(5)
+    told = set()
+    for _ in range(300):
+        found = [(number, _signal(chance, number)) for number in range(chance.randint(1, 14))]
+        idle = derivation._idle_fields(found)
+        assert idle == (_idle(found), [seq for seq, one in found if one.answer is not None])
+        made, evidence = derivation._thresholds(found)
+        assert {name: one["threshold"] for name, one in made.items()} == _thresholds(found)
+        assert evidence == sorted(evidence)
+        told |= {*idle[0], *(one["threshold"] for one in made.values())}
+    assert len(told) > 9 and told & {"x", "y", "z"}
+
+
+def _signal(chance: random.Random, number: int) -> Signal:
+    inputs = {name: chance.choice("12") for name in "xyz" if chance.random() < 0.7}
+    answer = chance.choice((None, "same", "same", "same", "other"))
+    judged = chance.choice(("VALID", "VALID", "NON_CONSTITUTIONAL"))
+    blamed = ({"principle": "p"},) if judged != "VALID" and chance.random() < 0.5 else ()
+    pressure = {name: float(chance.randint(0, 99)) for name in "pq" if chance.random() < 0.8}
+    known: dict[str, Any] = {"source": "producer", "capability": "c", "territory": None, "fingerprint": "f"}
+    known |= {"task_id": str(number), "alignment": judged, "pressure": pressure, "violations": blamed}
+    return Signal(**known, inputs=inputs, answer=answer)
+
+
+def _idle(found: Any) -> list[str]:
+    """The fields on which nothing depends, all runs looked at for each."""
+    runs = [one for _, one in found if one.answer is not None]
+    idle = []
+    for name in sorted({name for one in runs for name in one.inputs}):
+        groups = defaultdict(list)
+        for one in runs:
+            groups[frozenset((key, value) for key, value in one.inputs.items() if key != name)].append(one)
+        several = [group for group in groups.values() if len({one.inputs.get(name) for one in group}) > 1]
+        alike = all(len({one.answer for one in group}) == 1 for group in several)
+        if alike and sum(len({one.inputs.get(name) for one in group}) for group in several) >= derivation.ENOUGH:
+            idle.append(name)
+    return idle
+
+
+def _thresholds(found: Any) -> dict[str, int]:
+    """The highest pressure below every bad outcome that fewer later good ones than it takes outweigh."""
+    pressures = defaultdict(list)
+    for _, one in found:
+        blamed = {each["principle"] for each in one.violations}
+        for name, pressure in one.pressure.items():
+            bad = one.alignment != "VALID" and (not blamed or name in blamed)
+            pressures[name].append((pressure, bad))
+    made = {}
+    for name, line in pressures.items():
+        later = [[good for good, bad in line[at:] if not bad and good >= line[at][0]] for at in range(len(line))]
+        lowest = [line[at][0] for at, good in enumerate(later) if line[at][1] and len(good) < derivation.ENOUGH]
+        made[name] = max(0, min(100, -int(-min(lowest, default=101) // 1) - 1))
+    return made

@@ -21,7 +21,7 @@ from turnwire.sap.builders import unreadable
 from turnwire.sap.bulk import claims
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import JsonObject
-from turnwire.sap.secrets import SHORTEST, is_certain, secrets
+from turnwire.sap.secrets import MOST_TOLD, SHORTEST, is_certain, secrets
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.spec import RESULT_MARKS, TASK_MARKS
 from turnwire.sap.times import read_time, write_time
@@ -238,3 +238,12 @@ def test_limits_bound_what_is_read_in_one_go_too() -> None:
     assert sap.decode(text, limits=LIMITS._replace(message=len(text.encode()))) == sap.decode(text)
     with pytest.raises(DecodeError, match="too_large"):
         sap.decode(text, limits=LIMITS._replace(message=len(text.encode()) - 1))
+
+
+def test_secrets_are_told_up_to_some_length_of_their_places() -> None:
+    value = {"a/b~": [0, {"password": "x"}, "AKIA0123456789ABCDEF"], "y": ("AKIA0123456789ABCDEF",)}
+    where = [place for place, _ in secrets(value, "/payload")]
+    assert where == ["/payload/a~1b~0/1/password", "/payload/a~1b~0/2", "/payload/y/0"]
+    long = {"k" * 9990: ["AKIA0123456789ABCDEF"] * 900}
+    told = [len(place) for place, _ in secrets(long, "/payload")]
+    assert sum(told[:-1]) <= MOST_TOLD < sum(told)

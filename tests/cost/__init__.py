@@ -1,1 +1,0 @@
-"""What each entry may cost: hostile units, entries, and how cost is measured."""
