@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import count, product
+from collections.abc import Sequence
+from itertools import chain, count, product
 from string import ascii_letters
 
 from turnwire.session.fields import one_line
@@ -21,18 +21,13 @@ WIDEST = 256
 """Leaves of an event that may be derived."""
 
 
-def names() -> Iterator[str]:
-    """a to z, A to Z, then two letters, and so on."""
-    for size in count(1):
-        yield from map("".join, product(ascii_letters, repeat=size))
-
-
 class Composer:
     """Makes the bodies of records. keys: paths that name the conversation. before: whether what is as in the last event
     of the template may be left out. derive: whether a template may be told by another.
 
     Attributes:
-        used: what the definitions need explained, as ``explanation`` takes it.
+        names: those that templates may have, one after the other. used: what the definitions need explained, as
+        ``explanation`` takes it.
     """
 
     def __init__(self, keys: tuple[str, ...], before: bool = True, derive: bool = True) -> None:
@@ -41,6 +36,7 @@ class Composer:
         self.derive = derive
         self.state = State()
         self.templates: dict[str, Template] = {}
+        self.names = map("".join, chain.from_iterable(product(ascii_letters, repeat=size) for size in count(1)))
         self.used: set[str] = set()
         self._numbers = count(1)
 

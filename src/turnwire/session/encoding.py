@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.aliases import Shortener, bare
 from turnwire.session.checks import Chain
-from turnwire.session.composing import Composer, names
+from turnwire.session.composing import Composer
 from turnwire.session.fields import folded
 from turnwire.session.header import Settings, explanation, header
 from turnwire.session.metering import Meter, meter_of
@@ -99,7 +99,6 @@ def _bodies(block: Sequence[Event], plan: Plan, composer: Composer) -> list[str]
     """The bodies of the records of a block."""
     times = Counter(plan.kinds)
     called: dict[int, str] = {}
-    free = names()
     kinds = iter(plan.kinds)
     found: list[str] = []
     for event in block:
@@ -110,7 +109,7 @@ def _bodies(block: Sequence[Event], plan: Plan, composer: Composer) -> list[str]
         else:
             name = ""
             if times[kind] > 1:
-                name = called[kind] = next(free)
+                name = called[kind] = next(composer.names)
             found.append(composer.define(name, event, plan.marks[kind]))
     return found
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire.session.checks import Chain
-from turnwire.session.composing import Composer, names
-from turnwire.session.encoding import DEFAULT, checked
+from turnwire.session.composing import Composer
+from turnwire.session.encoding import DEFAULT, checked, paths_of
 from turnwire.session.fields import folded
 from turnwire.session.header import Settings, explanation, header
 from turnwire.session.metering import meter_of
@@ -35,7 +35,6 @@ class _Bodies:
         self._composer = Composer(keys, before=before)
         self._called: dict[Shape, list[str]] = {}
         self._window: deque[Event] = deque(maxlen=WINDOW)
-        self._free = names()
         self._planned = self._events = 0
 
     def body(self, event: Event) -> str:
@@ -54,7 +53,7 @@ class _Bodies:
             self._called[event.shape] = []  # nothing came back yet, or hardly anything does: templates would not pay
             return self._composer.bare(event)
         self._planned += 1
-        name = next(self._free)
+        name = next(self._composer.names)
         called.append(name)
         marks = Planner(self._window, self._keys, self._marks, event.shape).marks_of_last()
         return self._composer.define(name, event, marks)
@@ -88,7 +87,7 @@ class Writer:
     ) -> None:
         self._options = checked(options)
         self._count = meter_of(tokenizer).count
-        self._settings = Settings((key,) if isinstance(key, str) else tuple(key or ()))
+        self._settings = Settings(paths_of(key or ()))
         marks = self._options.marks()
         explained = explanation(marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
         self._header = header(self._settings, explained)
