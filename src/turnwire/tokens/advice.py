@@ -328,7 +328,7 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, 
     canonical = [text_of(message) for message in kept.first]
     # What is changed is the canonical text; what is paid is the text as written, with its white space.
     scale = sum(counter.count_many(canonical)) / sum(counter.count_many(kept.first_texts)) if kept.first else 0.0
-    saved = [(each.part, each.text, each.share * scale) for each in rewrites(canonical, own.wire, counter)]
+    saved = [(part, text, share * scale) for part, text, share in rewrites(canonical, own.wire, counter)]
     if len(kept.messages) == own.meter.messages:
         written = sum(counter.count_many([text_of(message) for message in kept.messages]))
         saved.append(("form", SPACES, 1 - written / own.meter.tokens))

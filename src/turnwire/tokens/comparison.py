@@ -20,7 +20,7 @@ from turnwire.registry import encode, wire_of
 from turnwire.tokens.formats import FORMATS, lossless, messages_of, plain, text_of, version_of
 from turnwire.tokens.loading import DEFAULT, load
 from turnwire.tokens.rendering import Section, aligned, as_text, plot, write_page
-from turnwire.tokens.tokenizer import Tokenizer
+from turnwire.tokens.tokenizer import Tokenizer, beginning
 
 COLUMNS = ("rank", "format", "tokens", "legend", "ratio", "bytes", "shared", "round trip", "dropped", "note")
 NUMBERS = frozenset({"rank", "tokens", "legend", "ratio", "bytes", "shared"})
@@ -214,8 +214,7 @@ def compare(
         raise ValueError("there is no tokenizer to count with")
     together = per == "conversation"
     absent: dict[str, str] = {}
-    own = [*_wires(found, wires, context, together, absent), *_each_in_its_own(found, together)]
-    versions = [*own, *_references(found, formats, together, absent)]
+    versions = [*_wires(found, wires, context, together, absent), *_references(found, formats, together, absent)]
     rows = [
         row
         for counter in counters
@@ -236,23 +235,26 @@ def _wires(
 ) -> Iterable[Version]:
     for wire in wires:
         try:
-            yield _wire(messages, wire, context, together)
+            yield _written(wire, messages, [wire] * len(messages), context, together)
         except WireError as error:
             absent[wire] = f"{error.reason}: {error.text}"
         except UnknownName as error:  # it does not say what is needed
             absent[wire] = str(error)
+    owners = [str(wire_of(message)) for message in messages]
+    if len(set(owners)) > 1:
+        yield _written(OWN, messages, owners, None, together)
 
 
-def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Version:
-    decode = registry.wire(wire).decode
+def _written(name: str, messages: list[Any], wires: Sequence[str], context: Any, together: bool) -> Version:
+    """The messages, each in a wire."""
     texts, failed = [], 0
     dropped: Counter[str] = Counter()
     needed: list[dict[str, Any]] = []
-    for number, message in enumerate(messages):
+    for number, (message, wire) in enumerate(zip(messages, wires, strict=True), 1):
         try:
-            text, left_out, back, used = _in_wire(message, wire, decode, context)
+            text, left_out, back, used = _in_wire(message, wire, context)
         except WireError as error:
-            error.text = f"{error.text} (message {number + 1} of {len(messages)})".strip()
+            error.text = f"{error.text} (message {number} of {len(messages)})".strip()
             raise error.relocated() from None
         texts.append(text)
         dropped.update(left_out)
@@ -261,30 +263,15 @@ def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Versi
     note = f"{failed} of {len(messages)} do not come back" if failed else ""
     legend = [_entries(used) for used in needed if used]
     if together:
-        legend = [_prompt(wire), *([_entries(_joined(needed))] if legend else [])]
-    return Version(wire, "wire", texts, legend, dropped, not (failed or dropped), note)
+        legend = [*map(_prompt, dict.fromkeys(wires)), *([_entries(_joined(needed))] if legend else [])]
+    return Version(name, "wire", texts, legend, dropped, not (failed or dropped), note)
 
 
-def _each_in_its_own(messages: list[Any], together: bool) -> Iterable[Version]:
-    """The messages of several wires as they are; nothing where there is one wire."""
-    owners = list(dict.fromkeys(str(wire_of(message)) for message in messages))
-    if len(owners) < 2:
-        return
-    texts = [text_of(message) for message in messages]
-    decoders = {wire: registry.wire(wire).decode for wire in owners}
-    failed = 0
-    for message, text in zip(messages, texts, strict=True):
-        failed += not _comes_back(partial(decoders[str(wire_of(message))], text), message)
-    note = f"{failed} of {len(messages)} do not come back" if failed else ""
-    yield Version(OWN, "wire", texts, [_prompt(wire) for wire in owners] if together else [], {}, not failed, note)
-
-
-def _in_wire(
-    message: Any, wire: str, decode: Callable[[str], Any], context: Any
-) -> tuple[str, list[str], bool, dict[str, Any]]:
+def _in_wire(message: Any, wire: str, context: Any) -> tuple[str, list[str], bool, dict[str, Any]]:
     """One message in a wire: its text there, what it left out, whether the very message comes back from it, and the
     entries of the context that this takes."""
     own = wire_of(message)
+    decode = registry.wire(wire).decode
     if own == wire:
         text = text_of(message)
         return text, [], _comes_back(partial(decode, text), message), {}
@@ -346,7 +333,7 @@ def _references(
 
 def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:
     whole = ["\n".join(version.texts)] if together else version.texts
-    shared = _shared(version.texts) if len(version.texts) > 1 else ""
+    shared = beginning(version.texts) if len(version.texts) > 1 else ""
     return Row(
         format=version.name,
         kind=version.kind,
@@ -362,12 +349,6 @@ def _row(version: Version, counter: Tokenizer, together: bool, threads: int, mes
         rank=None,
         note=version.note,
     )
-
-
-def _shared(texts: list[str]) -> str:
-    """The beginning of all the texts: what the first and the last of them in order have in common."""
-    first, last = min(texts), max(texts)
-    return first[: next((place for place, each in enumerate(first) if last[place : place + 1] != each), len(first))]
 
 
 def _ranked(rows: list[Row]) -> list[Row]:

@@ -107,22 +107,9 @@ def _of_wire(texts: list[str], wire: str, counter: Tokenizer, threads: int) -> I
         yield Part(wire, " and ".join(group), counter.name, *numbers, whole - left, whole)
 
 
-class Rewrite(NamedTuple):
-    """A change that was applied. part: its name. text: what to do. before, after: tokens of the same messages."""
-
-    part: str
-    text: str
-    before: int
-    after: int
-
-    @property
-    def share(self) -> float:
-        """The tokens that it saved as a part of all (0 to 1)."""
-        return (self.before - self.after) / self.before if self.before else 0.0
-
-
-def rewrites(texts: Sequence[str], wire: str, counter: Tokenizer) -> list[Rewrite]:
-    """Every change that is known for a wire, applied to its messages as they follow each other, and counted.
+def rewrites(texts: Sequence[str], wire: str, counter: Tokenizer) -> list[tuple[str, str, float]]:
+    """Every change that is known for a wire, applied to its messages as they follow each other, and counted: the part,
+    the change in words, and the tokens that it saved as a part of all (0 to 1).
 
     A message that its wire would not read any longer is left as it was.
     """
@@ -131,7 +118,8 @@ def rewrites(texts: Sequence[str], wire: str, counter: Tokenizer) -> list[Rewrit
     for part, (text, apply) in changes_of(wire).items():
         changed = applied(texts, wire, apply)
         if changed != list(texts):
-            found.append(Rewrite(part, text.format(wire=wire), before, sum(counter.count_many(changed))))
+            saved = before - sum(counter.count_many(changed))
+            found.append((part, text.format(wire=wire), saved / before if before else 0.0))
     return found
 
 

@@ -87,7 +87,7 @@ class Tokenizer:
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
-        self._begin = _beginning(longest_first)
+        self._begin = beginning(longest_first)
         self._separator = _separator(native, specials)
         self._begun = self._separator.text.count(self._begin) if self._separator is not None else 0
 
@@ -255,8 +255,8 @@ def _ended_by_signals(call: Callable[[str], Ids], text: str, long: int) -> Ids:
     return found.result()
 
 
-def _beginning(texts: Sequence[str]) -> str:
-    """The beginning of all texts."""
+def beginning(texts: Sequence[str]) -> str:
+    """The beginning that all texts have: that of the first and the last of them in order."""
     least, most = min(texts, default=""), max(texts, default="")
     size = next((at for at, letter in enumerate(least) if letter != most[at]), len(least))
     return least[:size]
