@@ -1,4 +1,4 @@
-"""What the bulk scan of JSON wires is told, in plain Python: the first part of the twin of ``json/lines.pyx``."""
+"""The plan of a bulk scan of JSON wires, in plain Python: the first part of the twin of ``json/lines.pyx``."""
 
 from __future__ import annotations
 

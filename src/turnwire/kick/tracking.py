@@ -1,5 +1,4 @@
-"""The memory of the monitor: tasks, questions, violations, deadlines; and what it reads out of an envelope's
-content."""
+"""The memory of the monitor (tasks, questions, violations, deadlines), and its readings of an envelope's content."""
 
 from __future__ import annotations
 

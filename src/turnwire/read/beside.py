@@ -1,4 +1,4 @@
-"""Text and JSON values beside the messages in a file and in what holds them, for checklists that know near misses.
+"""Finds text and JSON values around the messages of a file, for checklists that report near misses.
 
 Text at the top of a file is :attr:`turnwire.read.located.Found.gaps`; here is the same of strings and of prefixes.
 """

@@ -1,5 +1,7 @@
-"""The records and rejects of a scan, one by one and in the order of the input. Whatever else reads messages out of text
-reads these."""
+"""The records and rejects of a scan, one by one and in the order of the input.
+
+Whatever else reads messages out of text reads these.
+"""
 
 from __future__ import annotations
 
