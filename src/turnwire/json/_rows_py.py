@@ -28,8 +28,8 @@ class Noted(NamedTuple):
     end: int
 
 
-class Reading:
-    """Which values of a message matter, and for what; the same for every message of a plan."""
+class MessageSpans:
+    """The search for the spans of the values that a plan wants; the same for every message of that plan."""
 
     def __init__(self, plans: Iterable[WirePlan]) -> None:
         self.values: dict[str, Value] = {}

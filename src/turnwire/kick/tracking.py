@@ -252,7 +252,7 @@ class Recent:
         return found
 
 
-class Kept:
+class LoopMemory:
     """The part that the loops share: the deadlines, the alarms, and the memory of what has ended."""
 
     __slots__ = ("_ended", "_remember", "alarms", "deadlines")
@@ -270,7 +270,7 @@ class Kept:
             self._ended.popleft()()
 
 
-class Reading(NamedTuple):
+class EnvelopeReaders(NamedTuple):
     """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
 
     task_of: Callable[[Envelope], str | None]

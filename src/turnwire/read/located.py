@@ -151,7 +151,7 @@ def pieces(
         yield new
 
 
-class Found:
+class LocatedRecords:
     """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
 
     def __init__(self, data: bytes, several: list[Piece]) -> None:
