@@ -1,4 +1,4 @@
-"""Words for values, for messages that people read."""
+"""Values as words."""
 
 from __future__ import annotations
 

@@ -45,6 +45,17 @@ def test_nothing_that_strangers_wrote_steers_a_terminal(tmp_path: Path) -> None:
         assert b"\x1b" not in done.out and "\u202e".encode() not in done.out
 
 
+def test_answers_in_a_newer_file_are_paired_with_questions_in_older_ones(tmp_path: Path) -> None:
+    ask, answer = "@a3|f0|c1|S0|d1|T1|k%d#\n", "@a1|f0|c1|S1|d0|T1|k%d#\n"
+    files = [tmp_path / name for name in ("app.log.2", "app.log.1", "app.log")]
+    for file, text in zip(files, (ask % 1, ask % 2 + ask % 3, answer % 1 + answer % 2 + answer % 3), strict=True):
+        file.write_text(text)
+    whole = turnwire("stats", "-", "--json", stdin=b"".join(file.read_bytes() for file in files)).records
+    for source in ([tmp_path], files, files[::-1], [tmp_path / "*.log*"]):
+        found = turnwire("stats", *source, "--json").records
+        assert [row for row in found if row.get("answered")] == [row for row in whole if row.get("answered")] != []
+
+
 def test_an_empty_log_and_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "none").write_bytes(b"")
     done = turnwire("stats", tmp_path / "none")

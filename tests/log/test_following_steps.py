@@ -183,7 +183,7 @@ def test_a_log_in_a_directory_that_takes_the_name_of_an_older_one_comes_once(tmp
         path.write_bytes(record(number))
 
     found = stepped(tmp_path, rotate, lambda: append(path, record(7)), rotate, lambda: append(older, record(8)))
-    assert found == ([[1, 0], [2], [7], [3], [8]], [])
+    assert found == ([[0, 1], [2], [7], [3], [8]], [])
 
 
 @pytest.mark.parametrize("kind", ["rename", "late", "compressed", "copytruncate", "mixed"])

@@ -311,7 +311,7 @@ def test_what_is_compressed_is_known_where_a_file_of_the_folder_has_its_inode(tm
     path, old, other = (tmp_path / name for name in ("app.log", "app.log.1", "other.log"))
     for number, file in enumerate((path, old, other)):
         file.write_bytes(record(number))
-    assert went_on([path, old], {})[0] == [0, 1]
+    assert went_on([path, old], {})[0] == [1, 0]
     position = went_on([path, old], {})[2]
     packed(tmp_path / "app.log.1.gz", old.read_bytes())
     old.unlink()
@@ -345,7 +345,7 @@ def test_what_is_just_being_compressed_in_a_folder_is_not_read(bytes_less: int, 
     path.write_bytes(record(0))
     old.write_bytes(record(1))
     seen, _, position = went_on(tmp_path, {})
-    assert seen == [0, 1]
+    assert seen == [1, 0]
     whole = gzip.compress(old.read_bytes())
     made.write_bytes(whole[: len(whole) - bytes_less])
     (tmp_path / "a.log").write_bytes(record(2))
@@ -360,7 +360,7 @@ def test_what_is_just_being_compressed_in_a_folder_is_not_read(bytes_less: int, 
 @pytest.mark.parametrize("position", [None, {}])
 def test_a_log_that_is_renamed_behind_its_end_comes_once(position: Any, tmp_path: Path) -> None:
     """To the next name of the folder that is read. Where nothing goes on, names are read as they are."""
-    path, old = tmp_path / "app.log", tmp_path / "app.log.1"
+    path, old = tmp_path / "a.log", tmp_path / "b.log"
     path.write_bytes(record(0))
     old.write_bytes(record(1))
     batches = iter(scan_nslip(tmp_path, resume=position, threads=1))
@@ -368,3 +368,17 @@ def test_a_log_that_is_renamed_behind_its_end_comes_once(position: Any, tmp_path
     path.rename(old)
     rest = [number for batch in batches for number in batch["conv_id"].tolist()]
     assert rest == ([] if position is not None else [0])
+
+
+def test_logs_that_are_new_in_a_folder_are_read_oldest_first_beside_known_ones(tmp_path: Path) -> None:
+    log, new = tmp_path / "app.log", tmp_path / "new.log"
+    log.write_bytes(record(0))
+    token = went_on(tmp_path, {})[-1]
+    log.rename(tmp_path / "app.log.1")
+    append(tmp_path / "app.log.1", record(1))
+    log.write_bytes(record(2))
+    for number, path in ((5, new), (4, tmp_path / "new.log.1"), (3, tmp_path / "new.log.2")):
+        path.write_bytes(record(number))
+    rows, gaps, token = went_on(tmp_path, token)
+    assert (rows, gaps) == ([1, 2, 3, 4, 5], [])
+    assert went_on(tmp_path, token)[:2] == ([], [])

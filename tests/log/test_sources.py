@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import errno
+import gzip
 import io
 import mmap
 import os
@@ -26,6 +27,7 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.log.rotating import record
 from tests.log.test_following import followed
 from tests.log.test_scan import everything, scan_nslip, table
+from turnwire.log import plan
 from turnwire.log.input import following
 from turnwire.log.input.sources import names_files, read_once
 
@@ -172,6 +174,50 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     link.symlink_to(path)
     for again in (path, str(path), tmp_path, link, str(tmp_path / "*.log"), tmp_path / ".." / tmp_path.name / "a.log"):
         assert table(scan_nslip([path, GOOD, again, GOOD]))["file"] == [str(path), None, None], again
+
+
+ROTATED = [
+    ["app.log.10", "app.log.9", "app.log.2.gz", "app.log.1", "app.log"],
+    ["app.log-20251231.gz", "app.log-20260102", "app.log"],
+    ["app-2026-01-02.log", "app-2026-01-10.log.gz", "app.log", "other.log.2", "other.log.1", "other.log"],
+    ["app.log.2025-12-31.1", "app.log.2026-01-01", "app.log.1", "app.log.old", "app.log"],
+    ["app.log.3", "app.log.2.gz"],
+    ["app_2.log", "app_1.log", "app.log", "b/app.log.1", "b/app.log"],
+    ["agent-1.log", "agent-2.log", "part.1", "part.2", "run-2025.log", "run-2026.log"],
+]
+"""Files of a folder in the order in which they are read."""
+
+
+@pytest.mark.parametrize("names", ROTATED, ids=" ".join)
+def test_rotated_files_are_read_oldest_first(names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    paths = [str(tmp_path / name) for name in names]
+    for number, path in reversed(list(enumerate(paths))):  # written in an order that says nothing
+        data = record(number) + b"\n"
+        Path(path).write_bytes(gzip.compress(data) if path.endswith(".gz") else data)
+
+    def order(source: Any, **options: Any) -> list[str]:
+        return list(dict.fromkeys(table(scan_nslip(source, **options))["file"]))
+
+    for source in (tmp_path, str(tmp_path / "**")):
+        for options in ({}, {"resume": {}}, {"threads": 2}):
+            assert order(source, **options) == paths, (source, options)
+    assert list(dict.fromkeys(name for block in plan(tmp_path, block_bytes=1) for name in [block.file])) == paths
+    with followed(tmp_path) as log:
+        assert [row[0] for row in log.next(len(paths))] == list(range(len(paths)))
+
+
+def test_a_list_keeps_its_order_but_for_rotated_files_of_one_log(tmp_path: Path) -> None:
+    for name in ("b.log", "app.log", "app.log.1", "a.log"):
+        (tmp_path / name).write_bytes(GOOD + b"\n")
+    given = [GOOD, tmp_path / "b.log", tmp_path / "app.log", GOOD, [tmp_path / "a.log"], tmp_path / "app.log.1"]
+    read = [name and Path(name).name for name in table(scan_nslip(given))["file"]]
+    assert read == [None, "b.log", "app.log.1", None, "a.log", "app.log"]
+    scan = scan_nslip([tmp_path / "app.log", tmp_path / "app.log.1", tmp_path / "no*"])
+    steps = iter(scan)
+    assert [next(steps).file, next(steps).file] == [str(tmp_path / "app.log.1"), str(tmp_path / "app.log")]
+    with pytest.raises(FileNotFoundError):
+        next(steps)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

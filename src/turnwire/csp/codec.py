@@ -1,4 +1,5 @@
-"""decode, parse, encode, check and detect of CSP/1: the core handles the usual messages, this module the rest."""
+"""decode, parse, encode, check and detect of CSP/1: the core reads and writes what is usual, and the rest goes the long
+way here."""
 
 from __future__ import annotations
 

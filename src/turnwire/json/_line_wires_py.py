@@ -1,7 +1,5 @@
-"""Wires whose records are lines (CSP/1), in the strings of JSON: the readable twin of ``_native/json/line_wires.h``.
-
-Tells which strings are worth decoding for them, and what they claim of the decoded text.
-"""
+"""Wires whose records are lines (CSP/1), in the strings of JSON, in plain Python: the readable twin of
+``_native/json/line_wires.h``. Which strings are worth decoding for them, and what they claim of what a string says."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ def escaped_marks(marks: tuple[bytes, ...]) -> re.Pattern[bytes] | None:
 
 
 class LineWires:
-    """The line wires' part of the class that scans lines: their marks, and the ranges that they claim."""
+    """What line wires claim, for the class that scans lines."""
 
     plan: Any
     claims: Any
@@ -29,7 +27,7 @@ class LineWires:
     reject: Any
 
     def has_mark(self, text: bytes) -> bool:
-        """True if a text contains a mark of a line wire."""
+        """Whether a mark of a line wire is in a text."""
         return any(mark in text for mark in self.plan.marks)
 
     def escaped_mark(self, region: Region, start: int, to: int) -> int:

@@ -1,4 +1,5 @@
-"""The memory of the monitor (tasks, questions, violations, deadlines), and its readings of an envelope's content."""
+"""The memory of the monitor: tasks, questions, violations, deadlines; and what it reads out of an envelope's
+content."""
 
 from __future__ import annotations
 
@@ -252,7 +253,7 @@ class Recent:
         return found
 
 
-class LoopMemory:
+class Kept:
     """The part that the loops share: the deadlines, the alarms, and the memory of what has ended."""
 
     __slots__ = ("_ended", "_remember", "alarms", "deadlines")
@@ -270,7 +271,7 @@ class LoopMemory:
             self._ended.popleft()()
 
 
-class EnvelopeReaders(NamedTuple):
+class Reading(NamedTuple):
     """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
 
     task_of: Callable[[Envelope], str | None]

@@ -1,4 +1,5 @@
-"""Finds where a file can be split into blocks, by reading it or a few places of it; checks that a block ends there."""
+"""Finds where a file can be split into blocks, by reading it or a few places of it, and the check that a block ends
+there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns rejects in columns into refusals in words for a checklist; rejects that are alike share one explanation."""
+"""The rejects that a judge is given: out of columns, in words that are found once for those that are alike."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def digest_of(message: JsonObject) -> bytes:
     return sha256(content_of(message)).digest()
 
 
-class TaskProgress(NamedTuple):
+class Progress(NamedTuple):
     """The progress of one task. task: None when only results were seen; status: None before the first result."""
 
     task_id: str
@@ -142,11 +142,11 @@ class Lifecycle:
             raise RuleError(reason, text, rule=rule, wire=WIRE, path=where)
         return [Issue(reason, where, "warning", text)]
 
-    def __getitem__(self, task_id: str) -> TaskProgress:
+    def __getitem__(self, task_id: str) -> Progress:
         """The progress of a task. Raises KeyError for one that was never seen."""
         track = self._tracks[uuid_key(task_id)]
         results = len(track.seen) + (track.last is not None)
-        return TaskProgress(task_id, track.correlation, track.status, track.task, results)
+        return Progress(task_id, track.correlation, track.status, track.task, results)
 
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tracks
@@ -159,11 +159,11 @@ class Lifecycle:
         track = self._tracks.get(uuid_key(task_id))
         return track is not None and track.status in TERMINAL
 
-    def open(self) -> list[TaskProgress]:
+    def open(self) -> list[Progress]:
         """The tasks that have not ended."""
         return [self[task_id] for task_id, track in self._tracks.items() if track.status not in TERMINAL]
 
-    def overdue(self, now: datetime | None = None) -> list[TaskProgress]:
+    def overdue(self, now: datetime | None = None) -> list[Progress]:
         """The open tasks whose telemetry.deadline has passed."""
         moment = now or datetime.now(UTC)
         return [progress for progress in self.open() if progress.task is not None and _late(progress.task, moment)]

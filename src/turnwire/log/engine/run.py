@@ -119,7 +119,7 @@ class Run:
     def _pieces(self) -> Iterator[Piece]:
         found: Iterable[Source] = sources(self._source)
         if self._job.bookmarks.files:
-            found = logs_first(found)
+            found = logs_first(found, self._job.bookmarks)
             self._job.bookmarks.expect([one.name for one in found if one.mappable and one.name is not None])
         if self._follow:
             yield from follow(self._source, found, self._job)

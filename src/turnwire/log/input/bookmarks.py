@@ -1,4 +1,4 @@
-"""Bookmarks of a scan's position, and gaps: bytes that were not read and are no longer there."""
+"""The bookmarks of a position, and the gaps between what was read and what can still be had."""
 
 from __future__ import annotations
 
@@ -128,8 +128,18 @@ class Bookmarks:
             self.add(mark)
         self._names = {mark.name: mark for mark in self.files.values()}
 
+    def knows(self, name: str, named: bool) -> bool:
+        """True if a file was read before, by its inode, or (``named``) if one of its name was."""
+        if named and name in self._names:
+            return True
+        try:
+            status = os.stat(name)
+        except OSError:
+            return False  # opening it will say why
+        return (status.st_dev, status.st_ino) in self.files
+
     def expect(self, names: Iterable[str]) -> None:
-        """Note which files there are, so that a renamed file is told from one that is gone."""
+        """Says which files there are, so that one that was renamed is told from one that is gone."""
         for name in names:
             try:
                 found = os.stat(name)
@@ -138,7 +148,7 @@ class Bookmarks:
             self.found(name, (found.st_dev, found.st_ino))
 
     def found(self, name: str, file: tuple[int, int]) -> None:
-        """Note the file that a name leads to now; the file that it led to before is no longer read under it."""
+        """Says which file a name leads to now: what it led to before is read under it no more."""
         before = self._expected.get(name)
         self._expected[name] = file
         if before is not None and before != file:

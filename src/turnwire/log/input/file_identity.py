@@ -1,4 +1,4 @@
-"""The identity of a file: when it was created, how far it was read, and how it compares with what was read before."""
+"""Identities of files: when it was made, how far it was read, and how it compares with what was read."""
 
 from __future__ import annotations
 

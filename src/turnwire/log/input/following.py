@@ -1,4 +1,4 @@
-"""Follows logs that grow: new lines as they come, through rotation, truncation and new files, until it is stopped."""
+"""Logs that grow: new lines as they come, through rotation, truncation and new files, until somebody says stop."""
 
 from __future__ import annotations
 

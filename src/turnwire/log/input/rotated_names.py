@@ -1,4 +1,4 @@
-"""Names of rotated logs, and those present in a folder, which is listed anew only if it has changed."""
+"""Names of rotated logs, their age, and those in a folder, which is listed anew only where it has changed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 
 from turnwire.log.input.file_identity import TICK
 
 ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 """What is added to a name."""
 _COUNT = re.compile(r"[._-]\d{1,4}")
+_YEAR = re.compile(r"[._-](?:19|20)\d\d")
+_ENDING = re.compile(r"\.[A-Za-z]\w*")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """How the names of compressed files end."""
 
@@ -43,6 +46,58 @@ def is_counted(path: str, name: str) -> bool:
         plain.startswith(first) and plain.endswith(last) and _COUNT.fullmatch(plain, len(first), len(plain) - len(last))
         for first, last in ((base, ""), (stem, ending))
     )
+
+
+def logs_named(plain: str) -> Iterator[str]:
+    """The names of logs of which a file may be a rotated one, by its name without the endings of compressed files."""
+    stem, ending = os.path.splitext(plain)
+    for place, sign in enumerate(plain):
+        if place and sign in "._-":
+            if ADDED.fullmatch(plain, place):
+                yield plain[:place]
+            if ADDED.fullmatch(stem, place):
+                yield plain[:place] + ending
+
+
+def log_of(path: str, there: Collection[str | None]) -> str | None:
+    """The log of which a file is a rotated one, by its name: one that is there, or one that was (of ``app.log.1``,
+    though not of ``app-1.log``, which may be the log of another agent)."""
+    folder, name = os.path.split(path)
+    plain = plain_name(name)
+    logs = [os.path.join(folder, base) for base in logs_named(plain)]
+    for log in logs:
+        if log in there:
+            return log
+    return next((log for log in logs if path.startswith(log) and _ENDING.fullmatch(os.path.splitext(log)[1])), None)
+
+
+def oldest_first(paths: Sequence[str | None]) -> list[int]:
+    """The places of paths in the order in which they are read: all stay where they are, but those of one log stand
+    with the oldest first, by what is added to their names. None: an input that is no file of a log."""
+    there = {path for path in paths if path is not None}
+    logs: defaultdict[str, list[int]] = defaultdict(list)
+    for place, path in enumerate(paths):
+        if path is not None:
+            logs[log_of(path, there) or path].append(place)
+    order = list(range(len(paths)))
+    for log, places in logs.items():
+        by_age = sorted(places, key=lambda place: _age(paths[place] or "", log))
+        for place, other in zip(places, by_age, strict=True):
+            order[place] = other
+    return order
+
+
+def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
+    """Sorts the files of a log: those with a date by it, then those with a count, of which the highest is the oldest
+    (``old`` and the like count as 0), then the log itself."""
+    if path == log:
+        return 2, (), path
+    plain, (stem, ending) = plain_name(path), os.path.splitext(log)
+    added = plain[len(log) :] if plain.startswith(log) else plain[len(stem) : len(plain) - len(ending)]
+    numbers = tuple(map(int, re.findall(r"\d+", added)))
+    if _COUNT.fullmatch(added) and not _YEAR.fullmatch(added):
+        return 1, (-numbers[0],), path
+    return (0, numbers, path) if numbers else (1, (0,), path)
 
 
 _MOST = 4

@@ -7,14 +7,24 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
+from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.file_identity import BANNER, TAIL, TICK, Bookmark, creation_time, is_copy, take
 from turnwire.log.input.reading import Stop, opened
-from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_counted, is_like, names_in, plain_name
+from turnwire.log.input.rotated_names import (
+    ADDED,
+    COMPRESSED,
+    is_counted,
+    is_like,
+    log_of,
+    logs_named,
+    names_in,
+    plain_name,
+)
 from turnwire.log.input.sources import Source
 
 _NUMBER = re.compile(r"\d+")
@@ -55,34 +65,24 @@ class Bases:
             return kept[1]
         bases: set[str] = set()
         for name in os.listdir(folder or os.curdir):
-            bases.update(_bases(plain_name(name)))
+            bases.update(logs_named(plain_name(name)))
         found = frozenset(bases)
         if time.time_ns() - written > TICK:  # within a tick of the clock more may come without a trace
             self._found[folder] = written, found
         return found
 
 
-def _bases(plain: str) -> Iterator[str]:
-    stem, ending = os.path.splitext(plain)
-    for place, sign in enumerate(plain):
-        if place and sign in "._-":
-            if ADDED.fullmatch(plain, place):
-                yield plain[:place]
-            if ADDED.fullmatch(stem, place):
-                yield plain[:place] + ending
-
-
-def logs_first(listed: Iterable[Source]) -> list[Source]:
-    """The same sources in their order, but those that are called as rotated files of another one behind the others:
-    what is read of a log goes on in the files that had its name, which are looked for beside it."""
+def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
+    """The same sources in their order, but unknown ones that are called as rotated files of a log of which a part was
+    read behind the others: what came in between is looked for beside that log, and read in front of it."""
     found = list(listed)
-    names = {one.name for one in found if one.mappable}
+    known = {one.name for one in found if one.mappable and marks.knows(one.name or "", named=True)}
 
-    def is_older(one: Source) -> bool:
-        folder, base = os.path.split(one.name or "")
-        return one.mappable and any(os.path.join(folder, log) in names for log in _bases(plain_name(base)))
+    def is_between(one: Source) -> bool:
+        name = one.name or ""
+        return one.mappable and log_of(name, known) in known and not marks.knows(name, named=False)
 
-    return sorted(found, key=is_older)
+    return sorted(found, key=is_between)
 
 
 def is_rotated(name: str) -> bool:
@@ -296,7 +296,7 @@ def is_being_made(copy: Any, path: str) -> bool:
 def is_being_copied(copy: Any, path: str) -> bool:
     """True if an open file that is called as a rotated one holds what the log begins with that is beside it."""
     folder, base = os.path.split(path)
-    return any(is_beginning(copy, os.path.join(folder, log)) for log in _bases(plain_name(base)))
+    return any(is_beginning(copy, os.path.join(folder, log)) for log in logs_named(plain_name(base)))
 
 
 def begins_alone(copy: Any, count: int, name: str) -> bool | None:

@@ -19,6 +19,7 @@ from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.file_identity import Identity, Place
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop
+from turnwire.log.input.rotated_names import oldest_first
 from turnwire.log.input.urls import is_url, stored
 
 
@@ -108,8 +109,20 @@ class Reading:
 
 def sources(source: Any) -> Iterator[Source]:
     """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (in a
-    list, beside its directory, by a link) is met once. Raises FileNotFoundError or TypeError."""
-    yield from _named(source, set())
+    list, beside its directory, by a link) is met once; the rotated files of one log are met oldest first. Raises
+    FileNotFoundError or TypeError, behind what came before that."""
+    found: list[Source] = []
+    failure: Exception | None = None
+    try:
+        for one in _named(source, set()):
+            found.append(one)
+    except Exception as error:
+        failure = error
+    names = [one.name if one.mappable or is_url(one.name or "") else None for one in found]
+    for place in oldest_first(names):
+        yield found[place]
+    if failure is not None:
+        raise failure
 
 
 def read_once(source: Any) -> str | None:

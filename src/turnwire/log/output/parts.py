@@ -108,7 +108,7 @@ class Parts:
         return self._place / f"part-{number:05}{FORMATS[self.format]}"
 
     def begin(self, columns: Sequence[Column]) -> None:
-        """Set the columns of the parts."""
+        """Says which columns the parts have."""
         self._columns = columns
 
     def take(self, batch: Batch) -> None:
