@@ -116,8 +116,6 @@ def test_without_the_word_in_the_header_they_are_letters() -> None:
     assert session.decode('%1 &あ\na={x?:"b"}\na あyあ\n.2\n', sealed=False) == [{"x": "b"}, {"x": "y"}]
 
 
-# --- UUIDs ------------------------------------------------------------------------------------------------------------
-
 ONE = "0f8fad5b-d9cb-469F-a165-70867728950e"
 
 
@@ -170,9 +168,6 @@ def test_a_letter_beside_a_uuid(sign: str) -> None:
         digits = text.replace(ONE, ONE.replace("-", ""))
         assert Expander("-").expand(digits) == (digits if beside else text)
         assert bare([digits, *uuids(FEWEST)])[0] == ("-" if beside else "")
-
-
-# --- which letters aliases get ----------------------------------------------------------------------------------------
 
 
 def test_pairs_are_of_letters_that_aliases_get_and_one_token() -> None:

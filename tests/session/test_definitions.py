@@ -130,8 +130,6 @@ def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:
     assert session.decode(text, sealed=False)[1] == {"": {"k": "one"}, "b": "two"}
 
 
-# --- what makes one of another: random ones out of few names, marks and values ----------------------------------------
-
 NAMES = ("a", "b", "c", "d", "e f", "é")
 MARKS = ("", "", "", "?", "~", "=id", "$")
 

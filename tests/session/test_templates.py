@@ -29,9 +29,6 @@ def read(*records: str) -> list[Any]:
     return session.decode("\n".join(["%1", *records, ""]), strict=False, sealed=False)
 
 
-# --- what comes after a value -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("year", ["0001", "1677", "1969", "2024", "9999"])
 @pytest.mark.parametrize(
     "rest", ["-01-01T00:00:00Z", "-12-31 23:59:59", "-02-28T12:30:01.5+01:00", "-03-01T00:00:00.123456789Z"]
@@ -120,8 +117,6 @@ def test_what_an_empty_field_stands_for() -> None:
     ]
 
 
-# --- rows -------------------------------------------------------------------------------------------------------------
-
 TEXTS: list[tuple[Leaf, str]] = [
     *(("y", "y"), ("", '=""'), ("=a", '="=a"'), ("&a", '="&a"'), ("a|b", r"a\|b"), ("X|", r"X\|"), ("a\\", "a\\\\")),
     *(("|", r"\|"), ("a\\|b", r"a\\\|b"), ("\\a", "\\a"), ("a=&", "a=&"), ("a\u2028", r'="a\u2028"'), ('"', '"')),
@@ -197,9 +192,6 @@ def test_fields_that_no_writer_makes_are_refused(fields: str) -> None:
     assert (caught.value.reason, caught.value.line) == (Reason.BAD_ENCODING, 3)
 
 
-# --- shapes -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("paths", "keys", "order"),
     [
@@ -239,9 +231,6 @@ def test_a_row_of_another_width_is_refused(rows: str) -> None:
     assert caught.value.reason is Reason.BAD_ENCODING
     found = read('={"t#a,b":[[1,2],[3,null]] "u#a":[] "v#a":x}')
     assert found == [{"t": [{"a": 1, "b": 2}, {"a": 3, "b": None}], "u": [], "v": "x"}]
-
-
-# --- planning ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rows", "mark"), [(3, "=b"), (4, "=b"), (5, "?"), (6, "?")])
