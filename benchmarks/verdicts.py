@@ -19,7 +19,7 @@ from uuid import UUID
 import turnwire
 from benchmarks.traffic import SEED, rows, wire
 from turnwire import registry
-from turnwire.cli.commands.validate import RecordValidator, Tally, _findings_in_logs
+from turnwire.cli.commands.validate import RecordValidator, ValidationCounts, _findings_in_logs
 from turnwire.progress import Progress
 from turnwire.read.judging import conform
 
@@ -155,7 +155,7 @@ def validated(data: bytes, name: str) -> Callable[[], int]:
         with tempfile.NamedTemporaryFile() as file:
             file.write(data)
             file.flush()
-            judge, tally = RecordValidator(name, "error"), Tally()
+            judge, tally = RecordValidator(name, "error"), ValidationCounts()
             return sum(1 for _ in _findings_in_logs([file.name], judge, tally, Progress(None, wanted=False)))
 
     return run

@@ -1,5 +1,5 @@
-/* What the search for JSON asks a wire of lines about short texts, without a call of Python in between: the wire fills the
- * struct (csp/claims.pxi), the search has a pointer to it (json/line_wires.h). */
+/* Callbacks by which the search for JSON asks a wire of lines about short texts, without a call of Python: the wire fills
+ * the struct (csp), the search has a pointer to it (json/line_wires.h). */
 #ifndef TURNWIRE_CLAIMS_H
 #define TURNWIRE_CLAIMS_H
 

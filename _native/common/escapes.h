@@ -1,4 +1,4 @@
-/* Which bytes are escaped by a backslash, 64 at a time. */
+/* Finds the bytes that a backslash escapes, 64 at a time. */
 #ifndef TURNWIRE_ESCAPES_H
 #define TURNWIRE_ESCAPES_H
 

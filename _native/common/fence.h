@@ -1,4 +1,4 @@
-/* What a line of a code fence is (CommonMark 0.31, section 4.5): the twin, readable, is turnwire/fences.py. */
+/* Recognises the lines of code fences (CommonMark 0.31, section 4.5): the readable twin is turnwire/fences.py. */
 #ifndef TURNWIRE_FENCE_H
 #define TURNWIRE_FENCE_H
 

@@ -1,5 +1,5 @@
-/* SipHash-1-3 of bytes: who does not know the key cannot write names that share a place in a table. Slower than a hash of no
- * key, so only for tables that grow with what others wrote. */
+/* SipHash-1-3 of bytes: nobody without the key can write names that share a place in a table. Slower than a hash without a
+ * key, so only for tables that grow with foreign input. */
 #ifndef TURNWIRE_KEYED_HASH_H
 #define TURNWIRE_KEYED_HASH_H
 

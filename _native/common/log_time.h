@@ -1,4 +1,4 @@
-/* Times as they stand in logs: ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little
+/* Reads the times of log lines: ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little
  * wider. Rules: see framing/_times_py.py. */
 #ifndef TURNWIRE_LOG_TIME_H
 #define TURNWIRE_LOG_TIME_H

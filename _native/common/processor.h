@@ -1,5 +1,5 @@
-/* What this processor can do beyond the baseline that the compiler targets. Each header asks for itself before it uses
- * something; this is only for saying it. */
+/* Lists the features of this processor beyond the baseline that the compiler targets. For display only: each header asks
+ * for itself before it uses a feature. */
 #ifndef TURNWIRE_PROCESSOR_H
 #define TURNWIRE_PROCESSOR_H
 

@@ -1,4 +1,4 @@
-/* Is a run of bytes valid UTF-8? Yes or no only: whoever needs the place of the fault asks a decoder.
+/* Checks that a run of bytes is valid UTF-8. Yes or no only: a decoder finds the place of the fault.
  *
  * The AVX2 path classifies every byte by three nibble tables (Keiser and Lemire, "Validating UTF-8 in less than one
  * instruction per byte", 2021). The scalar path runs anywhere.

@@ -1,4 +1,4 @@
-/* Is a run of bytes valid UTF-8? In plain C, by table 3-7 of the Unicode standard, ASCII eight bytes at a time. */
+/* Checks in plain C that a run of bytes is valid UTF-8, by table 3-7 of the Unicode standard, ASCII eight bytes at a time. */
 #ifndef TURNWIRE_UTF8_SCALAR_H
 #define TURNWIRE_UTF8_SCALAR_H
 

@@ -1,5 +1,5 @@
-/* The usual message in one go: header in order, LF lines, known keys in table order, plain heredocs, a blank line behind
-   the block. Everything else, every fault included, is left to the scanner: this only ever says yes. */
+/* Reads the usual message in one go: header in order, LF lines, known keys in table order, plain heredocs, a blank line
+ * behind the block. Everything else, every fault included, is left to the scanner: this only ever says yes. */
 #ifndef TURNWIRE_CSP_FAST_PATH_H
 #define TURNWIRE_CSP_FAST_PATH_H
 

@@ -1,4 +1,4 @@
-/* The few byte tricks the CSP/1 scanner needs, and masks of the lines that say where to cut. */
+/* Byte operations of the CSP/1 scanner, and masks of the lines at which a log may be cut. */
 #ifndef TURNWIRE_CSP_LINES_H
 #define TURNWIRE_CSP_LINES_H
 

@@ -1,4 +1,4 @@
-"""What lines, and the gaps between records, show at a glance, in C: the twin of ``framing/_line_heads_py.py``."""
+"""Signs in lines, and in gaps between records, of things to look for, in C: twin of ``framing/_line_heads_py.py``."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcmp

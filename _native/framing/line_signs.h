@@ -1,5 +1,5 @@
-/* What lines and the gaps between records show at a glance: signs of what the scan of lines does not look for itself.
- * The twin, readable, is framing/_line_heads_py.py. */
+/* Signs in lines, and in gaps between records, of things that the scan of lines does not look for itself. The readable
+ * twin is framing/_line_heads_py.py. */
 #ifndef TURNWIRE_LINE_SIGNS_H
 #define TURNWIRE_LINE_SIGNS_H
 

@@ -1,4 +1,4 @@
-/* The inside of JSON strings: runs of plain characters, and what escapes and UTF-8 say, one unit a character. */
+/* Reads the inside of JSON strings: runs of plain characters, escapes and UTF-8, one unit a character. */
 #ifndef TURNWIRE_JSON_BYTES_H
 #define TURNWIRE_JSON_BYTES_H
 

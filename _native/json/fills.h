@@ -1,5 +1,5 @@
-/* Which columns a message of each variant fills, made ready once a block: what nearly all are (texts, words, times) is written
- * whether there is a value or not, since what is there differs from message to message and no branch on it could be guessed. */
+/* The columns that a message of each variant fills, prepared once a block. The most common ones (texts, words, times) are
+ * written whether there is a value or not: presence differs from message to message, so a branch on it is mispredicted. */
 #ifndef TURNWIRE_JSON_FILLS_H
 #define TURNWIRE_JSON_FILLS_H
 

@@ -1,5 +1,5 @@
-/* The signs of lines (framing/line_signs.h), looked for as lines are read: a line that is text, or that the walk reads, is looked
- * at, one that a template fits need not be. So the block need not be gone through a second time. */
+/* Looks for the signs of lines (framing/line_signs.h) while lines are read, so that a block is read once: lines of text and
+ * lines that the walk reads are looked at, lines that a template fits need not be. */
 #ifndef TURNWIRE_JSON_LINE_SIGNS_H
 #define TURNWIRE_JSON_LINE_SIGNS_H
 

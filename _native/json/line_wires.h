@@ -1,5 +1,5 @@
-/* Wires whose records are lines (CSP/1), in the strings of JSON: which strings are worth decoding for them, and what they
- * claim of what a string says. Their own scan is behind a callback. The twin is json/_line_wires_py.py. */
+/* Wires whose records are lines (CSP/1), in the strings of JSON: finds the strings worth decoding for them, and takes the
+ * ranges that they claim of the decoded text. Their own scan is behind a callback. The twin is json/_line_wires_py.py. */
 #ifndef TURNWIRE_JSON_LINE_WIRES_H
 #define TURNWIRE_JSON_LINE_WIRES_H
 

@@ -1,4 +1,4 @@
-"""The bulk scan of JSON wires in C: the twin of ``json/_lines_py.py``. How it goes stands at the top of json/scan.h."""
+"""The bulk scan of JSON wires in C: the twin of ``json/_lines_py.py``. The top of json/scan.h explains it."""
 
 import os
 import sys

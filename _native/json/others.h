@@ -1,4 +1,5 @@
-/* nSLIP among JSON: the hooks of json/scan.h for a scan of several wires at once. Their twin is json/_others_py.py.
+/* Finds nSLIP records among JSON: the hooks of json/scan.h for a scan of several wires at once. Their twin is
+ * json/_others_py.py.
  *
  * A candidate is what nslip/scan.h calls one. It is judged in its line, or in its line of what a string says. A damaged
  * one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the text

@@ -1,5 +1,5 @@
-/* What the scan of JSON wires is told: which values matter, which of them make a message of a wire, which column each of
- * them goes to. Compiled from the tables of the wires' spec by turnwire.json.plan; one wire or several. */
+/* The plan of a scan of JSON wires: the values that matter, those that make a message of a wire, and the column of each.
+ * Compiled from the tables of the wires' spec by turnwire.json.plan; one wire or several. */
 #ifndef TURNWIRE_JSON_PLAN_H
 #define TURNWIRE_JSON_PLAN_H
 

@@ -1,5 +1,5 @@
-/* What the scan of JSON in logs keeps in mind: the block, its rows and rejects, the texts that are looked through, and where
- * places in these stand in the block. What it does with them is in json/scan.h. */
+/* The state of the scan of JSON in logs: the block, its rows and rejects, the texts that are searched, and the offsets of
+ * these in the block. The scan itself is in json/scan.h. */
 #ifndef TURNWIRE_JSON_REGION_H
 #define TURNWIRE_JSON_REGION_H
 

@@ -1,6 +1,6 @@
-/* JSON text judged by a table of rules while it is read: nothing is built. It is surely good, and nothing is to be said
- * about it, or there is doubt (NULL), and those who build objects and find words are asked. What is refused, and what is
- * the text that writing gives again, is that of json/text.pyx, for the limits of turnwire.contract. */
+/* Judges JSON text by a table of rules while it is read, and builds nothing. Either the text is surely good, without any
+ * issue, or there is doubt (NULL), and the code that builds objects and words errors decides. The rules, and the text that
+ * writing gives, are those of json/text.pyx, for the limits of turnwire.contract. */
 #ifndef TURNWIRE_JSON_RULES_H
 #define TURNWIRE_JSON_RULES_H
 

@@ -1,5 +1,5 @@
-/* Whether a name or a text may be a secret's: any that the patterns of turnwire/sap/secrets.py match has one of these
- * pieces. Behind each text stands a byte that is no letter, digit or sign of them: a quote or a zero. */
+/* Tells whether a name or a text may be a secret's: all that the patterns of turnwire/sap/secrets.py match contain one of
+ * these pieces. Behind each text stands a byte that is no letter, digit or sign of them: a quote or a zero. */
 #ifndef TURNWIRE_JSON_SECRETS_H
 #define TURNWIRE_JSON_SECRETS_H
 

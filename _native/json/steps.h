@@ -1,5 +1,5 @@
-/* What keys the objects of a log have had so far. Messages of one log repeat their shape: the keys of an object and
- * what stands between its values are compared with what stood there before in one stroke, instead of being read.
+/* The keys that the objects of a log have had so far, as a tree. Messages of one log repeat their shape: the keys of an
+ * object and what stands between its values are compared with what stood there before in one stroke, instead of being read.
  *
  * A tw_step is one key behind those that led to it, so the steps of the objects in one place are a tree. No key stands
  * twice on the way to a step: that was checked when it was made, and need not be checked again. An object that leaves

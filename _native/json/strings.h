@@ -1,4 +1,4 @@
-/* Strings of JSON: runs of plain characters, UTF-8, escapes; and what keys and numbers need. */
+/* Reads strings of JSON (runs of plain characters, UTF-8, escapes), keys and numbers. */
 #ifndef TURNWIRE_JSON_STRINGS_H
 #define TURNWIRE_JSON_STRINGS_H
 

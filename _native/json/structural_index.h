@@ -1,4 +1,4 @@
-/* Blocks of 64 bytes of a JSON text: where its quotes are and whether it is UTF-8, with AVX2. */
+/* Indexes the quotes of JSON text in blocks of 64 bytes, and checks its UTF-8, with AVX2. */
 #ifndef TURNWIRE_JSON_MARKS_H
 #define TURNWIRE_JSON_MARKS_H
 

@@ -1,8 +1,8 @@
-/* Whole objects that come again but for a few values. Messages of one log repeat each other: not only their keys, most of
- * their values, too. A template is the text of a message that was good, with a slot for each string, number or boolean that
- * was seen to change. Another object is good, and has the same shape, where its text is that of the template and a good
- * value of the same kind stands in each slot: nothing between the slots is judged anew. What was noted of the first one
- * is noted of the other, but for the places and for the values in slots.
+/* Recognises objects that repeat an earlier one but for a few values. Messages of one log repeat each other: not only their
+ * keys, most of their values, too. A template is the text of a message that was good, with a slot for each string, number or
+ * boolean that was seen to change. Another object is good, and has the same shape, where its text is that of the template and
+ * a good value of the same kind stands in each slot: nothing between the slots is judged anew. What was noted of the first
+ * one is noted of the other, but for the places and for the values in slots.
  *
  * Templates are made of messages (of what tw_judge is sure), and only where no template fits. Where none does, the object is
  * read by json/object.h, which also says what is wrong with it.

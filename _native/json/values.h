@@ -1,4 +1,4 @@
-/* Lines that are values of JSON, an array or a string. The twin, readable, is json/_values_py.py. */
+/* Reads lines that are one JSON value, an array or a string. The readable twin is json/_values_py.py. */
 #ifndef TURNWIRE_JSON_VALUES_H
 #define TURNWIRE_JSON_VALUES_H
 

@@ -1,7 +1,8 @@
-/* What the wires' own reading said of objects that the plan is not sure of. By what WirePlan promises it depends on little
+/* Remembers the wires' own judgement of objects that the plan is not sure of. By what WirePlan promises it depends on little
  * of an object: which known keys it has, how many keys there are, what kind of value stands behind each, and of few values
- * also on what they say; of an array of texts, say, on the first item that is none. All that is its signature, compared byte by byte: an object with the signature of one that was
- * asked about is judged as that was, and the place of its fault is that of the same value. */
+ * also on what they say; of an array of texts, say, on the first item that is none. All that is its signature, compared byte
+ * by byte: an object with the signature of one that was asked about is judged as that was, and the place of its fault is that
+ * of the same value. */
 #ifndef TURNWIRE_JSON_VERDICTS_H
 #define TURNWIRE_JSON_VERDICTS_H
 

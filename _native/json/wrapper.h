@@ -1,6 +1,7 @@
-/* What logs wrap messages in: the time that a wrapper gives, and texts that it writes as arrays of bytes. Docker writes
- * {"log": ..., "time": "2026-..."}, journald {"MESSAGE": ..., "__REALTIME_TIMESTAMP": "microseconds"}, and MESSAGE as an
- * array of numbers where it is not UTF-8. Everything here reads good JSON only. The twin is json/_wrapper_py.py. */
+/* Wrappers that loggers put around messages: reads the time that a wrapper gives, and texts written as arrays of bytes.
+ * Docker writes {"log": ..., "time": "2026-..."}, journald {"MESSAGE": ..., "__REALTIME_TIMESTAMP": "microseconds"}, and
+ * MESSAGE as an array of numbers where it is not UTF-8. Everything here reads good JSON only. The twin is
+ * json/_wrapper_py.py. */
 #ifndef TURNWIRE_JSON_WRAPPER_H
 #define TURNWIRE_JSON_WRAPPER_H
 

@@ -1,5 +1,5 @@
-/* The first value in an array or an object that makes it none of texts, of records or of numbers: what a wire's own reading
- * refuses it for. */
+/* Finds the first value for which a wire's own reading refuses an array or an object: one that is no text, no record or no
+ * number where all have to be. */
 #ifndef TURNWIRE_JSON_WRONG_ITEMS_H
 #define TURNWIRE_JSON_WRONG_ITEMS_H
 

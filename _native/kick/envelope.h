@@ -1,6 +1,5 @@
-/* Envelopes of KickLang: what is surely good in one, in its str fields and in its JSON text; and where the fields are in a
- * text that has these and nothing else. There is doubt (0) about all others, which the reader of JSON text and the rules
- * look at. */
+/* Recognises envelopes of KickLang that are surely good, by their str fields or their JSON text, and finds the fields in a
+ * text that has these and nothing else. All others are in doubt (0): the reader of JSON text and the rules judge them. */
 #ifndef TURNWIRE_KICK_ENVELOPE_H
 #define TURNWIRE_KICK_ENVELOPE_H
 

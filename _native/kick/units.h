@@ -1,5 +1,5 @@
-/* Space Format in texts of one kind: included by kick/format.h with KIND (bytes of a unit) and UNIT set. Of the two headers
- * only this one is written once and compiled three times. */
+/* The rules of Space Format for texts of one kind: included three times by kick/format.h, with KIND (bytes of a unit) and
+ * UNIT set. */
 
 /* How many units the white space at p takes (0: there is none), and the white space that ends at p. */
 #if KIND == 1

@@ -1,4 +1,4 @@
-"""Arrow arrays for others to hold, in C: the twin of ``log/_arrays_py.py``."""
+"""Arrow arrays for consumers to hold, in C: the twin of ``log/_arrays_py.py``."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.ref cimport Py_INCREF, PyObject

@@ -1,5 +1,5 @@
-/* What the Arrow columnar format wants of columns, a vector at a time: validity bitmaps out of masks, string views out of
- * spans. The plain C below each is the oracle, and all there is on other machines. */
+/* Lays columns out for Arrow, a vector at a time: validity bitmaps out of masks, string views out of spans. The plain C below
+ * each is the oracle, and all there is on other machines. */
 #ifndef TURNWIRE_ARROW_LAYOUT_H
 #define TURNWIRE_ARROW_LAYOUT_H
 

@@ -1,4 +1,4 @@
-"""C functions that other libraries call, at any moment: the twin of ``log/_callbacks_py.py``."""
+"""C functions that other libraries may call at any moment: the twin of ``log/_callbacks_py.py``."""
 
 from cpython.exc cimport PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject

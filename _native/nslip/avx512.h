@@ -1,7 +1,7 @@
-/* The same as nslip/avx2.h with AVX-512: the separators' places are compressed into one register, and the prefixes, the digits
- * and the numbers of all fields come out of the window by permutations, so that neither the number of digits nor the number
- * and order of slots costs a branch. Takes the usual records that AVX2 takes, and of the others those of at most 128 bytes
- * and fifteen fields. */
+/* Records of a log read with AVX-512, as nslip/avx2.h does with AVX2: the separators' places are compressed into one
+ * register, and the prefixes, the digits and the numbers of all fields come out of the window by permutations, so that
+ * neither the number of digits nor the number and order of slots costs a branch. Takes the usual records that AVX2 takes, and
+ * of the others those of at most 128 bytes and fifteen fields. */
 #ifndef TURNWIRE_NSLIP_AVX512_H
 #define TURNWIRE_NSLIP_AVX512_H
 

@@ -1,4 +1,4 @@
-/* The memory of messages, their strings and integers, and their text: what nslip/codec.pyx asks of C beside the parser. */
+/* The memory of messages, their strings and integers, and their text: C helpers of nslip/codec.pyx beside the parser. */
 #ifndef TURNWIRE_NSLIP_MESSAGE_H
 #define TURNWIRE_NSLIP_MESSAGE_H
 

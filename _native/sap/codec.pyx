@@ -1,4 +1,4 @@
-"""Whether there is nothing to say about a SAP object: the compiled half of ``turnwire/sap/_codec_py.py``."""
+"""Confirms SAP objects that no rule has anything to say about: the compiled half of ``turnwire/sap/_codec_py.py``."""
 
 from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject

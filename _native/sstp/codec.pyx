@@ -1,4 +1,4 @@
-"""The quick judgement of an SSTP object: is it plain, so that no rule can have a finding? Twin of ``sstp/_codec_py.py``."""
+"""Confirms plain SSTP objects, about which no rule can have a finding. Twin of ``sstp/_codec_py.py``."""
 
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject

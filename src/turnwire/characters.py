@@ -1,4 +1,4 @@
-"""Characters that must not reach a terminal, or a reader that splits lines at them, as such."""
+"""Characters that are escaped before text reaches a terminal, or a reader that splits lines at them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _packages() -> tuple[ModuleType, ModuleType]:
 def _dataset(pyarrow: ModuleType, described: Scan, narrowed: Callable[[list[str] | None], Scan]) -> Any:
     """A dataset for DuckDB: of it, only ``schema`` and ``scanner`` are used, and there is nothing else."""
 
-    class Reader:
+    class ColumnReader:
         """A reader of some columns: DuckDB asks for one for each query."""
 
         def __init__(self, found: Scan, wanted: Any) -> None:
@@ -100,7 +100,7 @@ def _dataset(pyarrow: ModuleType, described: Scan, narrowed: Callable[[list[str]
             return pyarrow.schema(described)
 
         def scanner(self, columns: list[str] | None = None, filter: Any = None, **_: Any) -> Any:
-            return Reader(narrowed(columns), filter)
+            return ColumnReader(narrowed(columns), filter)
 
     return Records()
 

@@ -1,4 +1,4 @@
-"""Lines of code fences, for all who ask: CommonMark 0.31, section 4.5. Its native twin is common/fence.h.
+"""Recognises the lines of code fences: CommonMark 0.31, section 4.5. Its native twin is common/fence.h.
 
 A line begins as one with up to three spaces and three backticks or tildes, or more. It opens a fence if what follows
 a run of backticks holds none; it closes one if its run is of the same sign, at least as long, and nothing follows.

@@ -1,4 +1,4 @@
-"""Answers among the records of a wire: the terms in which each wire says it (``<package>/pairs.py``).
+"""The terms in which each wire tells which of its records answer which (``<package>/pairs.py``).
 
 What ties an answer to its request is the piece of work that both name, the task; a wire says by its ``work`` which that
 is, and whether an answer ends it.

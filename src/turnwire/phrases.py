@@ -1,4 +1,4 @@
-"""Values as words."""
+"""Words for values, for messages that people read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why nothing can be written under a name, in words: "No such file or directory" does not say which is missing."""
+"""Explains why nothing can be written under a name: "No such file or directory" does not say which is missing."""
 
 from __future__ import annotations
 

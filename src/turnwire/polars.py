@@ -58,7 +58,7 @@ def scan(source: Any, *, wire: str | None = None, **options: Any) -> pl.LazyFram
     columns = read(source, wire=wire, **options).columns
     options["columns"] = [column.name for column in columns]
     empty: pl.DataFrame = polars.DataFrame(read(b"", wire=wire, columns=options["columns"]))
-    frame: pl.LazyFrame = register(_Reader(polars, source, wire, columns, options, empty), schema=empty.schema)
+    frame: pl.LazyFrame = register(_FrameSource(polars, source, wire, columns, options, empty), schema=empty.schema)
     return frame
 
 
@@ -77,7 +77,7 @@ def _polars() -> tuple[ModuleType, Callable[..., Any]]:
     return polars, register_io_source
 
 
-class _Reader:
+class _FrameSource:
     """The source that Polars asks for the frames of a query."""
 
     def __init__(

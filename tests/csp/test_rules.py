@@ -205,7 +205,7 @@ def test_what_is_filler(words, filler):
 
 
 def test_what_preambles_define_is_the_first_checkpoint() -> None:
-    context = lints.Context(None)
+    context = lints.LintContext(None)
     context.learn(csp.messages.Preamble({"A": "x"}))
     context.learn(csp.messages.Preamble({"B": "y"}))
     context.learn(csp.decode("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n"))

@@ -10,7 +10,7 @@ import pytest
 from turnwire import kick
 from turnwire.errors import EncodeError
 from turnwire.kick import EventKind, Monitor, TaskState, channels, check, decode, encode
-from turnwire.kick.channels import Options
+from turnwire.kick.channels import EnvelopeOptions
 
 AT = "2026-01-01T00:00:00Z"
 GROUP = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -124,7 +124,7 @@ def test_all_options_of_a_channel_at_once() -> None:
     name, other = (str(uuid.UUID(int=number, version=4)) for number in (1, 2))
     policy = kick.DEFAULT_POLICY.with_rows(kick.Row("command/dispatch", "Command", ("Orchestrator",), ("Worker",)))
     given = {"id": name, "timestamp": AT, "index": "007", "policy": policy, "correlation_id": other}
-    assert given.keys() == Options.__annotations__.keys()
+    assert given.keys() == EnvelopeOptions.__annotations__.keys()
     made = channels.dispatch("T-1", "Worker", "do", **given)
     assert (made.id, made.timestamp, made.correlation_id) == (name, AT, other) and "007" in made.content
     with pytest.raises(TypeError, match="other: no option of a channel"):

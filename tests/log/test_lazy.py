@@ -66,13 +66,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     from turnwire import polars
 
     met: list[dict[str, Any]] = []
-    narrowed = polars._Reader._narrowed
+    narrowed = polars._FrameSource._narrowed
 
     def remembered(self: Any, *wanted: Any) -> dict[str, Any]:
         met.append(narrowed(self, *wanted))
         return met[-1]
 
-    monkeypatch.setattr(polars._Reader, "_narrowed", remembered)
+    monkeypatch.setattr(polars._FrameSource, "_narrowed", remembered)
     return met
 
 

@@ -16,7 +16,7 @@ from turnwire.errors import DecodeError
 from turnwire.framing.assembly import find
 from turnwire.read.contents import contents, unpacked
 from turnwire.read.judging import conform, conformance
-from turnwire.read.located import Found, located, pieces
+from turnwire.read.located import LocatedRecords, located, pieces
 
 pytestmark = pytest.mark.once
 
@@ -152,8 +152,8 @@ FRAME = "@a0|f0|c1|S1|d2|T0#"
 BROKEN = "@a3|f0 broken"
 
 
-def everything(data: bytes) -> Found:
-    return Found(data, list(pieces(data, columns=True)))
+def everything(data: bytes) -> LocatedRecords:
+    return LocatedRecords(data, list(pieces(data, columns=True)))
 
 
 def together(text: str) -> list[str]:

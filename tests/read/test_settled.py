@@ -78,7 +78,7 @@ def test_long_strings_are_counted_in_characters(text: str) -> None:
 
 def found(path: Path, wire: str | None) -> list[validate.Finding]:
     """What ``validate`` finds in a log."""
-    judge, tally = validate.RecordValidator(wire, "error"), validate.Tally()
+    judge, tally = validate.RecordValidator(wire, "error"), validate.ValidationCounts()
     return list(validate._findings_in_logs([str(path)], judge, tally, Progress(None, wanted=False)))
 
 

@@ -1,5 +1,6 @@
-"""The inputs of a command: looked at before anything is read, so that every one that cannot be read is named; read as a
-whole; and described where nothing was found in them."""
+"""The inputs of a command: opened before anything is read, so that every unreadable one is named; read whole; and
+described if nothing was found in them.
+"""
 
 from __future__ import annotations
 
@@ -147,8 +148,8 @@ def is_binary(first: bytes) -> bool:
 
 
 def tell_none(names: Sequence[str], wire: str | None = None, what: str = "message", option: str = "--wire") -> None:
-    """Says that there is no message (of that wire), or what else was wanted, in any of these inputs, and what is there
-    as :func:`tell_nothing` does."""
+    """Tell that none of these inputs holds a message (of that wire), or whatever ``what`` names; then tell what they
+    hold, as :func:`tell_nothing` does."""
     more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
     wanted = what if wire is None else f"{wire} {what}"
     complain(f"{shown(names[0])}{more}: there is no {wanted} here")
@@ -156,7 +157,7 @@ def tell_none(names: Sequence[str], wire: str | None = None, what: str = "messag
 
 
 def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str = "--wire") -> None:
-    """Says what is there where no record, and no damage, was found: nothing at all, another encoding, or records of
+    """Tell what an input without records and without damage holds: nothing at all, another encoding, or records of
     other wires than the one that was asked for, by ``option``. ``read``: whether any byte was read."""
     if not read:
         more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""

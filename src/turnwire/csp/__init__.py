@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turnwire.csp.laws import Law, judge_laws, routing_laws
     from turnwire.csp.lints import lint
     from turnwire.csp.spec import WIRE, Intent, Priority, Status
-    from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
+    from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, StoreVerdict
     from turnwire.csp.logs import Board, Replay, board, read_log, replay
     from turnwire.csp.store import Store, verify_dump
     from turnwire.csp.notation import expand, refs
@@ -57,7 +57,7 @@ __all__ = [
     "Store",
     "Task",
     "Template",
-    "Verdict",
+    "StoreVerdict",
     "board",
     "check",
     "conformance",
@@ -87,7 +87,7 @@ __getattr__, __dir__ = lazy(
         "laws": "Law judge_laws routing_laws",
         "lints": "lint",
         "spec": "WIRE Intent Priority Status",
-        "checkpoints": "Change Checkpoint LogEntry Verdict",
+        "checkpoints": "Change Checkpoint LogEntry StoreVerdict",
         "logs": "Board Replay board read_log replay",
         "store": "Store verify_dump",
         "notation": "expand refs",

@@ -1,4 +1,4 @@
-"""Lines that say ``CSP/1``, or nearly: messages or text? The readable twin of ``_native/csp/marks.h``.
+"""Decides whether a line that says ``CSP/1`` (or nearly) begins a message: readable twin of ``_native/csp/marks.h``.
 
 In a log such a line counts only where the lines that follow say so, too. What counts is the first four lines after it
 that are not blank (among the first eight), up to the next line that may begin a record and to the opening of a heredoc:

@@ -67,7 +67,7 @@ class Step(NamedTuple):
     changes: tuple[tuple[str, str, str | None, str | None], ...] = ()  # name, sign, old, new
 
 
-class Verdict(NamedTuple):
+class StoreVerdict(NamedTuple):
     """The result of a proof; true where nothing differs. ``place`` names the first difference."""
 
     ok: bool
@@ -152,32 +152,32 @@ States = dict[str, tuple[VersionedMap, str]]
 
 def verified(
     log: Sequence[LogEntry], checkpoints: dict[str, Checkpoint], order: Sequence[str], head: str, forks: bool
-) -> Verdict:
+) -> StoreVerdict:
     """Compares a store with what its log gives, and names the first difference."""
     root = checkpoints["C0"]
     if sha256(init_body(dict(root.defs), root.laws, forks)).hexdigest() != root.digest:
-        return Verdict(False, "C0", "the state of C0 does not have its digest")
+        return StoreVerdict(False, "C0", "the state of C0 does not have its digest")
     states: States = {"C0": (root.defs, root.digest)}
     digest = root.digest
     for seq, entry in enumerate(log, 1):
         place = f"entry {seq}"
         digest = chained(digest, entry.text)
         if entry.seq != seq or entry.digest != digest:
-            return Verdict(False, place, "the text does not have its digest")
+            return StoreVerdict(False, place, "the text does not have its digest")
         try:
             message = decode(entry.text)
         except DecodeError as error:
-            return Verdict(False, place, f"the text is not a message: {error}")
+            return StoreVerdict(False, place, f"the text is not a message: {error}")
         if isinstance(message.block, Patch):
             wrong = _wrong(message.block, entry, checkpoints, states)
             if wrong:
-                return Verdict(False, message.block.apply, wrong)
+                return StoreVerdict(False, message.block.apply, wrong)
     if len(states) != len(checkpoints) or states.keys() != set(order):
         strange = min(checkpoints.keys() ^ states.keys() or set(order) ^ states.keys())
-        return Verdict(False, strange, "the checkpoint does not follow from the log")
+        return StoreVerdict(False, strange, "the checkpoint does not follow from the log")
     if states[head][0].changed(checkpoints[head].defs):
-        return Verdict(False, head, "the state of the head differs")
-    return Verdict(True)
+        return StoreVerdict(False, head, "the state of the head differs")
+    return StoreVerdict(True)
 
 
 def _wrong(patch: Patch, entry: LogEntry, checkpoints: dict[str, Checkpoint], states: States) -> str | None:

@@ -1,5 +1,4 @@
-"""decode, parse, encode, check and detect of CSP/1: the core reads and writes what is usual, and the rest goes the long
-way here."""
+"""decode, parse, encode, check and detect of CSP/1: the core handles the usual messages, this module the rest."""
 
 from __future__ import annotations
 

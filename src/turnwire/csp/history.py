@@ -162,7 +162,7 @@ def forgetful(maps: Iterable[VersionedMap]) -> list[VersionedMap]:
     return kept
 
 
-class State(NamedTuple):
+class Definitions(NamedTuple):
     """The definitions at a checkpoint: name -> value, value -> its first name, bytes of all names and values."""
 
     defs: VersionedMap
@@ -183,7 +183,7 @@ class State(NamedTuple):
 class NextState:
     """The state that follows another, change by change."""
 
-    def __init__(self, before: State) -> None:
+    def __init__(self, before: Definitions) -> None:
         self._before = before
         self._values: dict[str, str | None] = {}
         self._names: dict[str, str | None] = {}
@@ -211,7 +211,7 @@ class NextState:
                 self._names[value] = None
             self._values[name] = None
 
-    def state(self) -> State:
+    def state(self) -> Definitions:
         """The state after the changes."""
         if not self._values:
             return self._before
@@ -219,7 +219,7 @@ class NextState:
         for name, value in self._values.items():
             before = defs.get(name)
             size += (0 if value is None else size_of(name, value)) - (0 if before is None else size_of(name, before))
-        return State(defs.changed_by(self._values), names.changed_by(self._names), size)
+        return Definitions(defs.changed_by(self._values), names.changed_by(self._names), size)
 
 
 def size_of(name: str, value: str) -> int:
@@ -229,19 +229,19 @@ def size_of(name: str, value: str) -> int:
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
 
 
-def state_of(defs: Mapping[str, str]) -> State:
+def state_of(defs: Mapping[str, str]) -> Definitions:
     """The state of names and values."""
     names: dict[str, str] = {}
     for name, value in defs.items():
         names.setdefault(value, name)
-    return State(VersionedMap(defs), VersionedMap(names), sum(size_of(*item) for item in defs.items()))
+    return Definitions(VersionedMap(defs), VersionedMap(names), sum(size_of(*item) for item in defs.items()))
 
 
-def forgetful_states(states: Iterable[State]) -> list[State]:
+def forgetful_states(states: Iterable[Definitions]) -> list[Definitions]:
     """The same states, without the memory of those between them."""
     several = list(states)
     maps = zip(forgetful(one.defs for one in several), forgetful(one.names for one in several), several, strict=True)
-    return [State(defs, names, state.size) for defs, names, state in maps]
+    return [Definitions(defs, names, state.size) for defs, names, state in maps]
 
 
 class SeenIds:

@@ -79,12 +79,12 @@ class _Rejected(Exception):
 
 def parse_leniently(raw: bytes, limits: Limits) -> Document:
     """All records of a text that is valid UTF-8, and what was forgiven, by line. Never raises."""
-    reader = _Reader(raw, limits)
+    reader = _LenientReader(raw, limits)
     reader.read()
     return Document(reader.records, sorted(reader.issues, key=lambda found: int(found.where)))
 
 
-class _Reader:
+class _LenientReader:
     def __init__(self, raw: bytes, limits: Limits) -> None:
         self.raw = raw
         self.cursor = Cursor(raw, len(raw))
@@ -253,7 +253,7 @@ class _Reader:
 class _MessageReader:
     """One message from its CSP/1 line on."""
 
-    def __init__(self, reader: _Reader, first: Line) -> None:
+    def __init__(self, reader: _LenientReader, first: Line) -> None:
         self.reader = reader
         self.cursor = reader.cursor
         self.first = first

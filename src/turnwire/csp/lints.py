@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from turnwire.csp.history import NextState, SeenIds, State, forgetful_states, size_of, state_of
+from turnwire.csp.history import Definitions, NextState, SeenIds, forgetful_states, size_of, state_of
 from turnwire.csp.laws import LawTexts
 from turnwire.csp.messages import (
     CspMessage,
@@ -44,13 +44,13 @@ REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
 
-class Context:
+class LintContext:
     """The knowledge with which a record is judged: names, checkpoints, tasks, files; and the values of that record."""
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
         self.fillers = Fillers()
-        self.local: dict[str, State] = {}
+        self.local: dict[str, Definitions] = {}
         self.state = state_of({} if store is None else store.defs)
         """The definitions at the head."""
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
@@ -86,14 +86,14 @@ class Context:
                 self.values = [field for field in block.fields if field[0] != "CONTENT"]
         self.text = "\n".join([value for _, value in self.values])
 
-    def at(self, ctx: str | None) -> State:
+    def at(self, ctx: str | None) -> Definitions:
         """The names at a checkpoint; at the head where it is not known."""
         found = self.local.get(ctx or "")
         if found is None and ctx and self.store is not None and ctx in self.store:
             found = self._kept(self.store, ctx)
         return self.state if found is None else found
 
-    def _kept(self, store: Store, ctx: str) -> State:
+    def _kept(self, store: Store, ctx: str) -> Definitions:
         """The names at a checkpoint of the store: those of the nearest one in front of it that is known, and what was
         changed since. Each checkpoint is looked at once."""
         line = []
@@ -199,7 +199,7 @@ class Linter:
     """The token rules over the records of a conversation, one after the other. store: the state before the first."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self.context = Context(store)
+        self.context = LintContext(store)
 
     @property
     def laws(self) -> dict[str, str]:
@@ -249,7 +249,7 @@ def _tokens(value: str) -> list[str]:
 # --- the rules: each is given only the records that _RULES names for it -----------------------------------------------
 
 
-def _restate_preamble(record: Any, context: Context) -> None:
+def _restate_preamble(record: Any, context: LintContext) -> None:
     if context.spoken:
         for name, value in record.defs.items():
             if context.state.value_of(name) == value:
@@ -259,14 +259,14 @@ def _restate_preamble(record: Any, context: Context) -> None:
                 context.hint(Reason.RESTATE, f"{law} is known already")
 
 
-def _restate_patch(record: Any, context: Context) -> None:
+def _restate_patch(record: Any, context: LintContext) -> None:
     before = context.at(record.block.base)
     for sign, name, value in record.block.ops:
         if sign == "~" and before.value_of(name) == value:
             context.hint(Reason.RESTATE, f"{name} already has this value")
 
 
-def _restate(record: Any, context: Context) -> None:
+def _restate(record: Any, context: LintContext) -> None:
     text = context.text
     if "DEF " not in text and "LAWS" not in text and not context.law_texts.within(text, 1):
         return
@@ -277,7 +277,7 @@ def _restate(record: Any, context: Context) -> None:
             context.hint(Reason.RESTATE, f"{key} repeats {law}")
 
 
-def _expanded(record: Any, context: Context) -> None:
+def _expanded(record: Any, context: LintContext) -> None:
     names = context.at(record.ctx).names
     sender, receiver = record.sender or "", record.receiver or ""
     if not names or names.isdisjoint(_tokens(f"{sender},{receiver},{context.text}")):
@@ -289,7 +289,7 @@ def _expanded(record: Any, context: Context) -> None:
                 context.hint(Reason.EXPANDED, f"{key} writes {token!r} out: its id is {name}")
 
 
-def _undef(record: Any, context: Context) -> None:
+def _undef(record: Any, context: LintContext) -> None:
     defs = context.at(record.ctx).defs
     for key, value in context.values if defs else ():
         if key not in _SCOPES:
@@ -303,7 +303,7 @@ def _undef(record: Any, context: Context) -> None:
                 context.warn(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}")
 
 
-def _ctx_stale(record: Any, context: Context) -> None:
+def _ctx_stale(record: Any, context: LintContext) -> None:
     if record.ctx not in context.passed or record.ctx == context.head:
         return
     block = record.block
@@ -312,26 +312,26 @@ def _ctx_stale(record: Any, context: Context) -> None:
         context.warn(Reason.CTX_STALE, f"CTX is {record.ctx}, the head is {context.head}")
 
 
-def _no_task(record: Any, context: Context) -> None:
+def _no_task(record: Any, context: LintContext) -> None:
     block = record.block
     task = block.id if isinstance(block, Result) else block.get("AT") or ""
     if task not in context.tasks and (isinstance(block, Result) or _TASK_ID.fullmatch(task)):
         context.warn(Reason.NO_TASK, f"no TASK {task} was given")
 
 
-def _dup_result(record: Any, context: Context) -> None:
+def _dup_result(record: Any, context: LintContext) -> None:
     task = record.block.id
     if task in context.final:
         context.warn(Reason.DUP_RESULT, f"{task} was answered already: {context.final[task]}")
 
 
-def _filler_text(record: Any, context: Context) -> None:
+def _filler_text(record: Any, context: LintContext) -> None:
     told = context.filler("the text", record.text)
     if told is not None:
         context.hint(Reason.FILLER, told)
 
 
-def _filler(record: Any, context: Context) -> None:
+def _filler(record: Any, context: LintContext) -> None:
     if not context.fillers.surely_none(context.text):
         for key, value in context.values:
             told = context.filler(key, value)
@@ -339,7 +339,7 @@ def _filler(record: Any, context: Context) -> None:
                 context.hint(Reason.FILLER, told)
 
 
-def _full_rewrite(record: Any, context: Context) -> None:
+def _full_rewrite(record: Any, context: LintContext) -> None:
     block = record.block
     before = context.at(block.base)
     if len(before.defs) >= REWRITE_LEAST:
@@ -350,26 +350,26 @@ def _full_rewrite(record: Any, context: Context) -> None:
             context.hint(Reason.FULL_REWRITE, text)
 
 
-def _created_again(record: Any, context: Context) -> None:
+def _created_again(record: Any, context: LintContext) -> None:
     block = record.block
     if block.op == "CREATE" and block.get("PATH") in context.files:
         context.hint(Reason.FULL_REWRITE, f"{block.get('PATH')} is there already: send a PATCH")
 
 
-def _synonym(record: Any, context: Context) -> None:
+def _synonym(record: Any, context: LintContext) -> None:
     changes = NextState(context.state)
     new = list(record.defs.items())
     _tell_synonyms(new, changes, context)
 
 
-def _synonym_patch(record: Any, context: Context) -> None:
+def _synonym_patch(record: Any, context: LintContext) -> None:
     changes = NextState(context.at(record.block.base))
     for op in record.block.ops:
         changes.remove(op.name)
     _tell_synonyms([(op.name, op.value or "") for op in record.block.ops if op.sign != "-"], changes, context)
 
 
-def _tell_synonyms(new: list[tuple[str, str]], changes: NextState, context: Context) -> None:
+def _tell_synonyms(new: list[tuple[str, str]], changes: NextState, context: LintContext) -> None:
     for number, (name, value) in enumerate(new, 1):
         other = changes.name_of(value)
         if other is not None and other != name and value:
@@ -378,7 +378,7 @@ def _tell_synonyms(new: list[tuple[str, str]], changes: NextState, context: Cont
             changes.set(name, value)
 
 
-Rule = Callable[[Any, Context], None]
+Rule = Callable[[Any, LintContext], None]
 _RULES: tuple[tuple[Rule, tuple[type, ...]], ...] = (
     (_restate_preamble, (Preamble,)),
     (_restate_patch, (Patch,)),

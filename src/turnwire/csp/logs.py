@@ -81,7 +81,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
     located = reading("located")
     several = list(located.pieces(raw, WIRE, limits=limits))
     beside, damaged = preambles(raw, limits)
-    for there, wrong in FilePreambles(located.Found(raw, several)).preambles_elsewhere():
+    for there, wrong in FilePreambles(located.LocatedRecords(raw, several)).preambles_elsewhere():
         beside += there
         damaged += wrong
     records: list[Record] = [record for _, _, record in beside]
@@ -104,7 +104,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
 class FilePreambles:
     """Preambles, and text that has no place in a document, around what was found in a file.
 
-    found: everything in it (:class:`turnwire.read.located.Found`).
+    found: everything in it (:class:`turnwire.read.located.LocatedRecords`).
 
     any: whether there is CSP/1 in it.
     """

@@ -1,5 +1,8 @@
-"""Questions and answers in CSP/1: a TASK is answered by the RESULT of the same id to its sender, or the ERROR that is
-AT it. A RESULT that is PARTIAL tells progress."""
+"""Questions and answers in CSP/1.
+
+A TASK is answered by the RESULT of the same id to its sender, or the ERROR that is AT it. A RESULT that is PARTIAL
+tells progress.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from turnwire.csp.checkpoints import (
     Checkpoint,
     LogEntry,
     Step,
-    Verdict,
+    StoreVerdict,
     chained,
     damage,
     entry_line,
@@ -423,7 +423,7 @@ class Store:
 
     # --- proof ---
 
-    def verify(self) -> Verdict:
+    def verify(self) -> StoreVerdict:
         """Computes everything from C0 again and names the first thing that differs."""
         self._settle()
         return verified(self._log, self._checkpoints, self._order, self._head, self.forks)
@@ -503,13 +503,13 @@ class PrunedStore(Store):
         return super()._judge(patch)
 
 
-def verify_dump(data: bytes) -> Verdict:
+def verify_dump(data: bytes) -> StoreVerdict:
     """A verdict that is true if a dump is whole; ``place`` is ``line 7`` for the first line that differs."""
     try:
         Store.load(data)
     except RuleError as error:
-        return Verdict(False, f"line {error.line}", error.text)
-    return Verdict(True)
+        return StoreVerdict(False, f"line {error.line}", error.text)
+    return StoreVerdict(True)
 
 
 def _loaded(data: bytes) -> Store:

@@ -1,4 +1,4 @@
-"""What is inside good JSON and inside strings, in plain Python: part of ``json/_lines_py``."""
+"""Search for messages inside good JSON and inside its strings, in plain Python: part of ``json/_lines_py``."""
 
 from __future__ import annotations
 

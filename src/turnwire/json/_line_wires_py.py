@@ -1,5 +1,7 @@
-"""Wires whose records are lines (CSP/1), in the strings of JSON, in plain Python: the readable twin of
-``_native/json/line_wires.h``. Which strings are worth decoding for them, and what they claim of what a string says."""
+"""Wires whose records are lines (CSP/1), in the strings of JSON: the readable twin of ``_native/json/line_wires.h``.
+
+Tells which strings are worth decoding for them, and what they claim of the decoded text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def escaped_marks(marks: tuple[bytes, ...]) -> re.Pattern[bytes] | None:
 
 
 class LineWires:
-    """What line wires claim, for the class that scans lines."""
+    """The line wires' part of the class that scans lines: their marks, and the ranges that they claim."""
 
     plan: Any
     claims: Any
@@ -27,7 +29,7 @@ class LineWires:
     reject: Any
 
     def has_mark(self, text: bytes) -> bool:
-        """Whether a mark of a line wire is in a text."""
+        """True if a text contains a mark of a line wire."""
         return any(mark in text for mark in self.plan.marks)
 
     def escaped_mark(self, region: Region, start: int, to: int) -> int:

@@ -1,4 +1,4 @@
-"""What the bulk scan of JSON wires is told, in plain Python: the first part of the twin of ``json/lines.pyx``."""
+"""The plan of a bulk scan of JSON wires, in plain Python: the first part of the twin of ``json/lines.pyx``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from turnwire.contract import Column
 from turnwire.errors import Reason
 from turnwire.json._line_wires_py import escaped_marks
-from turnwire.json._rows_py import Reading
+from turnwire.json._rows_py import MessageSpans
 from turnwire.json.plan import WirePlan, check_plans
 
 MOST_LINE_MARKS = 8
@@ -46,7 +46,7 @@ class Plan:
         self.valid = dict(valid)
         self.escaped = dict(escaped)
         self.reasons = tuple(reasons)
-        self.reading = Reading(plans)
+        self.reading = MessageSpans(plans)
         self.inside = [f'"{key}"'.encode() for plan in plans for key in plan.inside]
         self.torn = [f'"{key}"'.encode() for plan in plans for key in plan.torn]
         self.kinds = {column.name: column.kind for column in columns}

@@ -93,7 +93,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         self.store(region, at, values, present, time)
 
     def row(self, region: Region, at: int, end: int, wire: int) -> tuple[dict[str, Any], int]:
-        """What any record has: its columns, and its bits of ``present``."""
+        """The columns that any record has, and its bits of ``present``."""
         if self.rows == self.room:
             self.rows_full = True
             raise Full
@@ -170,7 +170,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
     # --- one candidate ---
 
     def try_object(self, region: Region, at: int, end: int) -> Tried:
-        """What the object at ``at`` of a region is."""
+        """Parse and judge the object at ``at`` of a region."""
         raw = region.raw[:end] if end < len(region.raw) else region.raw
         try:
             value, behind = parse(raw, at, self.limits)
@@ -188,7 +188,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         return tried
 
     def may_be(self, value: dict[str, Any]) -> bool:
-        """Whether an object may be a message of a wire, good or not: whether it is worth asking."""
+        """True if an object may be a message of a wire, good or not, so that the wire has to judge it."""
         return any(all(path in value for path in clue) for plan in self.plan.plans for clue in plan.clues)
 
     # --- the way through a region ---
@@ -206,7 +206,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             self.settle(region, way.bad, place, way.too_large)
 
     def look_at(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
-        """What a literal (without ``tried``) or good JSON that is not a message has in it."""
+        """Scan the inside of a literal (without ``tried``), or of good JSON that is not a message."""
         if tried is None:
             self.literal(region, place, *span)
         elif tried.what == REJECT:
@@ -215,7 +215,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             self.inside(region, place, end)
 
     def has_record(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> bool:
-        """Whether there is a record in it, or no room for one. Leaves everything as it was."""
+        """True if there is a record in it, or no room for one. Leaves everything as it was."""
         before = Way(self)
         self.mute = True
         try:
@@ -477,7 +477,7 @@ def scan_block(
 
 
 def _shows_sign(data: Any, start: int, size: int, parts: dict[str, Any] | None, first: int, since: int) -> bool:
-    """Whether a line from ``since`` on shows a sign: of all lines, or of those outside of good claims."""
+    """True if a line from ``since`` on shows a sign: of all lines, or of those outside of good claims."""
     start = max(start, since)
     if parts is None:
         return line_heads.signs(data, start, size) != (-1, 0)

@@ -30,7 +30,7 @@ _TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', r
 
 
 class Other:
-    """What was found: one of ``RECORD``, ``REJECT``, ``STRING``, ``CUT`` or ``NONE``, and where."""
+    """A judged candidate: one of ``RECORD``, ``REJECT``, ``STRING``, ``CUT`` or ``NONE``, and its range."""
 
     def __init__(self, what: int, at: int = 0, end: int = 0) -> None:
         self.what = what
@@ -83,13 +83,12 @@ def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, 
 
 
 def look(text: bytes) -> bool:
-    """Whether a string of good JSON (as written) is worth decoding."""
+    """True if a string of good JSON (as written) may hold an nSLIP record, so that it has to be decoded."""
     return CANDIDATES.search(text) is not None
 
 
 def tag_of(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
-    """Where the tag of the record from ``at`` to ``end`` is: offset and length of its inside, whether it holds
-    escapes."""
+    """The tag of the record from ``at`` to ``end``: offset and length of its inside, and whether it holds escapes."""
     for match in _TAG.finditer(raw, at, end):
         if match[1] == b"t":
             return match.start(2), len(match[2]), b"\\" in match[2]
@@ -119,9 +118,9 @@ class Among:
     open_at: int
 
     def others(self, region: Region, way: Any, place: int) -> int | None:
-        """What nSLIP and further tokens have in front of the JSON candidate at ``place``: takes it, or the literal
-        around it. The offset behind it, or None where there is nothing. Damage that ends where only what follows the
-        block can say that there is a candidate is held."""
+        """Take the record of nSLIP or of another token wire in front of the JSON candidate at ``place``, or the literal
+        around it. Returns the offset behind it, or None if there is none. Damage is held open if only the next
+        block can tell whether a candidate ends it."""
         start = max(way.searched, way.done)
         other = Other(NONE)
         mark = self.escaped_mark(region, start, place)

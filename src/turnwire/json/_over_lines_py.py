@@ -70,7 +70,7 @@ class OverLines:
         return piece_end(self.data, start, start + self.limit)
 
     def opens_below(self, region: Region, at: int) -> bool:
-        """Whether the ``{`` at ``at``, behind which nothing is in its region, opens an object."""
+        """True if the ``{`` at ``at``, the last byte of its region, opens an object."""
         if region.level or region.cut:
             return False
         start = region.start + at
@@ -78,15 +78,15 @@ class OverLines:
         return behind[0] in b'"}' if behind is not None else self.is_doubtful(region, at)
 
     def is_doubtful(self, region: Region, at: int) -> bool:
-        """Whether only what follows the block can say what the byte at ``at`` opens, if that is a brace."""
+        """True if the byte at ``at`` is a brace, and only what follows the block can say what it opens."""
         start = region.start + at
         if region.level or region.cut or self.final or at >= region.end or self.reach(start) < self.stop:
             return False
         return _BEHIND.search(self.data, start + 1, self.stop) is None
 
     def damage_end(self, start: int, fault: int) -> tuple[int, bool] | None:
-        """Where damage ends that begins at ``start`` and could be read up to ``fault``, and whether that is in the
-        middle of a line, for the limit. None where more has to be there to say so."""
+        """The end of the damage that begins at ``start`` and could be read up to ``fault``, and whether the limit puts
+        it into the middle of a line. None if it takes more input to say so."""
         data = self.data
         first = data.rfind(b"\n", start, fault) + 1 or start
         if data[first:fault].strip(_SPACE):
@@ -117,8 +117,8 @@ class OverLines:
             size *= 4
 
     def over_lines(self, region: Region, way: Way, place: int, tried: Tried) -> Any:
-        """What becomes of a broken object at ``place`` of a line, if it goes on behind the end of that: None, if it
-        does not; ``HELD``; ``LEFT``; or how the walk goes on, through damage over several lines."""
+        """Decide about a broken object at ``place`` that may go on behind the end of its line. Returns None if it does
+        not; ``HELD``; ``LEFT``; or the state with which the walk goes on, through damage over several lines."""
         start, behind = region.start + place, region.start + region.end
         if region.level or region.cut or not tried.cut or self.reach(start) <= behind:
             return None
@@ -161,7 +161,7 @@ class OverLines:
         return LEFT
 
     def damage(self, below: Region, start: int, end: int, cut: bool, tried: Tried) -> tuple[Region, Way, int]:
-        """How the walk goes on behind the brace at ``start``, through damage that ends at ``end``."""
+        """The state with which the walk goes on behind the brace at ``start``, through damage that ends at ``end``."""
         below = Region(self.data[start:end], start)
         below.several, below.cut = True, cut
         way = Way(self)

@@ -73,7 +73,7 @@ def _carve(lines: Any, parts: dict[str, Any], part: int) -> None:
 
 
 def _whole_line(lines: Any, start: int, end: int, behind: int) -> bool:
-    """Whether a record fills the line from ``start`` to ``end``, its line end excluded; its row stays then."""
+    """True if a record fills the line from ``start`` to ``end``, its line end excluded; its row stays then."""
     row, size, texts = lines.rows, lines.arena_size, len(lines.arena)
     lines.carried, lines.mute = False, True
     place = lines.read(start, behind, True)  # an object that goes on behind the line does not fill it

@@ -45,7 +45,7 @@ class Region:
         )  # from where, to where, and the first
 
     def outside(self, at: int) -> int:
-        """Where the byte at ``at`` is in the text around the string, as written."""
+        """The offset of the byte at ``at`` in the text around the string, as written."""
         if self.written is None:
             assert self.outer is not None, "only a string is inside other text"
             span = self.outer.raw[self.inside : self.inside + self.size_as_written]
@@ -62,7 +62,7 @@ class Region:
     size_as_written = 0
 
     def in_block(self, at: int) -> int:
-        """Where the byte at ``at`` is in the block, as written there."""
+        """The offset of the byte at ``at`` in the block, as written there."""
         region = self
         while region.outer is not None:
             at = region.outside(at)
@@ -70,7 +70,7 @@ class Region:
         return region.start + at
 
     def inner(self, at: int) -> int:
-        """How far into the text of the outermost string the byte at ``at`` is."""
+        """The offset of the byte at ``at`` within the text of the outermost string."""
         region = self
         while region.outer is not None and region.level > 1:
             at = region.outside(at)
@@ -79,7 +79,7 @@ class Region:
 
 
 class Tried:
-    """What an object that was tried is: see ``RECORD``, ``REJECT`` and ``OTHER``; ``BROKEN`` JSON has no end."""
+    """The outcome for a tried object: ``RECORD``, ``REJECT``, ``OTHER``, or ``BROKEN`` JSON, which has no end."""
 
     def __init__(self, what: int, end: int = 0, wire: int = 0, reason: int = 0, fault: int = 0) -> None:
         self.what = what
@@ -96,7 +96,7 @@ BROKEN = 3
 
 
 class Way:
-    """How far a region has been gone through: twin of tw_way."""
+    """The state of the walk through a region: twin of tw_way."""
 
     def __init__(self, lines: Any) -> None:
         self.done = 0
@@ -130,7 +130,7 @@ def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
 
 
 def opened_at(raw: bytes, start: int, fault: int) -> set[int]:
-    """Where the objects start that are open at the fault: all of them meet it."""
+    """The starts of the objects that are open at the fault: all of them meet it."""
     starts: list[int] = []
     place = start
     while (token := TOKEN.search(raw, place, fault)) is not None:

@@ -28,8 +28,8 @@ class Noted(NamedTuple):
     end: int
 
 
-class Reading:
-    """Which values of a message matter, and for what; the same for every message of a plan."""
+class MessageSpans:
+    """The search for the spans of the values that a plan wants; the same for every message of that plan."""
 
     def __init__(self, plans: Iterable[WirePlan]) -> None:
         self.values: dict[str, Value] = {}
@@ -40,7 +40,7 @@ class Reading:
         self.parents = {path.rpartition("/")[0] for path in self.values}
 
     def noted(self, raw: bytes, start: int) -> dict[str, Noted]:
-        """Where the values are in the good JSON object at ``start``."""
+        """The spans of the values in the good JSON object at ``start``."""
         found: dict[str, Noted] = {}
         self._members(raw, start, "", found)
         return found
@@ -89,7 +89,7 @@ def _behind(raw: bytes, place: int) -> int:
 
 
 def text_of(raw: bytes, noted: Noted, most: int) -> bytes | None:
-    """What a string says; None where it is none, or written with escapes in more than ``most`` bytes."""
+    """The text of a string; None if it is no string, or written with escapes in more than ``most`` bytes."""
     if noted.first != 0x22:
         return None
     span = raw[noted.start : noted.end]
@@ -106,7 +106,7 @@ def time_of(raw: bytes, noted: Noted) -> int | None:
 
 
 class Filled(NamedTuple):
-    """What goes into one column: a value, or a span with whether it holds escapes."""
+    """The cell of one column: a value, or a span with whether it holds escapes."""
 
     value: Any = None
     start: int = 0
@@ -115,7 +115,7 @@ class Filled(NamedTuple):
 
 
 def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> Filled | None:
-    """What a fill makes of a value, or None for nothing."""
+    """The cell that a fill makes of a value, or None for nothing."""
     if fill.how == "constant":
         return Filled(fill.constant)
     if noted is None:
@@ -184,7 +184,7 @@ def _sections(raw: bytes, noted: Noted, value: Value | None) -> int | None:
 
 
 def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
-    """What is between the sigil of a channel and its first slash."""
+    """The text between the sigil of a channel and its first slash."""
     span = raw[noted.start : noted.end]
     text = plain(span)
     slash = text.find(b"/")
@@ -214,7 +214,7 @@ class Written:
         self.starts = [said for _, _, said, _ in self.escapes]
 
     def place(self, at: int) -> int:
-        """Where the byte at ``at`` is; inside a character, where that starts."""
+        """The offset of the byte at ``at``; inside a character, the offset at which that starts."""
         index = bisect_left(self.starts, at) - 1
         if index < 0:
             return at

@@ -20,7 +20,7 @@ _STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+')
 
 
 def are_values(line: bytes) -> bool:
-    """Whether a line begins with a string or an array, and has nothing in it but the tokens of JSON, each value
+    """True if a line begins with a string or an array and has nothing in it but the tokens of JSON, each value
     followed by a sign or the end. It may be one line of many: brackets need no partner."""
     place, value = 3 if line.startswith(b"\xef\xbb\xbf") else 0, False
     if line[place:].lstrip(b" \t")[:1] not in (b'"', b"["):
@@ -43,7 +43,7 @@ class Values:
     look_into: Any
 
     def worth(self, text: bytes) -> bool:
-        """Whether a string is worth decoding."""
+        """True if a string may hold a message, so that it has to be decoded."""
         object_inside = b"\\" in text and b"{" in text
         return object_inside or bool(self.plan.nslip and among.look(text)) or bool(self.has_mark(text))
 

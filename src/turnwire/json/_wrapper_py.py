@@ -1,4 +1,4 @@
-"""What logs wrap messages in, in plain Python: the readable twin of ``_native/json/wrapper.h``.
+"""Wrappers that loggers put around messages, in plain Python: the readable twin of ``_native/json/wrapper.h``.
 
 Docker writes ``{"log": ..., "time": "2026-..."}``, journald ``{"MESSAGE": ..., "__REALTIME_TIMESTAMP": "micros"}``
 and MESSAGE as an array of numbers where it is not UTF-8, other loggers a member of ``TIME_NAMES``. Everything here
@@ -98,7 +98,7 @@ def message_bytes(raw: bytes, behind: int) -> tuple[int, int, int] | None:
 
 
 def bytes_said(span: bytes) -> bytes:
-    """What the numbers of an array of bytes say."""
+    """The bytes that an array of numbers stands for."""
     return bytes(map(int, _NUMBER.findall(span)))
 
 
@@ -110,12 +110,12 @@ class Numbers:
         self.size = len(span)
 
     def place(self, at: int) -> int:
-        """Where the number of the byte at ``at`` is."""
+        """The offset of the number of the byte at ``at``."""
         return self.starts[at] if at < len(self.starts) else self.size
 
 
 class Times:
-    """Where the time of a record without one of its own is: a part of the class that scans lines."""
+    """The search for the time of a record without one of its own: a part of the class that scans lines."""
 
     data: bytes
     head: int
@@ -129,7 +129,7 @@ class Times:
         self.head_known, self.head_time = (2, 0) if time is None else (1, time)
 
     def time_at_head(self, region: Any, at: int) -> int | None:
-        """What is closest around the record at ``at`` of a region."""
+        """The time that stands closest around the record at ``at`` of a region."""
         if region.level:
             first = region.raw.rfind(b"\n", 0, at) + 1
             time = head_time(region.raw[first : region.end][:256])

@@ -62,7 +62,7 @@ def _adapted(plan: WirePlan, merged: Mapping[str, Value]) -> WirePlan:
 
 
 def _is_left_open(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> bool:
-    """Whether the form that a plan asks for is not looked at, since others ask for another."""
+    """True if the form that a plan asks for is not looked at, since others ask for another."""
     value = changed.get(need.path)
     return value is not None and "good" in need.kinds and value.form not in ("word", merged[need.path].form)
 
@@ -80,7 +80,7 @@ def _need(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value])
 
 
 def _fill(fill: Fill, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> Fill:
-    """What fills a column from a word: numbers of the plan's own words, none for those of others."""
+    """The fill of a column from words: numbers for the plan's own words, none for those of others."""
     if fill.how != "word" or not (fill.path in changed or fill.other in changed):
         return fill
     lists = {merged[path].words if path in changed else () for path in (fill.path, fill.other) if path}

@@ -38,7 +38,7 @@ def fault(data: bytes, reason: Reason, offset: int, wire: str) -> DecodeError:
 
 
 def type_fault(value: object, wire: str) -> DecodeError:
-    """What decoding something that is not text raises."""
+    """The error for decoding something that is not text."""
     text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
     return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
 
@@ -80,7 +80,7 @@ def opening(data: bytes) -> tuple[Reason, int]:
 
 
 def looks_wide(data: bytes) -> bool:
-    """Whether the first bytes are those of UTF-16 or UTF-32 text."""
+    """True if the first bytes are those of UTF-16 or UTF-32 text."""
     head = data[:4]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return True

@@ -15,7 +15,7 @@ else:
 
 
 def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
-    """What gives the object of a message, and makes it where the message holds its text only.
+    """Return a function that gives the object of a message, and makes it if the message holds its text only.
 
     Args:
         cls: the class of the message, or one above it, with the slots ``_fields`` (the object, not there as yet) and

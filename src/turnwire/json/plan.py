@@ -1,4 +1,4 @@
-"""What the bulk scan needs to know of a JSON wire, as data made from the tables of the wire's spec.
+"""Plans: the bulk scan's description of a JSON wire, as data made from the tables of the wire's spec.
 
 Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
 ``_native/json/lines`` (or read as they are by its twin). A path names a value: ``header/kind``; ``artifacts/*/type`` is
@@ -79,7 +79,7 @@ class Need(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """What fills a column: ``path``, or ``other`` where that is not there. how: one of ``FILLS``, and of those that
+    """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
     number of a word; "digits" is an integer as text. numbers: the number of each word at ``path``, if it is not its
     place among them plus ``constant``; ``NO_NUMBER``: none."""
@@ -101,8 +101,8 @@ class Variant(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """What ``claims`` asks of the string at ``path``: whether it is one of ``words`` or begins with ``opening``; with
-    neither, all that stands there."""
+    """A test by ``claims`` of the string at ``path``: that it is one of ``words`` or begins with ``opening``. With
+    neither, it is given as it stands."""
 
     path: str
     words: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def _codes(reasons: tuple[Reason | None, ...]) -> Mapping[Reason | None, int]:
 
 
 class Judgement:
-    """What the wires' own reading says of what the fast path cannot vouch for; the same object serves both twins.
+    """The wires' own judgement of objects that the fast path cannot vouch for; the same object serves both twins.
 
     Args:
         plans: the wires, in the order in which they are asked.
@@ -330,7 +330,7 @@ _WORDS, _OPENING, _ALL = 1, 2, 3
 def _asks(
     plans: Sequence[WirePlan], values: Iterable[str], words: list[bytes]
 ) -> list[tuple[int, int, int, int, bytes]] | None:
-    """What is asked of each node (see ``Flat``), or None where a wire does not say. Words are added to ``words``."""
+    """The tests of each node (see ``Flat``), or None if a wire does not say. Words are added to ``words``."""
     asked: dict[str, list[Ask]] = {}
     parts: dict[str, int] = {}
     for plan in plans:

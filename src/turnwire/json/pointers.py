@@ -1,4 +1,4 @@
-"""Where a value is in JSON text: the byte offset that a JSON pointer leads to. Only used once something failed."""
+"""Finds the byte offset of the value that a JSON pointer names. Only used once something failed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _child(data: bytes, at: int, step: str) -> int | None:
 
 
 def _is_nowhere(data: bytes, key: bytes) -> bool:
-    """Whether no object in ``data`` can have this key: letters can be written as themselves, or with a ``\\u``."""
+    """True if no object in ``data`` can have this key: letters can be written as themselves, or with a ``\\u``."""
     return b'"%b"' % key not in data and b"\\u" not in data and _LETTERS.fullmatch(key) is not None
 
 
@@ -84,7 +84,7 @@ def _item(data: bytes, at: int, step: str) -> int | None:
 
 
 def _behind(data: bytes, at: int) -> int:
-    """Where the next member or item begins, or the bracket that closes."""
+    """The offset of the next member or item, or of the bracket that closes."""
     simple = _SIMPLE.match(data, at)
     if simple is not None:
         return simple.end()

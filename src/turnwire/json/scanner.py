@@ -21,7 +21,7 @@ TIME = Column("time", "timestamp", nullable=True)
 
 
 class LineState:
-    """What goes from block to block: the time at the head of the line that a block ended in.
+    """The state between two blocks: the time at the head of the line that a block ended in.
 
     at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none);
     values: whether the line is one of strings and arrays; held: where an object begins that is open at the end of what

@@ -6,10 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.kick import channels
     from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState
-    from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
+    from turnwire.kick.space import SalvagedSection, Reject, Salvage, Section, Space, parse_space, salvage_space
     from turnwire.kick.codec import Envelope, check, decode, encode, json_schema
     from turnwire.kick.documents import DOCUMENTS, detect
-    from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
+    from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, PolicyRefusal
     from turnwire.kick.rules import lint
     from turnwire.kick.monitor import Deadlines, Event, Monitor
     from turnwire.kick.checklist import conformance
@@ -23,7 +23,7 @@ __all__ = [
     "Envelope",
     "Event",
     "EventKind",
-    "Found",
+    "SalvagedSection",
     "MessageType",
     "Monitor",
     "Policy",
@@ -34,7 +34,7 @@ __all__ = [
     "Signal",
     "Space",
     "TaskState",
-    "Verdict",
+    "PolicyRefusal",
     "channels",
     "check",
     "conformance",
@@ -51,10 +51,10 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "spec": "ROLES WIRE EventKind MessageType Signal TaskState",
-        "space": "Found Reject Salvage Section Space parse_space salvage_space",
+        "space": "SalvagedSection Reject Salvage Section Space parse_space salvage_space",
         "codec": "Envelope check decode encode json_schema",
         "documents": "DOCUMENTS detect",
-        "policy": "DEFAULT_POLICY Policy Row Verdict",
+        "policy": "DEFAULT_POLICY Policy Row PolicyRefusal",
         "rules": "lint",
         "monitor": "Deadlines Event Monitor",
         "checklist": "conformance",

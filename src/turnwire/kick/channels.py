@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-class Options(TypedDict, total=False):
+class EnvelopeOptions(TypedDict, total=False):
     """The options that every function takes by keyword."""
 
     id: str
@@ -56,7 +56,7 @@ def correlation_of(request: Envelope) -> str:
 
 
 def dispatch(
-    task: str, receiver: str, text: str, *, sender: str = ORCHESTRATOR, **options: Unpack[Options]
+    task: str, receiver: str, text: str, *, sender: str = ORCHESTRATOR, **options: Unpack[EnvelopeOptions]
 ) -> Envelope:
     """``⫻command/dispatch``: assigns ``task`` (its id) with its context to an agent.
 
@@ -65,18 +65,23 @@ def dispatch(
     return _build("Command", "command/dispatch", sender, receiver, ("task", "dispatch", task), text, options)
 
 
-def stop(request: Envelope, text: str = "", **options: Unpack[Options]) -> Envelope:
+def stop(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/stop``: aborts what ``request`` (a dispatch) assigned."""
     return _command("stop", request, text, options)
 
 
-def resume(request: Envelope, text: str = "", **options: Unpack[Options]) -> Envelope:
+def resume(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/resume``: lets a task go on that a violation had paused (a reading: the specification has no word)."""
     return _command("resume", request, text, options)
 
 
 def escalate(
-    alert: Envelope, text: str, *, receiver: str = "Human", sender: str = ORCHESTRATOR, **options: Unpack[Options]
+    alert: Envelope,
+    text: str,
+    *,
+    receiver: str = "Human",
+    sender: str = ORCHESTRATOR,
+    **options: Unpack[EnvelopeOptions],
 ) -> Envelope:
     """``⫻command/escalate``: hands a violation to a human or supervisor."""
     options.setdefault("correlation_id", correlation_of(alert))
@@ -84,7 +89,7 @@ def escalate(
     return _build("Command", "command/escalate", sender, receiver, header, text, options)
 
 
-def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Options]) -> Envelope:
+def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻report/status``: "Accepted", "In Progress", "Completed" or "Failed", from who was asked to who asked."""
     if word not in STATUS_WORDS:
         known = ", ".join(STATUS_WORDS)
@@ -92,27 +97,27 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Opt
     return _report("status", request, f"{word}\n{detail}" if detail else word, options)
 
 
-def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[Options]) -> Envelope:
+def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻report/artifact``: the path of what was made, from who was asked to who asked."""
     return _report("artifact", request, f"{path}\n{detail}" if detail else path, options)
 
 
-def error(sender: str, task: str, text: str, **options: Unpack[Options]) -> Envelope:
+def error(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻alert/error``: tells everybody of a failure or an exception in ``task``."""
     return _build("Alert", "alert/error", sender, BROADCAST, ("alert", "error", task), text, options)
 
 
-def violation(sender: str, task: str, text: str, **options: Unpack[Options]) -> Envelope:
+def violation(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻alert/violation``: tells everybody of a violation in ``task``; a ``correlation_id`` names related ones."""
     return _build("Alert", "alert/violation", sender, BROADCAST, ("alert", "violation", task), text, options)
 
 
-def context(sender: str, receiver: str, subject: str, text: str, **options: Unpack[Options]) -> Envelope:
+def context(sender: str, receiver: str, subject: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻query/context``: asks for state or memory about ``subject`` (one word)."""
     return _build("Query", "query/context", sender, receiver, ("query", "context", subject), text, options)
 
 
-def answer(request: Envelope, text: str, *, sender: str | None = None, **options: Unpack[Options]) -> Envelope:
+def answer(request: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """The answer to a query, on its channel and correlation; ``sender`` is needed where the query was a broadcast."""
     options.setdefault("correlation_id", correlation_of(request))
     channel = request.channel.removeprefix(SIGIL)
@@ -120,13 +125,13 @@ def answer(request: Envelope, text: str, *, sender: str | None = None, **options
     return _build("Query", channel, sender or request.receiver, request.sender, header, text, options)
 
 
-def _command(name: str, request: Envelope, text: str, options: Options) -> Envelope:
+def _command(name: str, request: Envelope, text: str, options: EnvelopeOptions) -> Envelope:
     options.setdefault("correlation_id", correlation_of(request))
     header = ("command", name, _task(request))
     return _build("Command", f"command/{name}", request.sender, request.receiver, header, text, options)
 
 
-def _report(name: str, request: Envelope, text: str, options: Options) -> Envelope:
+def _report(name: str, request: Envelope, text: str, options: EnvelopeOptions) -> Envelope:
     options.setdefault("correlation_id", correlation_of(request))
     header = ("report", name, _task(request))
     return _build("Info", f"report/{name}", request.receiver, request.sender, header, text, options)
@@ -146,12 +151,12 @@ def _build(
     receiver: str,
     header: tuple[str, str, str],
     text: str,
-    options: Options,
+    options: EnvelopeOptions,
 ) -> Envelope:
     name, type_, place = header
-    if not options.keys() <= Options.__annotations__.keys():
-        wrong = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
-        raise TypeError(f"{wrong}: no option of a channel; those are {', '.join(Options.__annotations__)}")
+    if not options.keys() <= EnvelopeOptions.__annotations__.keys():
+        wrong = ", ".join(sorted(options.keys() - EnvelopeOptions.__annotations__.keys()))
+        raise TypeError(f"{wrong}: no option of a channel; those are {', '.join(EnvelopeOptions.__annotations__)}")
     section = Section(name, type_, place=place, index=options.get("index", "001"), content=text)
     now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = section_text(section, path="/content")

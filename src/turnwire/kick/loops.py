@@ -25,9 +25,9 @@ from turnwire.kick.spec import (
     TaskState,
 )
 from turnwire.kick.tracking import (
-    Kept,
+    EnvelopeReaders,
+    LoopMemory,
     Query,
-    Reading,
     Recent,
     Runs,
     Table,
@@ -63,7 +63,7 @@ class TaskLoop:
     remembers those that are not dispatchs. What is a fault is told before anything changes."""
 
     def __init__(
-        self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool], commands: Recent
+        self, kept: LoopMemory, reading: EnvelopeReaders, answered: Callable[[Envelope, Tell], bool], commands: Recent
     ) -> None:
         self._commands = commands  # id or correlation -> the agent that it went to, and the task that it names
         self._kept = kept
@@ -392,7 +392,7 @@ class Questions:
     """The questions. ``known`` says whether anything else than a question has a correlation. What is a fault is told
     before anything changes."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: LoopMemory) -> None:
         self._kept = kept
         self.known: Callable[[str], bool] = lambda correlation: False
         self._open: dict[str, Query] = {}  # those that wait for an answer, by question id
@@ -481,7 +481,7 @@ class Escalation:
     those to whom they go, as rows of a policy have them."""
 
     def __init__(
-        self, kept: Kept, reading: Reading, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
+        self, kept: LoopMemory, reading: EnvelopeReaders, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
     ) -> None:
         self._decide = decide
         self._kept = kept

@@ -27,9 +27,9 @@ from turnwire.kick.spec import (
 from turnwire.kick.times import seconds
 from turnwire.kick.tracking import (
     Deadlines,
+    EnvelopeReaders,
     Event,
-    Kept,
-    Reading,
+    LoopMemory,
     Recent,
     Task,
     Tell,
@@ -93,8 +93,8 @@ class Monitor:
             expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
         self.policy = policy
         self._seen = Recent(remember)
-        self._kept = Kept(deadlines, remember)
-        reading = Reading(task_of, status_of, artifact_of, words)
+        self._kept = LoopMemory(deadlines, remember)
+        reading = EnvelopeReaders(task_of, status_of, artifact_of, words)
         questions = Questions(self._kept)
         self._loop = TaskLoop(self._kept, reading, questions.answered, Recent(remember))
         escalation = Escalation(self._kept, reading, self._loop, _who_decides(policy))

@@ -35,8 +35,8 @@ class Row(NamedTuple):
         return mine == family and pattern in ("*", name)
 
 
-class Verdict(NamedTuple):
-    """One refusal: the reason, the field it is about, the words, and the row that said no (None: no row matched)."""
+class PolicyRefusal(NamedTuple):
+    """A refusal by a policy: reason, field, words, and the row that said no (None: no row matched)."""
 
     reason: Reason
     field: str
@@ -77,19 +77,19 @@ class Policy:
             return None
         return next((row for row in self.rows if row.matches(family, name)), None)
 
-    def verdicts(self, envelope: Envelope) -> list[Verdict]:
+    def verdicts(self, envelope: Envelope) -> list[PolicyRefusal]:
         """Every refusal of an envelope, each with the row that said no. Empty where all is allowed."""
         family, name = channel_parts(envelope.channel)
         if family is None or name is None:
-            return [Verdict(Reason.BAD_CHANNEL, "channel", "a channel is ⫻family/name", None)]
+            return [PolicyRefusal(Reason.BAD_CHANNEL, "channel", "a channel is ⫻family/name", None)]
         row = next((row for row in self.rows if row.matches(family, name)), None)
         if row is None:
             if family in self._families:
                 text = f"no row of the policy allows {envelope.channel!r}"
-                return [Verdict(Reason.CHANNEL_NOT_ALLOWED, "channel", text, None)]
+                return [PolicyRefusal(Reason.CHANNEL_NOT_ALLOWED, "channel", text, None)]
             known = ", ".join(sorted(self._families))
             text = f"{family!r} is not a channel family; the families are {known}"
-            return [Verdict(Reason.UNKNOWN_CHANNEL_FAMILY, "channel", text, None)]
+            return [PolicyRefusal(Reason.UNKNOWN_CHANNEL_FAMILY, "channel", text, None)]
         return _judge(row, envelope)
 
     def issues(self, envelope: Envelope) -> list[Issue]:
@@ -104,7 +104,7 @@ class Policy:
             self._remember(envelope, refused, tuple(found))
         return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
 
-    def _remember(self, envelope: Envelope, refused: list[Verdict], remarks: tuple[Issue, ...]) -> None:
+    def _remember(self, envelope: Envelope, refused: list[PolicyRefusal], remarks: tuple[Issue, ...]) -> None:
         if envelope.type not in TYPES:
             return  # a row of any type says nothing of it, but ``check`` does
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
@@ -177,21 +177,21 @@ def allows(names: tuple[str, ...], name: str) -> bool:
     return f"!{name}" not in names and ("*" in names or name in names)
 
 
-def _judge(row: Row, envelope: Envelope) -> list[Verdict]:
+def _judge(row: Row, envelope: Envelope) -> list[PolicyRefusal]:
     found = []
     says = f"the row {row.channel!r}"
     if not allows(row.senders, envelope.sender):
         text = f"{says} takes senders {_listed(row.senders)}, not {envelope.sender!r}"
-        found.append(Verdict(Reason.ROLE_NOT_ALLOWED, "sender", text, row))
+        found.append(PolicyRefusal(Reason.ROLE_NOT_ALLOWED, "sender", text, row))
     if not allows(row.receivers, envelope.receiver):
         text = f"{says} takes receivers {_listed(row.receivers)}, not {envelope.receiver!r}"
-        found.append(Verdict(Reason.RECEIVER_NOT_ALLOWED, "receiver", text, row))
+        found.append(PolicyRefusal(Reason.RECEIVER_NOT_ALLOWED, "receiver", text, row))
     if row.type not in ("*", envelope.type):
         text = f"{says} takes type {row.type}, not {str(envelope.type)!r}"
-        found.append(Verdict(Reason.TYPE_CHANNEL_MISMATCH, "type", text, row))
+        found.append(PolicyRefusal(Reason.TYPE_CHANNEL_MISMATCH, "type", text, row))
     if row.correlation and not envelope.correlation_id:
         text = f"{says} wants the correlation_id of what is answered"
-        found.append(Verdict(Reason.MISSING_CORRELATION_ID, "correlation_id", text, row))
+        found.append(PolicyRefusal(Reason.MISSING_CORRELATION_ID, "correlation_id", text, row))
     return found
 
 

@@ -179,7 +179,7 @@ class Reject(NamedTuple):
     raw: bytes
 
 
-class Found(NamedTuple):
+class SalvagedSection(NamedTuple):
     """A good section and its bytes in the damaged document."""
 
     section: Section
@@ -192,7 +192,7 @@ class Salvage(NamedTuple):
     order."""
 
     preamble: str
-    sections: list[Found]
+    sections: list[SalvagedSection]
     rejects: list[Reject]
 
 
@@ -207,7 +207,7 @@ def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = 
     source = input_source(data)
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     preamble = ""
-    sections: list[Found] = []
+    sections: list[SalvagedSection] = []
     rejects: list[Reject] = []
     line = 1
     for start, end in _pieces(raw):
@@ -215,7 +215,7 @@ def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = 
         try:
             first, head, found, _ = _core.parse(piece, lenient, False, stuffing)
             if found:
-                sections.append(Found(found[0], start, end - start))
+                sections.append(SalvagedSection(found[0], start, end - start))
             elif head > first:
                 preamble = piece[first:head].decode()
         except DecodeError as error:

@@ -1,5 +1,4 @@
-"""The memory of the monitor: tasks, questions, violations, deadlines; and what it reads out of an envelope's
-content."""
+"""The memory of the monitor (tasks, questions, violations, deadlines), and its readings of an envelope's content."""
 
 from __future__ import annotations
 
@@ -253,7 +252,7 @@ class Recent:
         return found
 
 
-class Kept:
+class LoopMemory:
     """The part that the loops share: the deadlines, the alarms, and the memory of what has ended."""
 
     __slots__ = ("_ended", "_remember", "alarms", "deadlines")
@@ -271,7 +270,7 @@ class Kept:
             self._ended.popleft()()
 
 
-class Reading(NamedTuple):
+class EnvelopeReaders(NamedTuple):
     """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
 
     task_of: Callable[[Envelope], str | None]

@@ -84,7 +84,7 @@ def damage(error: BaseException | None) -> RuleError | None:
     return broken(f"the file is damaged: {error}")
 
 
-class Reading:
+class ReadLock:
     """The lock of who reads a ledger, around another. Raises RuleError(ledger_broken) where SQLite finds the file
     damaged meanwhile."""
 
@@ -208,7 +208,7 @@ def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) 
 
 def require_schema(connection: sqlite3.Connection) -> None:
     """Raises RuleError(ledger_broken) where a table, a trigger or anything else is not as it was made."""
-    with Reading(nullcontext()):
+    with ReadLock(nullcontext()):
         strange = strange_schema(connection)
     if strange is not None:
         raise broken(f"schema: {strange}")

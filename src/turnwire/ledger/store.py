@@ -14,7 +14,7 @@ from turnwire.errors import expect
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import (
-    Reading,
+    ReadLock,
     broken,
     in_memory,
     open_read_only,
@@ -89,12 +89,12 @@ class Ledger:
         self._writer: Writer | None = None
         if read_only:
             self._reader, lock, self.id = open_read_only(path, timeout)
-            self._read_lock = Reading(lock)
+            self._read_lock = ReadLock(lock)
         else:
             connection, self.id = open_writer(path, timeout, synchronous)
             # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
             self._reader = connection if self.in_memory else open_reader(path, timeout)
-            self._read_lock = Reading(threading.RLock() if self.in_memory else threading.Lock())
+            self._read_lock = ReadLock(threading.RLock() if self.in_memory else threading.Lock())
             self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
         self._hashed = HashedRows(self.id)  # the rows that are proved
         self._open = OpenTile()

@@ -100,12 +100,12 @@ def line_rows(
             columns[name][:count] = value
 
 
-Tally = tuple[int, bool, int, int]
+ColumnFacts = tuple[int, bool, int, int]
 """Of a text column: rows without a text, whether any view points to its text, rows with a text that has escapes, and
 the sum of the lengths of these."""
 
 
-def text_views(buffer: Any, arena: Any, masks: NDArray[Any], columns: tuple[tuple[Any, ...], ...]) -> list[Tally]:
+def text_views(buffer: Any, arena: Any, masks: NDArray[Any], columns: tuple[tuple[Any, ...], ...]) -> list[ColumnFacts]:
     """Text columns at once, each (offsets, lengths, valid, escaped, out, bitmap): views as of :func:`string_views` go
     into ``out`` (uint8, 16 bytes a row), zeros where a row has no text, and into ``bitmap`` one bit a row, first row
     lowest, that says whether it has one.
@@ -119,7 +119,7 @@ def text_views(buffer: Any, arena: Any, masks: NDArray[Any], columns: tuple[tupl
 
 def _text_column(
     buffer: Any, arena: Any, masks: Any, offsets: Any, lengths: Any, valid: int, escaped: int, out: Any, bitmap: Any
-) -> Tally:
+) -> ColumnFacts:
     count = len(masks)
     if masks.itemsize not in (2, 4, 8) or not -1 <= min(valid, escaped) <= max(valid, escaped) < 8 * masks.itemsize:
         raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")

@@ -1,4 +1,4 @@
-"""One scan cut into blocks that any engine can run, anywhere and in any order: together they are that scan.
+"""Cuts one scan into blocks that any engine can read, anywhere and in any order; together they give that scan.
 
 Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next.
 """

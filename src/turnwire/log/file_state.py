@@ -1,4 +1,4 @@
-"""The state of a file as a plan saw it, and whether it still is so: size, times, and a digest of its bytes.
+"""Records the state of a file in a plan (size, times, a digest of its bytes), and checks that it is unchanged.
 
 The digest is of all bytes of a block where the plan read them all, and of some otherwise: then the time at which the
 inode was changed, which nobody can set, tells a file that was written to under the same size and times.

@@ -1,5 +1,4 @@
-"""Finds where a file can be split into blocks, by reading it or a few places of it, and the check that a block ends
-there."""
+"""Finds where a file can be split into blocks, by reading it or a few places of it; checks that a block ends there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bulk scanner of each wire: the one that it brings, or one that is made of its text plan."""
+"""Finds the bulk scanner of each wire: its own, or one that is made of its text plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifact stores: where the things are that a message names by id (sections 1, 2 and 5).
+"""Artifact stores: they hold the things that a message names by id (sections 1, 2 and 5).
 
 Messages carry ids; code, documents and logs live elsewhere. turnwire imports no framework for that: whatever answers
 ``store[id]`` is a store, a ``dict`` first of all.

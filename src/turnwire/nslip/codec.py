@@ -1,4 +1,4 @@
-"""encode and decode of nSLIP: the functions of the chosen core themselves; and what finds and shows single messages."""
+"""encode and decode of nSLIP, straight from the chosen core; finding and showing single messages."""
 
 from __future__ import annotations
 

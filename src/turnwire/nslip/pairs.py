@@ -1,6 +1,9 @@
-"""Requests and their answers in nSLIP: an ASK or REQUEST the message of the same TASK_ID to its sender in the
-conversation; one that names no task settles every request that waits between the two. ACCEPT and COMMIT promise an
-answer, ASK and REQUEST want something for it first, and a STATUS may say that the work goes on."""
+"""Requests and their answers in nSLIP.
+
+An ASK or REQUEST is answered by the message of the same TASK_ID to its sender in the conversation; one that names no
+task settles every request that waits between the two. ACCEPT and COMMIT promise an answer, ASK and REQUEST want
+something for it first, and a STATUS may say that the work goes on.
+"""
 
 from __future__ import annotations
 

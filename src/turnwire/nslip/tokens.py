@@ -1,4 +1,4 @@
-"""The parts of an nSLIP message's text, for counting tokens; and what can be done about those tokens."""
+"""The parts of an nSLIP message's text, for counting tokens; and changes that save tokens."""
 
 from __future__ import annotations
 

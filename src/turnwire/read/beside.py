@@ -1,6 +1,7 @@
-"""Text and JSON values beside the messages in a file and in what holds them, for checklists that know near misses.
+"""Finds text and JSON values around the messages of a file, for checklists that report near misses.
 
-Text at the top of a file is :attr:`turnwire.read.located.Found.gaps`; here is the same of strings and of prefixes.
+Text at the top of a file is :attr:`turnwire.read.located.LocatedRecords.gaps`; here is the same of strings and of
+prefixes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from turnwire.framing.prefixes import Repeated
 from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
 
 if TYPE_CHECKING:
-    from turnwire.read.located import Found
+    from turnwire.read.located import LocatedRecords
 
 
 _MARKS_OF_QUOTES = re.compile(rb"[ \t]*(?:>[ \t]*)*")
@@ -35,14 +36,14 @@ class TextLine(NamedTuple):
     in_log: bool
 
 
-def lines_around(found: Found, wire: str) -> Iterator[TextLine]:
+def lines_around(found: LocatedRecords, wire: str) -> Iterator[TextLine]:
     """The lines beside the messages of a wire in the same JSON strings, then those behind the same prefixes."""
     if found.of(wire).any():
         yield from lines_in_strings(found)
         yield from lines_behind_prefixes(found, wire)
 
 
-def lines_in_strings(found: Found) -> Iterator[TextLine]:
+def lines_in_strings(found: LocatedRecords) -> Iterator[TextLine]:
     """Those in strings. What is in a string of one line, or of lines of a log, is in a log."""
     place, line = 0, 1
     for start, said in found.strings():
@@ -56,7 +57,7 @@ def lines_in_strings(found: Found) -> Iterator[TextLine]:
             yield TextLine(start, line, text.strip(_BLANKS), in_log)
 
 
-def lines_behind_prefixes(found: Found, wire: str) -> Iterator[TextLine]:
+def lines_behind_prefixes(found: LocatedRecords, wire: str) -> Iterator[TextLine]:
     """Those that begin as the line of the message in front of them or behind them does, in letters and other marks; of
     a message in a JSON string, as its line does up to that, and what the string says.
 
@@ -74,7 +75,7 @@ def lines_behind_prefixes(found: Found, wire: str) -> Iterator[TextLine]:
             yield TextLine(start + size, line, text, not plain)
 
 
-def prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes]]:
+def prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int, bytes]]:
     """Each text in front of a message of a wire in its line, but for its digits once: (byte, line, text)."""
     offsets, _, _, inside = found.places
     seen: set[bytes] = set()
@@ -89,7 +90,7 @@ def prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes]]:
             yield offset, line, prefix
 
 
-def _with_prefixes(found: Found, wire: str) -> Iterator[tuple[int, int, bytes | None, list[bytes]]]:
+def _with_prefixes(found: LocatedRecords, wire: str) -> Iterator[tuple[int, int, bytes | None, list[bytes]]]:
     """Each line that is not blank around all that was found: its byte, how many bytes of it are a prefix, that prefix
     (None where it is none), and what it says behind that."""
     offsets, _, _, inside = found.places
@@ -173,7 +174,7 @@ class StrayJson(NamedTuple):
     value: Any
 
 
-def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
+def objects(found: LocatedRecords, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
     """The outermost objects of good JSON beside what was found, where one of ``marks`` is with them, in order."""
     place = line = 0
     for start, stop in found.gaps:
@@ -186,7 +187,7 @@ def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[StrayJson]:
             yield StrayJson(place, line + 1, value)
 
 
-def elements(found: Found) -> list[StrayJson]:
+def elements(found: LocatedRecords) -> list[StrayJson]:
     """The other values in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
     gaps = found.gaps
@@ -208,7 +209,7 @@ def elements(found: Found) -> list[StrayJson]:
     return several
 
 
-def elements_in_strings(found: Found) -> Iterator[tuple[int, int, list[Any]]]:
+def elements_in_strings(found: LocatedRecords) -> Iterator[tuple[int, int, list[Any]]]:
     """The lists in strings that hold messages, {} for each: the string's byte, its line, the list."""
     place, line = 0, 1
     for start, said in found.strings(b"{}"):

@@ -1,4 +1,4 @@
-"""The whole content of each input, for what judges or replays a file as one history."""
+"""Reads the whole content of each input, for commands that judge or replay a file as one history."""
 
 from __future__ import annotations
 

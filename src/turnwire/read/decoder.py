@@ -59,7 +59,7 @@ class Decoder:
             return self._read()
 
     def close(self) -> list[Any]:
-        """Says that nothing follows: the last messages. Raises DecodeError where one was cut off; call it again for
+        """End the input and return the last messages. Raises DecodeError if one was cut off; call it again for
         what is left. What is fed later starts afresh, while places count on."""
         with self._lock:
             self._stream.end()

@@ -13,7 +13,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, Judge, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.read.located import Found, Piece, pieces
+from turnwire.read.located import LocatedRecords, Piece, pieces
 from turnwire.read.refusals import Refusals
 
 _STRANGE = "{} is not an option of {}; those are {}"
@@ -52,7 +52,7 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     several = pieces(data, None if found.around else wire, fences=fences, columns=True)
     if found.around:
         several = list(several)  # type: ignore[assignment]
-        judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]
+        judge.look(LocatedRecords(data, several))  # type: ignore[attr-defined, arg-type]
     refusals = Refusals(judge, wire)
     for piece in several:
         _judged(judge, piece, wire, refusals)

@@ -1,5 +1,7 @@
-"""The records and rejects of a scan, one by one and in the order of the input. Whatever else reads messages out of text
-reads these."""
+"""The records and rejects of a scan, one by one and in the order of the input.
+
+Whatever else reads messages out of text reads these.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +151,7 @@ def pieces(
         yield new
 
 
-class Found:
+class LocatedRecords:
     """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
 
     def __init__(self, data: bytes, several: list[Piece]) -> None:

@@ -1,5 +1,7 @@
-"""Pairs messages with their answers, and tells how long these took. What asks and what answers is data of each wire
-(``<package>/pairs.py``, in the terms of ``turnwire.pairs``).
+"""Pairs messages with their answers, and measures how long these took.
+
+The rules (which kinds ask, which answer) are data of each wire: ``<package>/pairs.py``, in the terms of
+``turnwire.pairs``.
 
 An answer settles the request of its task; where it names none, the one that has waited longest, or every one where its
 rule says so. What only tells progress settles nothing.

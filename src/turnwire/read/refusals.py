@@ -1,4 +1,4 @@
-"""The rejects that a judge is given: out of columns, in words that are found once for those that are alike."""
+"""Turns rejects in columns into refusals in words for a checklist; rejects that are alike share one explanation."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
 ROOM = 10_000
-"""Different values that are counted apart in each list; see :class:`Tally`."""
+"""Different values that are counted apart in each list; see :class:`FrequentValues`."""
 
 LONGEST = 256
 """Characters of a name beyond which it is cut: names that differ only after them count as one."""
@@ -28,7 +28,7 @@ COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time
 NAMES = ("kind", "sender", "receiver", "conversation", "subject")
 
 
-class Tally:
+class FrequentValues:
     """Counts values, ``room`` of them apart at least: when there are twice as many, the rarer half is folded into one
     number. What was folded and comes again counts from nothing, so counts are exact while ``folded`` is 0 and lower
     bounds later; what is frequent is never lost."""
@@ -75,9 +75,9 @@ class Stats(NamedTuple):
 
     counts: Counts
     wires: dict[str, int]
-    kinds: Tally
-    senders: Tally
-    receivers: Tally
+    kinds: FrequentValues
+    senders: FrequentValues
+    receivers: FrequentValues
     conversations: dict[tuple[str, str], Conversation]
     folded: int
     pairings: dict[tuple[str, str], Pairing]
@@ -139,7 +139,7 @@ def _cut(names: list[str | None]) -> list[str | None]:
     return [name if name is None or len(name) <= LONGEST else f"{name[:LONGEST]}…" for name in names]
 
 
-def _tallied(name: str, tally: Tally, most: int) -> Iterator[dict[str, Any]]:
+def _tallied(name: str, tally: FrequentValues, most: int) -> Iterator[dict[str, Any]]:
     shown = tally.top(most)
     for (wire, value), count in shown:
         yield {"stat": name, "wire": wire, name: value, "records": count}
@@ -156,7 +156,7 @@ class Statistics:
         self._room = room
         self._wires: Counter[str] = Counter()
         self._wanted: Counter[str] = Counter()
-        self._tallies = {name: Tally(room) for name in ("kind", "sender", "receiver")}
+        self._tallies = {name: FrequentValues(room) for name in ("kind", "sender", "receiver")}
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._folded = 0
         self._pairs = Pairs(open_requests)
@@ -218,8 +218,8 @@ def stats(
     """Statistics of logs: see :class:`Stats`, and each wire's page for what answers what.
 
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: how
-    many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are
-    waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
+    many values are counted apart in each list at least (see :class:`FrequentValues`); open_requests: how many requests
+    are waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
     expect_number(room, "room", 1)
     expect_number(open_requests, "open_requests", 1)

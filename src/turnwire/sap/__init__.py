@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from turnwire.sap.cache import WHOLE_PAYLOAD, Cache, Essence, Hit, Miss, cache_key, fingerprint
     from turnwire.sap.checklist import Checklist, conform_files, conformance
     from turnwire.sap.learning import LearningLoop, Signal
-    from turnwire.sap.lifecycle import Lifecycle, Progress
+    from turnwire.sap.lifecycle import Lifecycle, TaskProgress
     from turnwire.sap.transports.bus import Bus
 
 __all__ = [
@@ -104,7 +104,7 @@ __all__ = [
     "Principal",
     "Priority",
     "Producer",
-    "Progress",
+    "TaskProgress",
     "Receipt",
     "Refusal",
     "Refused",
@@ -158,7 +158,7 @@ __getattr__, __dir__ = lazy(
         "handlers": "Capability Context Refusal",
         "jobs": "STAGES Stage",
         "learning": "LearningLoop Signal",
-        "lifecycle": "Lifecycle Progress",
+        "lifecycle": "Lifecycle TaskProgress",
         "objects": "Folder",
         "transports.bus": "Bus",
         "vetting": "Vetting",

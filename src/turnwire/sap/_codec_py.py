@@ -1,4 +1,4 @@
-"""The fields of a SAP object against their table: the readable twin of ``_native/sap/codec.pyx``, and the only judge.
+"""Checks the fields of a SAP object against their table: the readable twin of ``_native/sap/codec.pyx``.
 
 The compiled twin answers one question, :func:`sound`: is there nothing at all to say about this object? Whatever is
 not sound is judged here, so that both twins say the same words in the same order.

@@ -1,4 +1,4 @@
-"""One agent behind every transport: what becomes of a task is decided here, so that it is the same on all of them."""
+"""One agent behind every transport: decides what becomes of a task, so that all transports behave alike."""
 
 from __future__ import annotations
 

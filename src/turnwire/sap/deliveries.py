@@ -1,4 +1,4 @@
-"""Results on their way to those who wait for them, in order for each task; who is slow or gone stops nobody."""
+"""Delivers results to those who wait for them, in order for each task; a slow or lost receiver stops nobody else."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Execution:
             await asyncio.wait({job.stop}, timeout=pause)
 
     async def _say(self, job: Job, transcript: Transcript) -> None:
-        """Says again and again that a task is being executed here."""
+        """Renew at intervals the record that a task is being executed here."""
         while True:
             await asyncio.sleep(transcript.lease / 3)
             try:

@@ -177,33 +177,33 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
     yield "playbook", playbook, [seq for seq, _ in found]
 
 
-class Judgement(NamedTuple):
+class OutcomeVerdict(NamedTuple):
     """The judgement of a task's outcome: good or not, and which principles are blamed (none: all)."""
 
     good: bool
     blamed: frozenset[str]
 
 
-def _verdicts(found: Numbered) -> dict[str, Judgement]:
+def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
     """Task id -> the verdict on its outcome, for those that somebody judged. An operator's newest word is the last.
 
     A producer's Result is bad when it is NON_CONSTITUTIONAL or shows violations, good when it is VALID. What failed
     otherwise (a miss, a deadline, an error), and what nobody vetted, says nothing about pressure.
     """
-    verdicts: dict[str, Judgement] = {}
+    verdicts: dict[str, OutcomeVerdict] = {}
     spoken: set[str] = set()
     for _, signal in found:
         task = uuid_key(signal.task_id)
         if signal.source == PRODUCER and task not in spoken:
             blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
             if blamed or signal.alignment == "NON_CONSTITUTIONAL":
-                verdicts[task] = Judgement(False, blamed)
+                verdicts[task] = OutcomeVerdict(False, blamed)
             elif signal.alignment == "VALID":
-                verdicts[task] = Judgement(True, frozenset())
+                verdicts[task] = OutcomeVerdict(True, frozenset())
         elif signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
             before = verdicts.get(task)
-            verdicts[task] = Judgement(good, before.blamed if before is not None and not good else frozenset())
+            verdicts[task] = OutcomeVerdict(good, before.blamed if before is not None and not good else frozenset())
             spoken.add(task)
     return verdicts
 

@@ -37,7 +37,7 @@ def digest_of(message: JsonObject) -> bytes:
     return sha256(content_of(message)).digest()
 
 
-class Progress(NamedTuple):
+class TaskProgress(NamedTuple):
     """The progress of one task. task: None when only results were seen; status: None before the first result."""
 
     task_id: str
@@ -142,11 +142,11 @@ class Lifecycle:
             raise RuleError(reason, text, rule=rule, wire=WIRE, path=where)
         return [Issue(reason, where, "warning", text)]
 
-    def __getitem__(self, task_id: str) -> Progress:
+    def __getitem__(self, task_id: str) -> TaskProgress:
         """The progress of a task. Raises KeyError for one that was never seen."""
         track = self._tracks[uuid_key(task_id)]
         results = len(track.seen) + (track.last is not None)
-        return Progress(task_id, track.correlation, track.status, track.task, results)
+        return TaskProgress(task_id, track.correlation, track.status, track.task, results)
 
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tracks
@@ -159,11 +159,11 @@ class Lifecycle:
         track = self._tracks.get(uuid_key(task_id))
         return track is not None and track.status in TERMINAL
 
-    def open(self) -> list[Progress]:
+    def open(self) -> list[TaskProgress]:
         """The tasks that have not ended."""
         return [self[task_id] for task_id, track in self._tracks.items() if track.status not in TERMINAL]
 
-    def overdue(self, now: datetime | None = None) -> list[Progress]:
+    def overdue(self, now: datetime | None = None) -> list[TaskProgress]:
         """The open tasks whose telemetry.deadline has passed."""
         moment = now or datetime.now(UTC)
         return [progress for progress in self.open() if progress.task is not None and _late(progress.task, moment)]

@@ -1,5 +1,8 @@
-"""Answers in SAP: a Task is answered by the Result or the Nack of its taskId. An Ack tells progress, and so does a
-Result whose status is QUEUED or RUNNING."""
+"""Questions and answers in SAP.
+
+A Task is answered by the Result or the Nack of its taskId. An Ack tells progress, and so does a Result whose status
+is QUEUED or RUNNING.
+"""
 
 from __future__ import annotations
 

@@ -224,11 +224,11 @@ class Transcript(Batching):
         return found
 
     async def go_on(self, key: str) -> None:
-        """Says that a task is still being executed."""
+        """Record that a task is still being executed."""
         await self.append(self._started(key, None)[0])
 
     async def let_go(self, key: str) -> None:
-        """Says that a task is nobody's now, if it is this agent's."""
+        """Release a task, if it is this agent's."""
 
         def mine() -> tuple[list[Row], None]:
             held = self._held(key)

@@ -1,4 +1,4 @@
-"""Vetting: who says that an outcome is constitutional (sections 4.2 and 6). The gravest word counts."""
+"""Vetting: judges whether an outcome is constitutional (sections 4.2 and 6); of several verdicts the gravest counts."""
 
 from __future__ import annotations
 

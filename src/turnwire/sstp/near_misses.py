@@ -1,4 +1,4 @@
-"""Near misses: what comes beside the messages of a transcript and was meant to be one."""
+"""Near misses: text beside the messages of a transcript that was meant to be a message."""
 
 from __future__ import annotations
 

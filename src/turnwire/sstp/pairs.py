@@ -1,7 +1,10 @@
-"""Requests and their answers in SSTP, where a task is who is asked in which session: a query the next knowledge of its
-addressee (of anybody else where it names none), a delegation the next message of its addressee; evidence bundles tell
-progress. Names are compared without case, as in sessions. Knowledge, evidence and memory have no session_id in the
-templates: one without it answers what has waited longest for its speaker, in any session."""
+"""Requests and their answers in SSTP, where a task is an actor who is asked in a session.
+
+A query is answered by the next knowledge of its addressee (of anybody else if it names none), a delegation by the next
+message of its addressee; evidence bundles tell progress. Names are compared without case, as in sessions. Knowledge,
+evidence and memory have no session_id in the templates: one without it answers what has waited longest for its
+speaker, in any session.
+"""
 
 from __future__ import annotations
 

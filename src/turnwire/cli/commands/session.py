@@ -98,7 +98,7 @@ def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
 
 
 def _tell_left(names: tuple[str, ...], found: list[Any], failed: int, events: bool) -> None:
-    """Says how many records were damaged, or that nothing was found in these sources, and what they are."""
+    """Tell how many records were damaged, or that these sources hold no session, and what they hold instead."""
     if failed:
         complain(f"{counted(failed, 'damaged record')} {'was' if failed == 1 else 'were'} left out")
     elif not found:
@@ -187,7 +187,7 @@ def check(file: str, as_json: bool) -> int:
 
 
 def _tell_damage(found: Any) -> None:
-    """Says what is wrong with a session that was salvaged, and which events are missing."""
+    """Tell what is wrong with a salvaged session, and which events are missing."""
     for fault in found.faults:
         complain(str(fault))
     for first, behind in found.missing:

@@ -99,7 +99,7 @@ class RecordValidator:
         return None if wire in self._policies else registry.wire(wire).all_clear
 
 
-class Tally:
+class ValidationCounts:
     """Counts of what was met so far: good records, bytes, and findings per severity."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
         raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")
     names = inputs.checked(sources)
     validator = RecordValidator(wire, settings["unknown"], settings["fences"], settings["policy"])
-    tally = Tally()
+    tally = ValidationCounts()
     output = standard_output()
     looks_binary = cache(inputs.looks_binary)
     unlisted: Counter[str] = Counter()  # findings in files that look binary
@@ -161,7 +161,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     return BAD_RECORDS if bad else GOOD
 
 
-def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
+def _summarize(wire: str | None, tally: ValidationCounts, mode: str) -> None:
     warnings, infos = tally.severities["warning"], tally.severities["info"]
     others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
@@ -175,7 +175,7 @@ def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
 
 
 def _findings_in_logs(
-    names: Sequence[str], validator: RecordValidator, tally: Tally, progress: Progress
+    names: Sequence[str], validator: RecordValidator, tally: ValidationCounts, progress: Progress
 ) -> Iterator[Finding]:
     """The findings in logs, in the order of the input."""
     import turnwire
@@ -261,7 +261,7 @@ def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]
 
 
 def _findings_in_lines(
-    names: Sequence[str], validator: RecordValidator, tally: Tally, progress: Progress
+    names: Sequence[str], validator: RecordValidator, tally: ValidationCounts, progress: Progress
 ) -> Iterator[Finding]:
     """The findings in files of one record a line."""
     from turnwire.read.contents import unpacked
@@ -282,7 +282,7 @@ def _findings_in_lines(
 
 
 def _findings_in_line(
-    line: bytes | None, number: int, offset: int, name: str, validator: RecordValidator, tally: Tally
+    line: bytes | None, number: int, offset: int, name: str, validator: RecordValidator, tally: ValidationCounts
 ) -> Iterator[Finding]:
     if line is None:
         text = f"the line is longer than the limit of {LIMITS.message:,} bytes"

@@ -1,4 +1,4 @@
-"""The blocks of one source, from where it was read last; what other files have of it that had its name comes first."""
+"""The blocks of one source from its last position on; those of rotated files that had its name come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bookmarks of a position, and the gaps between what was read and what can still be had."""
+"""Bookmarks of a scan's position, and gaps: bytes that were not read and are no longer there."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Bookmarks:
         return (status.st_dev, status.st_ino) in self.files
 
     def expect(self, names: Iterable[str]) -> None:
-        """Says which files there are, so that one that was renamed is told from one that is gone."""
+        """Note which files there are, so that a renamed file is told from one that is gone."""
         for name in names:
             try:
                 found = os.stat(name)
@@ -148,7 +148,7 @@ class Bookmarks:
             self.found(name, (found.st_dev, found.st_ino))
 
     def found(self, name: str, file: tuple[int, int]) -> None:
-        """Says which file a name leads to now: what it led to before is read under it no more."""
+        """Note the file that a name leads to now; the file that it led to before is no longer read under it."""
         before = self._expected.get(name)
         self._expected[name] = file
         if before is not None and before != file:

@@ -1,4 +1,4 @@
-"""gzip, bzip2, xz and zstd as they come: told by their first bytes, read in bounded memory, with the place of damage.
+"""Decompresses gzip, bzip2, xz and zstd, recognised by their first bytes, in bounded memory; tells where damage is.
 
 A damaged stream gives what can be decompressed of it and then a :class:`Fault`; it never raises. Several members,
 frames or streams that follow each other are one, NUL bytes after the last are padding.

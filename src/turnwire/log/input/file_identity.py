@@ -1,4 +1,4 @@
-"""Identities of files: when it was made, how far it was read, and how it compares with what was read."""
+"""The identity of a file: when it was created, how far it was read, and how it compares with what was read before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that grow: new lines as they come, through rotation, truncation and new files, until somebody says stop."""
+"""Follows logs that grow: new lines as they come, through rotation, truncation and new files, until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of one input, cut into blocks that end with a line where there is one."""
+"""Reads one input and cuts it into blocks that end with a line if there is a line end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that had the name of a log before the one that has it now, found by what was read of them, and their blocks."""
+"""Finds files that had the name of a log before, by the bytes that were read of them, and gives their blocks."""
 
 from __future__ import annotations
 

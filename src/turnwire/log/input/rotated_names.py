@@ -1,4 +1,4 @@
-"""Names of rotated logs, their age, and those in a folder, which is listed anew only where it has changed."""
+"""Names of rotated logs, their age, and those present in a folder, which is listed anew only if it has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file that is followed: what it has by now, whether it is still the file of its name, and how far it was read."""
+"""Follows one file: how much it holds by now, whether it is still the file of its name, and how far it was read."""
 
 from __future__ import annotations
 

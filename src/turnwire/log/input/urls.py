@@ -1,4 +1,4 @@
-"""Files behind URLs: of any storage that fsspec knows. Whatever a storage raises names the URL."""
+"""Files behind URLs, in any storage that fsspec knows; every error of a storage names the URL."""
 
 from __future__ import annotations
 

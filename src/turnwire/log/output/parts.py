@@ -108,7 +108,7 @@ class Parts:
         return self._place / f"part-{number:05}{FORMATS[self.format]}"
 
     def begin(self, columns: Sequence[Column]) -> None:
-        """Says which columns the parts have."""
+        """Set the columns of the parts."""
         self._columns = columns
 
     def take(self, batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""Transports of SAP (section 10), and what they have in common: whom they serve, and who asks."""
+"""Transports of SAP (section 10), and what all share: who may call an agent, and how a caller is identified."""
 
 from __future__ import annotations
 
