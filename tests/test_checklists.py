@@ -316,6 +316,6 @@ def test_questions_stay_open_however_many_there_are(sessions: int) -> None:
 
 @pytest.mark.parametrize(("count", "more"), [(1, ""), (5, ""), (6, "and 1 more"), (7, "and 2 more")])
 def test_the_first_five_faults_of_a_clause_are_told(count: int, more: str) -> None:
-    faults = tuple(checklists.Fault("x", at, "wrong") for at in range(1, count + 1))
+    faults = tuple(checklists.ClauseFault("x", at, "wrong") for at in range(1, count + 1))
     told = [f"line {at}: wrong" for at in range(1, min(count, 5) + 1)] + [more] * bool(more)
     assert checklists.Line(checklists.Clause("x", "1", "y"), checklists.FAIL, faults).reason == "; ".join(told)

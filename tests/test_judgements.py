@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Fault, Judge, Line, judged, log_line, log_lines, spoken, statement
+from turnwire.checklists import (
+    Checklist,
+    Clause,
+    ClauseFault,
+    Line,
+    RecordChecklist,
+    judged,
+    log_line,
+    log_lines,
+    spoken,
+    statement,
+)
 
 pytestmark = pytest.mark.once
 
@@ -40,7 +51,7 @@ def test_the_verdict(statuses: tuple[str, str], records: int, rejects: int) -> N
 def test_places_stand_in_the_order_of_lines(what: str) -> None:
     """Those of one line as they were found, each beside its own clause."""
     numbers = [5, 1, 3, 1, 2**40, 0, 3]
-    found = [Fault("one" if place % 2 else "other", line, str(place)) for place, line in enumerate(numbers)]
+    found = [ClauseFault("one" if place % 2 else "other", line, str(place)) for place, line in enumerate(numbers)]
     given: dict[str, Any] = {"faults": (), what: found}
     made = judged("x", 9, (ONE, OTHER), applied={"other"}, rejects=4, **given)
     assert (made.wire, made.records, made.rejects) == ("x", 9, 4)
@@ -53,14 +64,20 @@ def test_places_stand_in_the_order_of_lines(what: str) -> None:
 
 def test_a_place_says_all_that_is_known_of_it() -> None:
     """Also where that is 0 or empty."""
-    assert Fault("one", 0, "", 0, "", "").to_dict() == {"file": "", "line": 0, "offset": 0, "since": "", "text": ""}
-    assert Fault("one", 0, "x").to_dict() == {"line": 0, "text": "x"}
-    assert Fault("one", 3, "x", 7, "a.log", "12:00").to_dict() == {
+    assert ClauseFault("one", 0, "", 0, "", "").to_dict() == {
+        "file": "",
+        "line": 0,
+        "offset": 0,
+        "since": "",
+        "text": "",
+    }
+    assert ClauseFault("one", 0, "x").to_dict() == {"line": 0, "text": "x"}
+    assert ClauseFault("one", 3, "x", 7, "a.log", "12:00").to_dict() == {
         "file": "a.log", "line": 3, "offset": 7, "since": "12:00", "text": "x",
     }  # fmt: skip
 
 
-class Picky(Judge):
+class Picky(RecordChecklist):
     """Doubts and applies on its way to a fault."""
 
     foresees = True
@@ -81,7 +98,7 @@ def test_a_message_that_is_not_admitted_leaves_nothing_behind() -> None:
         fault = judge.admits(message, line)
         after = judge.applied, judge.doubts, judge.faults, judge.open, judge.records
         if message == "bad":
-            assert fault == Fault("other", line, "first") and after == before
+            assert fault == ClauseFault("other", line, "first") and after == before
         else:
             assert fault is None
             assert [one.line for one in judge.doubts] == [*(one.line for one in before[1]), line]

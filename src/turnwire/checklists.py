@@ -62,7 +62,7 @@ class Unjudged(NamedTuple):
     reason: str
 
 
-class Fault(NamedTuple):
+class ClauseFault(NamedTuple):
     """A place where a clause is broken (or open, or doubtful): its id, a place, and how.
 
     line: 1-based; of messages without a file, their number. offset: the byte, file: the file, where they are known.
@@ -92,9 +92,9 @@ class Line(NamedTuple):
 
     clause: Clause
     status: str
-    faults: tuple[Fault, ...] = ()
-    open: tuple[Fault, ...] = ()
-    doubts: tuple[Fault, ...] = ()
+    faults: tuple[ClauseFault, ...] = ()
+    open: tuple[ClauseFault, ...] = ()
+    doubts: tuple[ClauseFault, ...] = ()
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ class Line(NamedTuple):
         return ": ".join((clause, *places))
 
 
-def _told(faults: tuple[Fault, ...], word: str = "") -> list[str]:
+def _told(faults: tuple[ClauseFault, ...], word: str = "") -> list[str]:
     told = [f"{word}{fault}" for fault in faults[:_TOLD]]
     return told + ([f"and {len(faults) - _TOLD} more"] if len(faults) > _TOLD else [])
 
@@ -182,12 +182,12 @@ class Checklist(NamedTuple):
 class _Refused(Exception):
     """A judge that was asked whether it admits a message has found a fault."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: ClauseFault) -> None:
         super().__init__(fault)
         self.fault = fault
 
 
-class Judge:
+class RecordChecklist:
     """The judge of the messages of one file by the clauses of a wire: the base of each wire's own.
 
     It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
@@ -202,9 +202,9 @@ class Judge:
     _tries = False  # whether a message that breaks a clause is to change nothing
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
-        self.open: list[Fault] = []
-        self.doubts: list[Fault] = []
+        self.faults: list[ClauseFault] = []
+        self.open: list[ClauseFault] = []
+        self.doubts: list[ClauseFault] = []
         self.applied: set[str] = set()
         self.records = self.rejects = 0
 
@@ -229,7 +229,7 @@ class Judge:
     def reach(self, offset: int) -> None:
         """Judges what it saw beside messages (``look``) in front of a byte."""
 
-    def admits(self, message: Any, line: int) -> Fault | None:
+    def admits(self, message: Any, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
         Only where ``foresees`` says so; it costs what :meth:`message` does, however much was judged before."""
         applied, doubts = set(self.applied), len(self.doubts)
@@ -256,27 +256,27 @@ class Judge:
 
     def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Keeps a fault."""
-        fault = Fault(clause, line, text, offset)
+        fault = ClauseFault(clause, line, text, offset)
         if self._tries:
             raise _Refused(fault)
         self.faults.append(fault)
 
     def left(self, clause: str, line: int, text: str, offset: int | None = None, since: str | None = None) -> None:
         """Keeps something that is open."""
-        self.open.append(Fault(clause, line, text, offset, None, since))
+        self.open.append(ClauseFault(clause, line, text, offset, None, since))
 
     def doubt(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Keeps something that is doubtful."""
-        self.doubts.append(Fault(clause, line, text, offset))
+        self.doubts.append(ClauseFault(clause, line, text, offset))
 
 
 class Specification(NamedTuple):
     """The specification that a wire is judged by: what ``Wire(checklist=...)`` is.
 
-    clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a :class:`Judge` of
-    the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
-    since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which takes the bytes of the whole
-    file and everything that was found in it, of all wires, before the first message
+    clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a
+    :class:`RecordChecklist` of the options that it has by name, of which ``now`` (the moment as of which what is
+    unfinished is judged, seconds since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which
+    takes the bytes of the whole file and everything that was found in it, of all wires, before the first message
     (:class:`turnwire.read.located.LocatedRecords`). options: what ``judge`` takes by name. loads: option -> (path) ->
     its value, for those that users keep in a file; the wire's ``check`` takes them, too.
     """
@@ -315,11 +315,11 @@ def judged(
     wire: str,
     records: int,
     clauses: Iterable[Clause],
-    faults: Iterable[Fault],
+    faults: Iterable[ClauseFault],
     applied: Collection[str],
     rejects: int = 0,
-    open: Iterable[Fault] = (),
-    doubts: Iterable[Fault] = (),
+    open: Iterable[ClauseFault] = (),
+    doubts: Iterable[ClauseFault] = (),
 ) -> Checklist:
     """The checklist: a clause with faults fails, one with something open is open, one that is ``applied`` passes, any
     other does not apply."""
@@ -334,17 +334,17 @@ def judged(
     return Checklist(wire, records, tuple(lines), rejects)
 
 
-def _by_clause(clauses: Iterable[Clause], faults: Iterable[Fault]) -> dict[str, tuple[Fault, ...]]:
-    found: dict[str, list[Fault]] = {clause.id: [] for clause in clauses}
+def _by_clause(clauses: Iterable[Clause], faults: Iterable[ClauseFault]) -> dict[str, tuple[ClauseFault, ...]]:
+    found: dict[str, list[ClauseFault]] = {clause.id: [] for clause in clauses}
     for fault in faults:
         found[fault[0]].append(fault)
     return {name: tuple(sorted(several, key=_LINE)) for name, several in found.items()}
 
 
-_LINE = itemgetter(Fault._fields.index("line"))
+_LINE = itemgetter(ClauseFault._fields.index("line"))
 
 
-def checklist_of(wire: str, clauses: Iterable[Clause], judge: Judge, file: str | None = None) -> Checklist:
+def checklist_of(wire: str, clauses: Iterable[Clause], judge: RecordChecklist, file: str | None = None) -> Checklist:
     """The checklist of what a judge has found, in ``file``."""
     found = (judge.faults, judge.open, judge.doubts)
     if file is not None:

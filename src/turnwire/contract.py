@@ -123,7 +123,7 @@ class Wire:
     - cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line.
     - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
     - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
-    - pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule`` (``stats``, report).
+    - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.

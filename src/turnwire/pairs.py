@@ -37,7 +37,7 @@ class Message(NamedTuple):
     work: Work | None = None
 
 
-class Way(NamedTuple):
+class AnswerPattern(NamedTuple):
     """One way of answering: a message of one of these kinds (None: any) answers a request when ``reply`` of it is
     ``ask`` of the request, and not None. ``ask`` may give a frozenset of which each fits. subject: how the subject of
     the answer begins; others: it is from somebody else than the request; names: it names its request, so that without
@@ -51,13 +51,13 @@ class Way(NamedTuple):
     names: bool = False
 
 
-class Rule(NamedTuple):
+class PairRule(NamedTuple):
     """A kind of question: its name, the kinds of message that ask it, the ways in which it is answered, the first that
     fits, and whether one answer settles all questions that wait for it."""
 
     name: str
     requests: frozenset[str]
-    ways: tuple[Way, ...]
+    ways: tuple[AnswerPattern, ...]
     all_at_once: bool = False
 
     @property

@@ -72,7 +72,7 @@ ERRORS: list[tuple[BaseException, int]] = [
     (click.exceptions.Exit(5), 5),
     (click.UsageError("x"), 2),
     (click.BadParameter("x"), 2),
-    (outcome.Refused(["a", "b"]), 3),
+    (outcome.CommandRefused(["a", "b"]), 3),
     (Terminated(signal.SIGTERM), 143),
     (Terminated(signal.SIGINT), 130),
     (KeyboardInterrupt(), 130),

@@ -11,7 +11,7 @@ import pytest
 from tests.convert.dialogues import given, made_id
 from tests.sap.documents import RESULT, TASK
 from turnwire import WIRES, Converter, ConvertError, Reason, csp, kick, nslip, sap
-from turnwire.checklists import Fault, Judge
+from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.conversion.histories import History
 from turnwire.nslip import Act
 from turnwire.read.judging import judge_of
@@ -166,13 +166,13 @@ def in_csp(rnd: random.Random, number: int, taken: list[Any]) -> Any:
     return csp.message("A", "B", ctx, block)
 
 
-def found(judge: Judge) -> Any:
+def found(judge: RecordChecklist) -> Any:
     """The findings at the end."""
     judge.end()
     return sorted(judge.faults), sorted(judge.open)
 
 
-def judging_anew(wire: str, taken: list[Any]) -> Judge:
+def judging_anew(wire: str, taken: list[Any]) -> RecordChecklist:
     """A judge that has judged what was taken and was never asked."""
     judge = judge_of(wire)
     for place, one in enumerate(taken, 1):
@@ -240,7 +240,7 @@ def test_tasks_that_are_followed_no_longer_are_counted_at_the_last_one() -> None
     assert [one.line for one in judge.open] == [1, 2, 5, 6, 6] and judge.open[-1].text == text
 
 
-class Once(Judge):
+class Once(RecordChecklist):
     """Every number once. It does not foresee: what was refused stays in it."""
 
     def __init__(self):
@@ -262,7 +262,7 @@ def test_what_a_judge_refused_that_does_not_foresee_leaves_no_trace(monkeypatch)
         for _ in range(60):
             number = rnd.randrange(40)
             fault = watch.refuses(number)
-            assert fault == (Fault("once", len(taken) + 1, f"{number} again") if number in taken else None)
+            assert fault == (ClauseFault("once", len(taken) + 1, f"{number} again") if number in taken else None)
             taken += [] if number in taken else [number]
         assert watch.count == len(taken) > 20 and watch.judge.seen == set(taken)
 

@@ -181,7 +181,7 @@ def test_a_small_table_of_cuts_is_filled_again_and_again(rows, monkeypatch):
     assert len(expected) == 30
     monkeypatch.setattr(turnwire.csp.cuts, "_ROOM", rows)
     assert list(safe_cuts([data], every=1, limit=1000)) == expected
-    search = turnwire.csp.cuts._Search(1, 1000)
+    search = turnwire.csp.cuts._CutSearch(1, 1000)
     for shape in ((1, 2), (0, 2), (4, 3), (4, 1)):
         search.table = np.zeros(shape, np.int64)
         with pytest.raises(ValueError, match=r"^the state or the table has another shape$"):

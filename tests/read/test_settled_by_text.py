@@ -29,7 +29,7 @@ def both_ways(wire: str, data: bytes, **options: Any) -> tuple[Checklist, Checkl
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judge, "settled", counting)
         quick = conform(wire, data, **options)
-        patch.setattr(judge, "settled", checklists.Judge.settled)
+        patch.setattr(judge, "settled", checklists.RecordChecklist.settled)
         return quick, conform(wire, data, **options), count[0]
 
 

@@ -15,10 +15,10 @@ import turnwire
 from tests.report.chunks import Made, Row, chunks, shown
 from turnwire.report import cube as cubes
 from turnwire.report import page, report
-from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, Names, _core
-from turnwire.report.figures import ANSWER_COLUMNS, Answers, Meter, tokens_of
+from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
+from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
 from turnwire.report.records import ABSENT, COLUMNS, OTHERS, Chunk, coded
-from turnwire.report.sample import DamageTimes, Sample
+from turnwire.report.sample import DamageTimes, MessageSample
 
 pytestmark = pytest.mark.once
 
@@ -111,7 +111,7 @@ def test_damage_is_counted_however_wide_the_bars_become(monkeypatch: pytest.Monk
 
 
 def test_names_beyond_the_first_are_counted_together() -> None:
-    names, unnamed = Names(2), 0
+    names, unnamed = NameCodes(2), 0
     met = ((["a", "b", "c", "a"], [0, 1, OTHERS, 0]), (["a", None], [0, ABSENT]), (["c", "d"], [OTHERS, OTHERS]))
     for given, codes in (*met, ([], []), (["b"], [1])):
         assert names.translate(coded(given)).tolist() == codes
@@ -124,7 +124,7 @@ def test_names_beyond_the_first_are_counted_together() -> None:
 def test_a_conversation_that_was_given_up_does_not_come_back(most: int) -> None:
     """Also where room was left by it, in the same chunk: what is shown begins with its first message."""
     rows = [Row(conversation=name) for name in "aabbccddeeff" * 3]
-    sample = Sample(most)
+    sample = MessageSample(most)
     for chunk in chunks(rows, len(rows)):
         sample.add(chunk, None)  # type: ignore[arg-type]
     for one in sample.kept().conversations:
@@ -148,7 +148,7 @@ def test_strays_are_left_out_where_the_chart_would_be_four_times_as_wide(width: 
 def test_a_long_conversation_has_a_quarter_of_the_room_and_one_message_at_least(most: int) -> None:
     """Beside another one; alone it has all of it."""
     for names in (("a",), ("a", "b")):
-        sample = Sample(most)
+        sample = MessageSample(most)
         for chunk in chunks([Row(conversation=names[number % len(names)]) for number in range(100)], 7):
             sample.add(chunk, None)
         found = sample.kept().conversations
@@ -158,7 +158,7 @@ def test_a_long_conversation_has_a_quarter_of_the_room_and_one_message_at_least(
 
 def test_the_tokens_of_each_record_are_counted() -> None:
     """In slices, the last of which may be one record."""
-    meter = Meter("m", lambda texts: list(map(len, texts)))
+    meter = TokenMeter("m", lambda texts: list(map(len, texts)))
     for count in (1, 2):
         (chunk,) = chunks([Row(raw=b"x" * (at + 1)) for at in range(count)], 2)
         assert tokens_of(chunk, meter).tolist() == list(range(1, count + 1))
@@ -167,7 +167,7 @@ def test_the_tokens_of_each_record_are_counted() -> None:
 def test_a_conversation_is_cut_only_where_there_are_too_many_messages() -> None:
     """Alone it may have all the room, whatever a quarter of that is."""
     for count, kept in ((8, 8), (9, 2)):
-        sample = Sample(8)
+        sample = MessageSample(8)
         for chunk in chunks([Row()] * count, 3):
             sample.add(chunk, None)
         (one,) = sample.kept().conversations

@@ -17,13 +17,13 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.report import records
 from turnwire.report import sample as samples
 from turnwire.report.records import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
-from turnwire.report.sample import Kept, Quarantine, Sample
+from turnwire.report.sample import KeptConversations, MessageSample, Quarantine
 
 pytestmark = pytest.mark.once
 
 
-def kept(rows: list[Row], most: int, size: int = 64) -> Kept:
-    sample = Sample(most)
+def kept(rows: list[Row], most: int, size: int = 64) -> KeptConversations:
+    sample = MessageSample(most)
     for chunk in chunks(rows, size):
         sample.add(chunk, None)
     return sample.kept()

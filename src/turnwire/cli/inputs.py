@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from turnwire.cli.outcome import Refused
+from turnwire.cli.outcome import CommandRefused
 from turnwire.cli.output import by_wire, complain, named
 from turnwire.cli.terminal import file_name
 from turnwire.errors import WireError
@@ -38,12 +38,12 @@ _PIECE = 1 << 20
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The sources, once each is seen to be readable. Raises Refused with a line for each that cannot."""
+    """The sources, once each is seen to be readable. Raises CommandRefused with a line for each that cannot."""
     if names.count(STANDARD_INPUT) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
     found = [(name, problem(name)) for name in names]
     if lines := [f"{shown(name)}: {what}" for name, what in found if what]:
-        raise Refused(lines)
+        raise CommandRefused(lines)
     return tuple(names)
 
 
@@ -216,8 +216,8 @@ def opened(name: str) -> AbstractContextManager[Any]:
 
 
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
-    """All bytes of an input, for what is judged as a whole. Raises OSError, and Refused where there are more than
-    ``most``: a device may have no end."""
+    """All bytes of an input, for what is judged as a whole. Raises OSError, and CommandRefused if there are more
+    than ``most``: a device may have no end."""
     parts: list[bytes] = []
     left = most
     try:
@@ -228,19 +228,19 @@ def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
     except OSError as error:
         raise named(error, error.filename or name) from None
     if left < 0:
-        raise Refused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
+        raise CommandRefused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
     return b"".join(parts)
 
 
 def whole(name: str) -> bytes:
-    """All bytes of one input, decompressed, for what is judged as one history. Raises OSError, and Refused where there
-    are too many, or a compressed stream is damaged."""
+    """All bytes of one input, decompressed, for what is judged as one history. Raises OSError, and CommandRefused if
+    there are too many, or a compressed stream is damaged."""
     from turnwire.read.contents import contents
 
     try:
         ((_, data),) = contents(content(name), most=MOST_AT_ONCE)
     except ValueError as error:
-        raise Refused([f"{shown(name)}: {error}"]) from None
+        raise CommandRefused([f"{shown(name)}: {error}"]) from None
     return data
 
 

@@ -288,7 +288,7 @@ def _value(name: str, kind: str, text: str) -> Any:
 
 
 def context_of(path: str) -> Context:
-    """The context of --context: JSON where its name ends so, TOML otherwise. Raises UsageError, Refused, OSError."""
+    """The context of --context: JSON if its name ends so, else TOML. Raises UsageError, CommandRefused, OSError."""
     import tomllib
 
     from turnwire.conversion import Context

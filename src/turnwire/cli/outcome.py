@@ -27,7 +27,7 @@ SIGNALLED = 128
 """And the number of the signal that ended the program; INTERRUPTED is that of SIGINT."""
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """Inputs or outputs that cannot be used, one line each, found before anything was read (exit code 3)."""
 
     def __init__(self, lines: Sequence[str]) -> None:

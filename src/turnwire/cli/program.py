@@ -22,7 +22,7 @@ from turnwire.cli.outcome import (
     INTERRUPTED,
     SIGNALLED,
     USAGE,
-    Refused,
+    CommandRefused,
     Terminated,
     explained,
     in_words,
@@ -135,7 +135,7 @@ def _guarded(action: Any) -> int:
         return finished.exit_code
     except click.ClickException as error:
         return _usage(error)
-    except Refused as refused:
+    except CommandRefused as refused:
         return _said(INPUT_OUTPUT, *refused.lines)
     except Terminated as terminated:
         abandon()

@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.checklists import Fault
+from turnwire.checklists import ClauseFault
 from turnwire.conversion import carrying
 from turnwire.conversion.context import Context, LearnedNames
 from turnwire.conversion.converting import Converted, ConvertOptions, converted, names_of, split, written
@@ -347,7 +347,7 @@ class Converter:
         self._histories.written(key, history, asks, seconds(facts["time"]) if "time" in facts else None)
         return key
 
-    def _refused(self, fault: Fault) -> ConvertError:
+    def _refused(self, fault: ClauseFault) -> ConvertError:
         """The error for a message of the target that has no place behind those before it."""
         text = f"this breaks what {self.to} requires of a history: {fault.text}"
         return ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
@@ -358,9 +358,9 @@ class Converter:
         clause = self._target.by_others
         if clause and task is not None and task.is_told(facts):
             text = f"{task.requester} has asked for {task.name} and does not answer it"
-            raise self._refused(Fault(clause, 0, text))
+            raise self._refused(ClauseFault(clause, 0, text))
 
-    def _unasked(self, history: History, facts: Facts, names: bool) -> Fault | None:
+    def _unasked(self, history: History, facts: Facts, names: bool) -> ClauseFault | None:
         """The fault of an answer that has no place here: it names work that was not asked for, among other work that
         was, or its source names none, so that nothing that follows can ask for it. Where nothing was asked for so far,
         the beginning may be missing, and the request may follow."""
@@ -368,8 +368,12 @@ class Converter:
         if not clause or facts.get("act") not in _ANSWERS or history.asked:
             return None
         if not names:
-            return Fault(clause, history.count + 1, "it answers no work that its source names, and no request was seen")
-        fault = Fault(clause, history.count + 1, f"it answers {facts.get('task')}, which nobody here has requested")
+            return ClauseFault(
+                clause, history.count + 1, "it answers no work that its source names, and no request was seen"
+            )
+        fault = ClauseFault(
+            clause, history.count + 1, f"it answers {facts.get('task')}, which nobody here has requested"
+        )
         if self._histories.any_asked:
             return fault
         history.early = fault

@@ -6,7 +6,7 @@ import copy
 from collections import Counter, OrderedDict
 from typing import Any, NamedTuple
 
-from turnwire.checklists import Fault, Judge
+from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.errors import ConvertError, Reason
 from turnwire.registry import reading
 
@@ -17,8 +17,8 @@ _BEFORE = 0
 class Closing(NamedTuple):
     """The findings of the target's checklist at the end: what is wrong only now, and what is open."""
 
-    faults: tuple[Fault, ...]
-    open: tuple[Fault, ...]
+    faults: tuple[ClauseFault, ...]
+    open: tuple[ClauseFault, ...]
 
 
 class _Findings:
@@ -26,7 +26,7 @@ class _Findings:
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._found: tuple[list[Fault], list[Fault]] = ([], [])
+        self._found: tuple[list[ClauseFault], list[ClauseFault]] = ([], [])
         self._more: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
 
     def add(self, closing: Closing) -> None:
@@ -39,7 +39,13 @@ class _Findings:
 
     def closing(self) -> Closing:
         faults, left = (
-            (*found, *(Fault(clause, _BEFORE, f"{count} more, which are not listed") for clause, count in more.items()))
+            (
+                *found,
+                *(
+                    ClauseFault(clause, _BEFORE, f"{count} more, which are not listed")
+                    for clause, count in more.items()
+                ),
+            )
             for found, more in zip(self._found, self._more, strict=True)
         )
         return Closing(faults, left)
@@ -51,16 +57,16 @@ class History:
 
     def __init__(self, wire: str, room: int, opening: Any = None) -> None:
         self._room = room
-        self.judge: Judge = reading("judging").judge_of(wire)
+        self.judge: RecordChecklist = reading("judging").judge_of(wire)
         if opening is not None:  # of the conversation, not of this history of it
             self.judge.message(opening, _BEFORE)
             _clear(self.judge)
         self._before = None if self.judge.foresees else copy.deepcopy(self.judge)
         self.count = 0
         self.asked = False  # whether something was asked for there
-        self.early: Fault | None = None  # what is wrong where something else was asked for
+        self.early: ClauseFault | None = None  # what is wrong where something else was asked for
 
-    def refuses(self, message: Any) -> Fault | None:
+    def refuses(self, message: Any) -> ClauseFault | None:
         """The first fault of a message, which then was not written; else it was."""
         if self._before is None:
             fault = self.judge.admits(message, self.count + 1)
@@ -90,7 +96,7 @@ class History:
         return Closing(found if early is None else (*found, early), left)
 
 
-def _clear(judge: Judge) -> None:
+def _clear(judge: RecordChecklist) -> None:
     judge.doubts.clear()
     judge.faults.clear()
 

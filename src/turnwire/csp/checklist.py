@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, checklist_of
+from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
@@ -100,7 +100,7 @@ _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "rest
 _TASK_ID = re.compile("T[0-9]+")
 
 
-class Judge(checklists.Judge):
+class CspChecklist(checklists.RecordChecklist):
     """Judges the records of a document or a log in order.
 
     A task without an answer is open where the input ends.
@@ -155,7 +155,7 @@ class Judge(checklists.Judge):
             message.line = line
         self._record(message, line, offset, strictly=offset is not None)
 
-    def admits(self, message: CspMessage, line: int) -> Fault | None:
+    def admits(self, message: CspMessage, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause. It is what strict writing writes."""
         issues = [issue for issue in self.linter.found(message) if issue.severity == "warning"]
         found = [(REASONS[issue.reason], issue.text) for issue in issues]
@@ -169,7 +169,7 @@ class Judge(checklists.Judge):
             error = self._replaying.feed(message, kept=False)  # what it refuses changes nothing
             found += [] if error is None else [("state", f"{error.reason}: {error.text}")]
         if found:
-            return Fault(found[0][0], line, found[0][1])
+            return ClauseFault(found[0][0], line, found[0][1])
         self.stateful = self.stateful or isinstance(message.block, Patch)
         self.linter.context.learn(message)
         self._tasks(message, line, None)
@@ -284,13 +284,13 @@ class Judge(checklists.Judge):
             self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("classify",))
+CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True, options=("classify",))
 """The checklist of CSP/1."""
 
 
 def conformance(*messages: Record | Document | str | bytes, classify: Classifier = by_subject) -> Checklist:
     """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record."""
-    judge = Judge(classify)
+    judge = CspChecklist(classify)
     for message in messages:
         if isinstance(message, (str, bytes)):
             try:

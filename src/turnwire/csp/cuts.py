@@ -40,7 +40,7 @@ def safe_cuts(chunks: Iterable[bytes], every: int, *, limit: int = LIMITS.messag
     """
     if every < 1 or limit < 1:
         raise ValueError("every and limit are positive numbers of bytes")
-    search = _Search(every, limit)
+    search = _CutSearch(every, limit)
     for chunk in chunks:
         view = memoryview(chunk).cast("B")
         while len(view):
@@ -49,7 +49,7 @@ def safe_cuts(chunks: Iterable[bytes], every: int, *, limit: int = LIMITS.messag
             view = view[taken:]
 
 
-class _Search:
+class _CutSearch:
     """The state between two pieces: that of the core, and the line that has begun but not ended."""
 
     def __init__(self, every: int, limit: int) -> None:

@@ -14,7 +14,7 @@ _DIGITS = 4000
 """Of longer numbers Python makes no int."""
 
 
-class _Line:
+class _Versions:
     """Versions that follow one another, of which only the newest is kept as it is.
 
     values: the newest version. before: of each name, what it was in front of each version that changed it. changed:
@@ -56,7 +56,7 @@ class VersionedMap(Mapping[str, str]):
     __slots__ = ("_line", "_size", "_version")
 
     def __init__(self, items: Mapping[str, str] | None = None) -> None:
-        self._line = _Line({**items} if items else {})
+        self._line = _Versions({**items} if items else {})
         self._version = 0
         self._size = len(self._line.values)
 
@@ -80,14 +80,14 @@ class VersionedMap(Mapping[str, str]):
                 line.values[name] = value
         return result
 
-    def _branch(self) -> _Line:
+    def _branch(self) -> _Versions:
         """A line that begins here. One that would be far from its root is made a root, with all values."""
         depth = self._line.depth + 1
         if depth * depth > self._size:
-            return _Line({**self.plain()})
-        return _Line({}, self, depth)
+            return _Versions({**self.plain()})
+        return _Versions({}, self, depth)
 
-    def _steps(self) -> Iterator[tuple[_Line, int]]:
+    def _steps(self) -> Iterator[tuple[_Versions, int]]:
         """Its line and version, and those from which it branched off."""
         step: VersionedMap | None = self
         while step is not None:

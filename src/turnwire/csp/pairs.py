@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable
 
 from turnwire.csp.codec import decode
-from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there, untold
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work, back, task_of, there, untold
 
 _BLOCK = re.compile(rb"^(TASK|RESULT|ERROR) (\S+)\r?$", re.MULTILINE)
 _AT = re.compile(rb"^AT (T[0-9]+)\r?$", re.MULTILINE)
@@ -54,13 +54,13 @@ def _error(message: Message) -> Hashable:
 
 
 PAIRS = (
-    Rule(
+    PairRule(
         "task",
         frozenset({"TASK"}),
         (
-            Way(frozenset({"RESULT"}), _task, _result, names=True),
-            Way(frozenset({"ERROR"}), _task, _error, names=True),
-            Way(frozenset({"ERROR"}), there, untold(back)),
+            AnswerPattern(frozenset({"RESULT"}), _task, _result, names=True),
+            AnswerPattern(frozenset({"ERROR"}), _task, _error, names=True),
+            AnswerPattern(frozenset({"ERROR"}), there, untold(back)),
         ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.json import _others_py as among
-from turnwire.json._region_py import DEEPEST_STRING, TOKEN, Region, Tried, Way
+from turnwire.json._region_py import DEEPEST_STRING, TOKEN, Region, Tried, WalkState
 from turnwire.json._unescape_py import plain
 from turnwire.json._wrapper_py import bytes_said, message_bytes
 from turnwire.json.plan import RECORD, REJECT
@@ -69,7 +69,7 @@ class Inside:
             if token is None:
                 return
             first, place = token.span()
-            before = Way(self)
+            before = WalkState(self)
             try:
                 place = self.inner_token(region, first, place, end, objects)
             except Full:

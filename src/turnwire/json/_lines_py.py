@@ -20,7 +20,7 @@ from turnwire.json._inside_py import Full, Inside
 from turnwire.json._line_wires_py import LineWires
 from turnwire.json._lines_plan_py import Plan
 from turnwire.json._over_lines_py import HELD, LEFT, OverLines, piece_end
-from turnwire.json._region_py import BROKEN, DEEPEST_STRING, Region, Tried, Way, opened_at, parse, quote_before
+from turnwire.json._region_py import BROKEN, DEEPEST_STRING, Region, Tried, WalkState, opened_at, parse, quote_before
 from turnwire.json._rows_py import Filled, filled, time_of
 from turnwire.json._text_py import Reader
 from turnwire.json._unescape_py import plain
@@ -201,7 +201,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             if what == REJECT:
                 self.reject(region, at, end, at + fault, wire, reason)
 
-    def settle_before(self, region: Region, way: Way, place: int) -> None:
+    def settle_before(self, region: Region, way: WalkState, place: int) -> None:
         if way.bad >= 0:
             self.settle(region, way.bad, place, way.too_large)
 
@@ -216,7 +216,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
 
     def has_record(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> bool:
         """True if there is a record in it, or no room for one. Leaves everything as it was."""
-        before = Way(self)
+        before = WalkState(self)
         self.mute = True
         try:
             self.look_at(region, place, end, span, tried)
@@ -227,7 +227,9 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             self.mute, self.partial = False, -1
             self.take_back(before)
 
-    def look_into(self, region: Region, way: Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
+    def look_into(
+        self, region: Region, way: WalkState, place: int, end: int, span: tuple[int, int], tried: Any
+    ) -> None:
         """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them: they are settled
         when one was seen, since what is settled for each candidate anew is read as often."""
         rows, before = self.rows, self.bad
@@ -251,7 +253,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         way.bad = -1
         way.done = end
 
-    def look_into_string(self, region: Region, way: Way, place: int) -> int:
+    def look_into_string(self, region: Region, way: WalkState, place: int) -> int:
         """The literal around the byte at ``place``; returns the offset behind it."""
         raw = region.raw
         floor = way.done if way.bad < 0 else way.bad
@@ -268,7 +270,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         self.look_into(region, way, quote, behind, (start, close), None)
         return behind
 
-    def broken(self, region: Region, way: Way, place: int, tried: Tried) -> None:
+    def broken(self, region: Region, way: WalkState, place: int, tried: Tried) -> None:
         way.opened = tried.opened
         if region.cut and tried.cut:
             way.too_large = True
@@ -276,16 +278,16 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         if way.bad < 0:
             way.bad = place
 
-    def take_back(self, way: Way) -> None:
+    def take_back(self, way: WalkState) -> None:
         self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
         del self.arena[way.parts :]
 
     def walk(self, region: Region, place: int = 0) -> Region:
         """One region to its end; at level 0, ``stopped`` is where reading stopped. Returns the region that was read
         last: a part of this one from where damage over several lines begins, or this."""
-        way = Way(self)
+        way = WalkState(self)
         way.done = way.searched = place
-        going: tuple[Region, Way, int] | None = (region, way, place)
+        going: tuple[Region, WalkState, int] | None = (region, way, place)
         try:
             while going is not None:
                 region, way, place = going
@@ -306,7 +308,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             return None  # nothing is behind it here
         return found
 
-    def _walk(self, region: Region, way: Way, place: int) -> tuple[Region, Way, int] | None:
+    def _walk(self, region: Region, way: WalkState, place: int) -> tuple[Region, WalkState, int] | None:
         within, opening = -1, None
         while True:
             if within != region.end or (opening is not None and opening.start() < place):

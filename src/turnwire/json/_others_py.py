@@ -16,7 +16,7 @@ from typing import Any
 from turnwire.errors import Reason
 from turnwire.json._region_py import DEEPEST_STRING, Region
 from turnwire.json._rows_py import Filled
-from turnwire.nslip._parser_py import Fault, parse
+from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip._scan_py import CANDIDATES, begins, next_candidate
 from turnwire.nslip.spec import REASONS
 
@@ -58,14 +58,14 @@ def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: b
     end = min(line, at + limit)
     try:
         fields, stop = parse(raw + behind, at, end, keep=keep, log=True)
-    except Fault as fault:
+    except ParseFault as fault:
         return _damaged(region, at, to, line, end, limit, fault)
     found = Other(RECORD, at, stop)
     found.fields = fields
     return found
 
 
-def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, error: Fault) -> Other:
+def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, error: ParseFault) -> Other:
     reason, fault = error.reason, error.offset
     at_end = fault >= end or reason is Reason.UNTERMINATED_STRING
     goes_on = end == region.end and region.cut

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from turnwire.framing._times_py import head_time
-from turnwire.json._region_py import BROKEN, Region, Tried, Way
+from turnwire.json._region_py import BROKEN, Region, Tried, WalkState
 from turnwire.json.plan import RECORD
 
 HELD, LEFT = object(), object()
@@ -116,7 +116,7 @@ class OverLines:
                 return region, tried
             size *= 4
 
-    def over_lines(self, region: Region, way: Way, place: int, tried: Tried) -> Any:
+    def over_lines(self, region: Region, way: WalkState, place: int, tried: Tried) -> Any:
         """Decide about a broken object at ``place`` that may go on behind the end of its line. Returns None if it does
         not; ``HELD``; ``LEFT``; or the state with which the walk goes on, through damage over several lines."""
         start, behind = region.start + place, region.start + region.end
@@ -160,10 +160,10 @@ class OverLines:
         self.stopped = start + tried.end
         return LEFT
 
-    def damage(self, below: Region, start: int, end: int, cut: bool, tried: Tried) -> tuple[Region, Way, int]:
+    def damage(self, below: Region, start: int, end: int, cut: bool, tried: Tried) -> tuple[Region, WalkState, int]:
         """The state with which the walk goes on behind the brace at ``start``, through damage that ends at ``end``."""
         below = Region(self.data[start:end], start)
         below.several, below.cut = True, cut
-        way = Way(self)
+        way = WalkState(self)
         self.broken(below, way, 0, tried)
         return below, way, 1

@@ -95,7 +95,7 @@ class Tried:
 BROKEN = 3
 
 
-class Way:
+class WalkState:
     """The state of the walk through a region: twin of tw_way."""
 
     def __init__(self, lines: Any) -> None:

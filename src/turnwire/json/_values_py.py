@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from turnwire.json import _others_py as among
-from turnwire.json._region_py import Region, Way
+from turnwire.json._region_py import Region, WalkState
 
 _TOKEN = re.compile(
     rb'[ \t\r]*+(?:("(?:[^"\\]|\\.)*+")|([\[{])|([\]}])|([,:])'
@@ -47,7 +47,7 @@ class Values:
         object_inside = b"\\" in text and b"{" in text
         return object_inside or bool(self.plan.nslip and among.look(text)) or bool(self.has_mark(text))
 
-    def strings(self, region: Region, way: Way, place: int) -> int | None:
+    def strings(self, region: Region, way: WalkState, place: int) -> int | None:
         """Looks into the next string in front of the JSON candidate at ``place`` that is worth it, or that holds the
         candidate. The offset behind it, or None where there is none."""
         raw = region.raw

@@ -6,7 +6,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.kick import channels
     from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState
-    from turnwire.kick.space import SalvagedSection, Reject, Salvage, Section, Space, parse_space, salvage_space
+    from turnwire.kick.space import (
+        RejectedPiece,
+        SalvagedSection,
+        SalvagedSpace,
+        Section,
+        Space,
+        parse_space,
+        salvage_space,
+    )
     from turnwire.kick.codec import Envelope, check, decode, encode, json_schema
     from turnwire.kick.documents import DOCUMENTS, detect
     from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, PolicyRefusal
@@ -23,18 +31,18 @@ __all__ = [
     "Envelope",
     "Event",
     "EventKind",
-    "SalvagedSection",
     "MessageType",
     "Monitor",
     "Policy",
-    "Reject",
+    "PolicyRefusal",
+    "RejectedPiece",
     "Row",
-    "Salvage",
+    "SalvagedSection",
+    "SalvagedSpace",
     "Section",
     "Signal",
     "Space",
     "TaskState",
-    "PolicyRefusal",
     "channels",
     "check",
     "conformance",
@@ -51,7 +59,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         "spec": "ROLES WIRE EventKind MessageType Signal TaskState",
-        "space": "SalvagedSection Reject Salvage Section Space parse_space salvage_space",
+        "space": "RejectedPiece SalvagedSection SalvagedSpace Section Space parse_space salvage_space",
         "codec": "Envelope check decode encode json_schema",
         "documents": "DOCUMENTS detect",
         "policy": "DEFAULT_POLICY Policy Row PolicyRefusal",

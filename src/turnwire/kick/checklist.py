@@ -118,7 +118,7 @@ class _Begun(NamedTuple):
     since: str
 
 
-class KickChecklist(checklists.Judge):
+class KickChecklist(checklists.RecordChecklist):
     """Judges envelopes and documents in the order in which they were sent.
 
     What is unfinished at the end is open; it is a fault where its deadline (``kick.Deadlines``) passed on the clock of

@@ -16,7 +16,7 @@ from turnwire.kick.codec import decode
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.loops import is_answer
 from turnwire.kick.tracking import first_line, task_name
-from turnwire.pairs import Message, Rule, Way, Work, conversation, task_of, untold
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work, conversation, task_of, untold
 
 _UNASKING = frozenset({"⫻command/stop", "⫻command/resume", "⫻command/pause", "⫻command/escalate"})
 _ENDS = frozenset({"Completed", "Failed"})
@@ -100,15 +100,17 @@ def _from(message: Message) -> Hashable:
 _INFO = frozenset({"Info"})
 _REPORT = "⫻report/"
 PAIRS = (
-    Rule(
+    PairRule(
         "command",
         frozenset({"Command"}),
         (
-            Way(_INFO, _placed, _to_place, subject=_REPORT, names=True),
-            Way(_INFO, _any_place, _to_any, subject=_REPORT, names=True),
-            Way(_INFO, _unplaced, _to_unplaced, subject=_REPORT),
-            Way(_INFO, conversation, untold(conversation), subject=_REPORT),
+            AnswerPattern(_INFO, _placed, _to_place, subject=_REPORT, names=True),
+            AnswerPattern(_INFO, _any_place, _to_any, subject=_REPORT, names=True),
+            AnswerPattern(_INFO, _unplaced, _to_unplaced, subject=_REPORT),
+            AnswerPattern(_INFO, conversation, untold(conversation), subject=_REPORT),
         ),
     ),
-    Rule("query", frozenset({"Query"}), (Way(frozenset({"Info", "Alert", "Command", "Query"}), _to, _from),)),
+    PairRule(
+        "query", frozenset({"Query"}), (AnswerPattern(frozenset({"Info", "Alert", "Command", "Query"}), _to, _from),)
+    ),
 )

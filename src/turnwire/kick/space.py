@@ -26,7 +26,7 @@ MOST_SHOWN = 60
 """Sections that a notebook shows."""
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
-__all__ = ["Reject", "Salvage", "Section", "Space", "parse_space", "salvage_space"]
+__all__ = ["RejectedPiece", "SalvagedSpace", "Section", "Space", "parse_space", "salvage_space"]
 
 
 class Space:
@@ -169,7 +169,7 @@ def _said(bits: int) -> list[tuple[Reason, str]]:
     return [(reason, words) for bit, reason, words in HEADER_ISSUES if bits & bit]
 
 
-class Reject(NamedTuple):
+class RejectedPiece(NamedTuple):
     """A piece of a document that is not a section: the bytes, where they were, and why they were refused."""
 
     reason: Reason
@@ -187,16 +187,16 @@ class SalvagedSection(NamedTuple):
     length: int
 
 
-class Salvage(NamedTuple):
+class SalvagedSpace(NamedTuple):
     """The findings of :func:`salvage_space`: the preamble, the good sections, and the rejected pieces, each in
     order."""
 
     preamble: str
     sections: list[SalvagedSection]
-    rejects: list[Reject]
+    rejects: list[RejectedPiece]
 
 
-def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = False) -> Salvage:
+def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = False) -> SalvagedSpace:
     """Every good section of a damaged document; what is bad is rejected up to the next newline and sigil.
 
     Every byte belongs to the preamble, to a section, to a reject, or is the byte order mark of lenient reading. A
@@ -208,7 +208,7 @@ def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = 
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     preamble = ""
     sections: list[SalvagedSection] = []
-    rejects: list[Reject] = []
+    rejects: list[RejectedPiece] = []
     line = 1
     for start, end in _pieces(raw):
         piece = raw[start:end]
@@ -219,9 +219,9 @@ def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = 
             elif head > first:
                 preamble = piece[first:head].decode()
         except DecodeError as error:
-            rejects.append(Reject(error.reason, start, end - start, line + (error.line or 1) - 1, piece))
+            rejects.append(RejectedPiece(error.reason, start, end - start, line + (error.line or 1) - 1, piece))
         line += piece.count(b"\n")
-    return Salvage(preamble, sections, rejects)
+    return SalvagedSpace(preamble, sections, rejects)
 
 
 _BOM = b"\xef\xbb\xbf"

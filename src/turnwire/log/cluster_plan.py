@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
-from turnwire.log.file_state import HEAD, State, changed, digest_of, inode_of, is_sampled, settled
+from turnwire.log.file_state import HEAD, FileState, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
@@ -117,7 +117,7 @@ class Block(NamedTuple):
     digest: str = ""
     sampled: bool = True
     proved: bool = True
-    files: tuple[State, ...] = ()
+    files: tuple[FileState, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """This block as JSON can hold it."""
@@ -134,7 +134,7 @@ class Block(NamedTuple):
         if missing or fields.keys() - set(cls._fields):
             raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
         block = cls(**{**fields, "file": restored(fields["file"]), "options": restored(fields["options"])})
-        files = tuple(State(restored(one[0]), *one[1:]) for one in block.files)
+        files = tuple(FileState(restored(one[0]), *one[1:]) for one in block.files)
         files = tuple(one._replace(inode=_inode(one.inode)) for one in files)
         return block._replace(files=files, inode=_inode(block.inode))
 
@@ -148,10 +148,10 @@ class Block(NamedTuple):
         return sha256(text.encode()).hexdigest()[:32]
 
     @property
-    def states(self) -> tuple[State, ...]:
+    def states(self) -> tuple[FileState, ...]:
         """The files of the block as they were when the plan was made."""
         facts = self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest, self.sampled
-        return self.files or (State(*facts),)
+        return self.files or (FileState(*facts),)
 
 
 def plan(
@@ -207,13 +207,13 @@ def lines_in(block: Block) -> int:
         return LINE_NUMBERS.between(state, file, block.start, block.size if block.stop is None else block.stop)
 
 
-def _source(block: Block, state: State, count_lines: bool, limit: int) -> Source:
+def _source(block: Block, state: FileState, count_lines: bool, limit: int) -> Source:
     stop = state.size if block.stop is None or block.files else block.stop
     counted = not count_lines or block.line is not None
     line = (block.line or 1) if counted else None
     return Source(
         state.name,
-        open=lambda: _Part(block, state, stop, limit, line),
+        open=lambda: _PlannedFile(block, state, stop, limit, line),
         size=stop - block.start,
         start=block.start,
         line=line,
@@ -305,10 +305,10 @@ def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
     return None if numbers is None else tuple(numbers)  # type: ignore[return-value] # JSON has lists only
 
 
-class _Part(RawIOBase):
+class _PlannedFile(RawIOBase):
     """A file up to the end of a block, which makes sure that it is the one that was planned with."""
 
-    def __init__(self, block: Block, state: State, stop: int, limit: int, line: int | None) -> None:
+    def __init__(self, block: Block, state: FileState, stop: int, limit: int, line: int | None) -> None:
         self._block = block
         self._state = state
         self.name = state.name

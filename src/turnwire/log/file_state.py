@@ -18,7 +18,7 @@ SAMPLES = 16
 """So many pieces of ``HEAD`` bytes of each block are digested; all of it, where it is no longer than they are."""
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """A file as it was when the plan was made.
 
     name, size, mtime_ns; head: SHA-256 of its first bytes, in hex. inode: its device, inode and time of change in ns.
@@ -74,7 +74,7 @@ def is_sampled(start: int, stop: int, read: bool) -> bool:
     return not read and stop - start > HEAD * SAMPLES
 
 
-def changed(state: State, file: Any, start: int, stop: int) -> str | None:
+def changed(state: FileState, file: Any, start: int, stop: int) -> str | None:
     """The difference of an open file from what it was, in words; None where nothing is."""
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):

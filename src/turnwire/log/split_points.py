@@ -78,10 +78,10 @@ def has_header(file: Any) -> bool:
 def between_parts(file: Any, offset: int, limit: int) -> bool:
     """True if no lines that belong together (``framing/assembly.py``) go on from the lines in front of ``offset``, of
     which the last MiB is looked at."""
-    return Parts(file, first_line(file), limit).between(offset)
+    return SplitChecker(file, first_line(file), limit).between(offset)
 
 
-class Parts:
+class SplitChecker:
     """The same for one place after the other, each behind those before: since ``start``, over which nothing goes on.
     What is settled is not looked at again: ``since`` is where lines begin that may go on behind the last place."""
 
@@ -278,7 +278,7 @@ class _Places:
         self.file = file
         self.size = size
         self.limit = limit
-        self._parts = Parts(file, mark, limit)
+        self._parts = SplitChecker(file, mark, limit)
         self._least = 0
 
     def fits(self, start: int, stop: int, every: int) -> bool:

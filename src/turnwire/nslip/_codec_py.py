@@ -9,7 +9,7 @@ from __future__ import annotations
 from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip._base62_py import ALPHABET, DIGIT
-from turnwire.nslip._parser_py import Fault, parse, record
+from turnwire.nslip._parser_py import ParseFault, parse, record
 from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import (
@@ -176,7 +176,7 @@ def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
     start, end = strip_span(raw)
     try:
         return _message(parse(raw, start, end, keep=keep)[0])
-    except Fault as fault:
+    except ParseFault as fault:
         raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
 
 
@@ -246,8 +246,8 @@ def _decode_line(raw: bytes, first: int, last: int, keep: bool) -> SlipMessage:
     try:
         fields, place = parse(raw, first, last, keep=keep, log=True)
         if place < last:
-            raise Fault(Reason.TRAILING_JUNK, place)
-    except Fault as fault:
+            raise ParseFault(Reason.TRAILING_JUNK, place)
+    except ParseFault as fault:
         raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
     return _message(fields)
 
@@ -264,7 +264,7 @@ def decode_record(
         raise ValueError("limit is at least one byte")
     try:
         found = record(data, start, final, keep, limit)
-    except Fault as fault:
+    except ParseFault as fault:
         damaged = data[start : fault.offset + 1]  # no more: the rest may be long, and hold many faults
         raise decode_fault(damaged, fault.reason, fault.offset - start, missing=fault.missing) from None
     return None if found is None else (_message(found[0]), found[1])

@@ -39,7 +39,7 @@ _LETTERS = frozenset(ALPHABET[10:].encode())
 _LAST = ord(LEGACY_PREFIXES[-1])
 
 
-class Fault(Exception):
+class ParseFault(Exception):
     """Raised by the parser: a reason and an offset, nothing that costs anything to make.
 
     ``seen`` is how far it had read when it knew.
@@ -56,13 +56,13 @@ def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = 
     """Read one message from ``data[start:end]`` left to right; every rule of the readings is here.
 
     In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
-    message and the offset after its ``#``. Raises Fault at the first fault met.
+    message and the offset after its ``#``. Raises ParseFault at the first fault met.
     """
     try:
         return _Parser(data, end, keep, log).message(start)
-    except Fault:
+    except ParseFault:
         if start < end and legacy(data, start, end) in (LEGACY, LEGACY_ENDS):
-            raise Fault(Reason.LOOK_ALIKE, start) from None
+            raise ParseFault(Reason.LOOK_ALIKE, start) from None
         raise
 
 
@@ -105,10 +105,10 @@ class _Parser:
 
     def message(self, start: int) -> tuple[Fields, int]:
         if start >= self.end or self.data[start] != _AT:
-            raise Fault(Reason.BAD_FRAMING, start if start < self.end else 0)
+            raise ParseFault(Reason.BAD_FRAMING, start if start < self.end else 0)
         place = start + 1
         if place < self.end and self.data[place] == _HASH:
-            raise Fault(Reason.EMPTY_MESSAGE, place)
+            raise ParseFault(Reason.EMPTY_MESSAGE, place)
         while True:
             place = self.field(place)
             if self.data[place] == _HASH:
@@ -117,9 +117,9 @@ class _Parser:
         header = [value for value in self.header if value is not None]
         if len(header) < len(HEADER):
             names = ", ".join(name for (_, name), value in zip(HEADER, self.header, strict=True) if value is None)
-            raise Fault(Reason.MISSING_FIELD, place, names)
+            raise ParseFault(Reason.MISSING_FIELD, place, names)
         if not self.log and place + 1 < self.end:
-            raise Fault(Reason.TRAILING_JUNK, place + 1)
+            raise ParseFault(Reason.TRAILING_JUNK, place + 1)
         act, frame, conv_id, src, dst, turn = header
         kind: Any = frame if self.frame_kept else FrameType(frame)
         return (conv_id, turn, src, dst, Act(act), kind, self.slots, self.extra), place + 1
@@ -128,10 +128,10 @@ class _Parser:
         """One field from its prefix on; returns the offset of the ``|`` or ``#`` after it."""
         data = self.data
         if place >= self.end:
-            raise Fault(Reason.BAD_FRAMING, self.end)
+            raise ParseFault(Reason.BAD_FRAMING, self.end)
         prefix = data[place]
         if prefix in (_BAR, _HASH):
-            raise Fault(Reason.EMPTY_FIELD, place)
+            raise ParseFault(Reason.EMPTY_FIELD, place)
         header = _HEADER.get(prefix)
         slot = _SLOTS.get(prefix)
         if header is not None:
@@ -141,17 +141,17 @@ class _Parser:
         elif self.keep and prefix in _LETTERS:
             seen = chr(prefix) in self.extra
         else:
-            raise Fault(Reason.UNKNOWN_PREFIX, place)
+            raise ParseFault(Reason.UNKNOWN_PREFIX, place)
         if seen:
-            raise Fault(Reason.DUPLICATE, place)
+            raise ParseFault(Reason.DUPLICATE, place)
         return self.value(place + 1, prefix, header, slot)
 
     def value(self, first: int, prefix: int, header: int | None, slot: Any) -> int:
         data = self.data
         if first >= self.end:
-            raise Fault(Reason.BAD_FRAMING, self.end)
+            raise ParseFault(Reason.BAD_FRAMING, self.end)
         if data[first] in (_BAR, _HASH):
-            raise Fault(Reason.EMPTY_VALUE, first)
+            raise ParseFault(Reason.EMPTY_VALUE, first)
         quoted = data[first] == _QUOTE
         if header is None and slot is None:
             place = self.string(first)[1] if quoted else self.integer(first)[1]
@@ -160,7 +160,7 @@ class _Parser:
             self.extra.before[letter] = len(self.slots)
             return place
         if quoted != (slot in STRING_SLOTS):
-            raise Fault(Reason.WRONG_TYPE, first)
+            raise ParseFault(Reason.WRONG_TYPE, first)
         if quoted:
             self.slots[slot], place = self.string(first)
             return place
@@ -169,10 +169,10 @@ class _Parser:
             self.slots[slot] = number
             return place
         if header == 0 and number > MAX_ACT:
-            raise Fault(Reason.UNKNOWN_ACT, first)
+            raise ParseFault(Reason.UNKNOWN_ACT, first)
         if header == 1 and number > MAX_FRAME:
             if not self.keep:
-                raise Fault(Reason.UNKNOWN_FRAME, first)
+                raise ParseFault(Reason.UNKNOWN_FRAME, first)
             self.frame_kept = True
             self.extra["f"] = data[first:place].decode()
         self.header[header] = number
@@ -186,11 +186,11 @@ class _Parser:
             if digit is None:
                 if data[place] in (_BAR, _HASH):
                     return number, place
-                raise Fault(Reason.BAD_DIGIT, place)
+                raise ParseFault(Reason.BAD_DIGIT, place)
             number = number * 62 + digit
             if number > MAX_INTEGER:
-                raise Fault(Reason.TOO_LARGE, first)
-        raise Fault(Reason.BAD_FRAMING, self.end)
+                raise ParseFault(Reason.TOO_LARGE, first)
+        raise ParseFault(Reason.BAD_FRAMING, self.end)
 
     def string(self, first: int) -> tuple[str, int]:
         data = self.data
@@ -206,29 +206,29 @@ class _Parser:
                 if place + 1 >= self.end:
                     raise self.unclosed(first)
                 if data[place + 1] not in (_BACKSLASH, _QUOTE):
-                    raise Fault(Reason.BAD_ESCAPE, place)
+                    raise ParseFault(Reason.BAD_ESCAPE, place)
                 escaped = True
                 place += 1
             place += 1
         try:
             text = data[first + 1 : place].decode()
         except UnicodeDecodeError as error:
-            raise Fault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
+            raise ParseFault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
         if escaped:
             text = "\\".join(part.replace('\\"', '"') for part in text.split("\\\\"))
         place += 1
         if place >= self.end:
-            raise Fault(Reason.BAD_FRAMING, self.end)
+            raise ParseFault(Reason.BAD_FRAMING, self.end)
         if data[place] not in (_BAR, _HASH):
-            raise Fault(Reason.JUNK_AFTER_STRING, place)
+            raise ParseFault(Reason.JUNK_AFTER_STRING, place)
         return text, place
 
-    def unclosed(self, first: int) -> Fault:
+    def unclosed(self, first: int) -> ParseFault:
         # In a log the range ends with the line, so what follows it is its newline, "\r\n" or the end of the data.
         newline = self.end + (self.data[self.end : self.end + 1] == b"\r")
         if self.log and self.data[newline : newline + 1] == b"\n":
-            return Fault(Reason.NEWLINE_IN_STRING, newline)
-        return Fault(Reason.UNTERMINATED_STRING, first, seen=self.end)
+            return ParseFault(Reason.NEWLINE_IN_STRING, newline)
+        return ParseFault(Reason.UNTERMINATED_STRING, first, seen=self.end)
 
 
 def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[Fields, int] | None:
@@ -240,7 +240,7 @@ def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tupl
     try:
         found = parse(data, start, most, keep=keep, log=True)
         seen = found[1]
-    except Fault as error:
+    except ParseFault as error:
         fault = error
         seen = error.seen
     # The line may end where the fault is, or with "\r\n" right after what a message may have.
@@ -259,5 +259,5 @@ def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tupl
     if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
         return None
     if at_end and most < size:
-        raise Fault(Reason.MESSAGE_TOO_LARGE, most)
+        raise ParseFault(Reason.MESSAGE_TOO_LARGE, most)
     raise fault

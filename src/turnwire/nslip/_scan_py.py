@@ -11,7 +11,7 @@ from typing import Any
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.nslip._codec_py import SlipMessage, decode
-from turnwire.nslip._parser_py import Fault, parse
+from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip.spec import CANDIDATE, CANDIDATE_CUT, MOST_CANDIDATE, REASONS, FrameType, Slot
 
 CANDIDATES = re.compile(CANDIDATE)
@@ -83,7 +83,7 @@ class _Block:
         end = min(line, at + self.limit)
         try:
             fields, stop = parse(data, at, end, keep=self.keep, log=True)
-        except Fault as error:
+        except ParseFault as error:
             reason, fault = error.reason, error.offset
             if end < line and (fault >= end or reason is Reason.UNTERMINATED_STRING):
                 reason, fault = Reason.MESSAGE_TOO_LARGE, end

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged
+from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
@@ -98,7 +98,7 @@ _ALONE = re.compile(rb"^%b\r?$|%b" % (_EMPTY, _EMPTY_STRING), re.MULTILINE)
 _NOTHING = re.compile(_EMPTY)
 
 
-class NslipChecklist(checklists.Judge):
+class NslipChecklist(checklists.RecordChecklist):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
     foresees = alone = True
@@ -161,7 +161,7 @@ class NslipChecklist(checklists.Judge):
             if issue.reason in REASONS:
                 self.fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}", offset)
 
-    def admits(self, message: SlipMessage, line: int) -> Fault | None:
+    def admits(self, message: SlipMessage, line: int) -> ClauseFault | None:
         """Judges one message alone: no other changes what is said of it."""
         alone = NslipChecklist()
         alone.message(message, line)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Hashable
 
 from turnwire.nslip.spec import START_MARKER
-from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work, back, task_of, there
 
 _MARKER = START_MARKER.encode()
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -61,14 +61,14 @@ def _without_task(message: Message) -> Hashable:
 
 _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
 PAIRS = (
-    Rule(
+    PairRule(
         "ask",
         frozenset({"ASK", "REQUEST"}),
         (
-            Way(_NAMING, _asked, _answered, names=True),
-            Way(None, _asked, _answered),
-            Way(None, there, _unnamed),
-            Way(None, _without_task, back),
+            AnswerPattern(_NAMING, _asked, _answered, names=True),
+            AnswerPattern(None, _asked, _answered),
+            AnswerPattern(None, there, _unnamed),
+            AnswerPattern(None, _without_task, back),
         ),
         all_at_once=True,
     ),

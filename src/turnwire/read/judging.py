@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from turnwire import registry
-from turnwire.checklists import Checklist, Judge, Specification, checklist_of
+from turnwire.checklists import Checklist, RecordChecklist, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.read.located import LocatedRecords, Piece, pieces
+from turnwire.read.located import LocatedRecords, ScannedPiece, pieces
 from turnwire.read.refusals import Refusals
 
 _STRANGE = "{} is not an option of {}; those are {}"
@@ -28,14 +28,14 @@ def specification(wire: str) -> Specification:
     return found
 
 
-def judge_of(wire: str, **options: Any) -> Judge:
+def judge_of(wire: str, **options: Any) -> RecordChecklist:
     """A new judge of a wire. Raises TypeError for options that it has not; None stands for "not given"."""
     found = specification(wire)
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in found.options and name != "now":
             raise TypeError(_STRANGE.format(name, wire, ", ".join(("now", *found.options))))
-    judge: Judge = found.judge(**{name: value for name, value in given.items() if name in found.options})
+    judge: RecordChecklist = found.judge(**{name: value for name, value in given.items() if name in found.options})
     return judge
 
 
@@ -60,7 +60,7 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     return checklist_of(wire, found.clauses, judge, file)
 
 
-def _judged(judge: Judge, piece: Piece, wire: str, refusals: Refusals) -> None:
+def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str, refusals: Refusals) -> None:
     """Gives a judge the records and rejects of a wire in a piece, in order; messages are made of what its bytes do not
     settle."""
     refusals.take(piece)
@@ -72,7 +72,7 @@ def _judged(judge: Judge, piece: Piece, wire: str, refusals: Refusals) -> None:
         inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)
         inside = batch.valid("inner")[rows].tolist() if refusals.waiting else inners
         message, decode = judge.message, batch.decoder(wire)
-        settled = None if type(judge).settled is Judge.settled else judge.settled
+        settled = None if type(judge).settled is RecordChecklist.settled else judge.settled
         for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
             if refusals.first < offset or (refusals.first == offset and there):
                 refusals.tell(offset, inner if there else -1)

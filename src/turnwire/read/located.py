@@ -76,7 +76,7 @@ def located(
         yield from piece
 
 
-class Piece(NamedTuple):
+class ScannedPiece(NamedTuple):
     """A batch of records, and the rejects that were met up to its end. batch: None behind the last one. columns: the
     same rejects, block by block, where they were asked for as columns."""
 
@@ -129,7 +129,7 @@ def pieces(
     fences: bool = False,
     rejects: bool = True,
     columns: bool = False,
-) -> Iterator[Piece]:
+) -> Iterator[ScannedPiece]:
     """Yields what :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as
     columns only: an object for each, and words for what is wrong with it, take longest."""
     from turnwire.log.output.rejects import Explainer
@@ -142,11 +142,11 @@ def pieces(
     done = 0
     for batch in chain(found, (None,)):
         if not rejects:
-            new = Piece(batch, [])
+            new = ScannedPiece(batch, [])
         elif columns:
-            new = Piece(batch, [], tuple(found.rejects.parts_since(done)))
+            new = ScannedPiece(batch, [], tuple(found.rejects.parts_since(done)))
         else:
-            new = Piece(batch, [_of_reject(one, explainer) for one in found.rejects.since(done)])
+            new = ScannedPiece(batch, [_of_reject(one, explainer) for one in found.rejects.since(done)])
         done = len(found.rejects)
         yield new
 
@@ -154,7 +154,7 @@ def pieces(
 class LocatedRecords:
     """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
 
-    def __init__(self, data: bytes, several: list[Piece]) -> None:
+    def __init__(self, data: bytes, several: list[ScannedPiece]) -> None:
         self.data = data
         self.pieces = several
 
@@ -252,8 +252,8 @@ class LocatedRecords:
 
 
 def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
-    """The text that the string at ``start`` says around its records (:meth:`Piece.raws`); of those in strings in it,
-    what the innermost one says that holds the first of them."""
+    """The text that the string at ``start`` says around its records (:meth:`ScannedPiece.raws`); of those in strings
+    in it, what the innermost one says that holds the first of them."""
     said = Text(data).said(start + 1, inside_end(data, start + 1))
     if said is None:
         return []

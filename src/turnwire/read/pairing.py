@@ -17,7 +17,7 @@ from math import log2
 from typing import Any
 
 from turnwire import registry
-from turnwire.pairs import Message, Rule, Way, Work
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work
 
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
@@ -170,14 +170,14 @@ class Pairing:
     requests were too old to be remembered.
     """
 
-    def __init__(self, rule: Rule, room: int = OPEN) -> None:
+    def __init__(self, rule: PairRule, room: int = OPEN) -> None:
         self.rule = rule
         self.requests = self.answered = self.given_up = self.backwards = 0
         self.progress = self.orphans = self.ahead = self.further = 0
         self.latencies = Latencies()
         self._room = room
         self._waiting: list[dict[Hashable, dict[int, _Open] | _Many]] = [{} for _ in rule.ways]
-        self._ways: dict[str | None, list[tuple[int, Way]]] = {}
+        self._ways: dict[str | None, list[tuple[int, AnswerPattern]]] = {}
         self._order: deque[_Open] = deque()
         # By way and key, the newest last. The first of a dict is looked for behind all that were forgotten before it.
         self._ended: OrderedDict[tuple[int, Hashable], None] = OrderedDict()
@@ -211,7 +211,7 @@ class Pairing:
         if message.kind in self.rule.requests and (message.work is None or message.work.asks):
             self._ask(message)
 
-    def _of_kind(self, kind: str | None) -> list[tuple[int, Way]]:
+    def _of_kind(self, kind: str | None) -> list[tuple[int, AnswerPattern]]:
         """The ways in which messages of a kind may answer, with their numbers."""
         ways = [
             (number, one) for number, one in enumerate(self.rule.ways) if one.answers is None or kind in one.answers
@@ -252,7 +252,7 @@ class Pairing:
         self._end(request)
         return True
 
-    def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
+    def _answer(self, number: int, key: Hashable, way: AnswerPattern, message: Message) -> bool:
         """True if a request waits for this answer."""
         waiting, found = self._waiting[number][key], False
         while (request := _first(waiting, way.others, message.sender)) is not None:
@@ -343,7 +343,7 @@ class Pairs:
             pairing.take(message)
 
 
-def _kinds(rules: tuple[Rule, ...]) -> frozenset[str] | None:
+def _kinds(rules: tuple[PairRule, ...]) -> frozenset[str] | None:
     known = [rule.kinds for rule in rules]
     return None if None in known else frozenset().union(*known)  # type: ignore[arg-type]
 

@@ -6,17 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
-from turnwire.checklists import Fault, Judge
+from turnwire.checklists import ClauseFault, RecordChecklist
 from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
-    from turnwire.read.located import Piece
+    from turnwire.read.located import ScannedPiece
 
 _MOST, _LONGEST = 4096, 256
 _NOWHERE = 1 << 62
 Row = tuple[int, int, int, int, Reason, bytes]
 """offset, the byte in a string or -1, line, the byte where reading failed, reason, bytes."""
-_fault: Any = partial(tuple.__new__, Fault)  # a quarter of what the class takes: these are made by the hundred thousand
+_fault: Any = partial(
+    tuple.__new__, ClauseFault
+)  # a quarter of what the class takes: these are made by the hundred thousand
 
 
 class _Said(NamedTuple):
@@ -34,7 +36,7 @@ class Refusals:
     """Tells a judge the rejects of a wire, in order. waiting: those of a piece that are not told, the last one first;
     first: the byte of the first of them, beyond all where there is none."""
 
-    def __init__(self, judge: Judge, wire: str) -> None:
+    def __init__(self, judge: RecordChecklist, wire: str) -> None:
         from turnwire.log.output.rejects import Explainer
 
         self.waiting: list[Row] = []
@@ -42,9 +44,9 @@ class Refusals:
         self._judge, self._wire = judge, wire
         self._explainer = Explainer()
         self._known: dict[tuple[Any, ...], _Said] = {}
-        self._reach = None if type(judge).reach is Judge.reach else judge.reach
+        self._reach = None if type(judge).reach is RecordChecklist.reach else judge.reach
 
-    def take(self, piece: Piece) -> None:
+    def take(self, piece: ScannedPiece) -> None:
         """Takes those of a piece in place of what it had."""
         self.waiting = [row for some in piece.columns for row in self._rows(some)]
         self.waiting.reverse()

@@ -14,10 +14,10 @@ from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, SESSION_COLUMNS, Answers, Sessions, meter, tokens_of
 from turnwire.report.page import render
 from turnwire.report.records import COLUMNS, Chunk, Details
-from turnwire.report.sample import MOST_REJECT_BYTES, REJECT_COLUMNS, DamageTimes, Quarantine, Sample
+from turnwire.report.sample import MOST_REJECT_BYTES, REJECT_COLUMNS, DamageTimes, MessageSample, Quarantine
 
 if TYPE_CHECKING:
-    from turnwire.report.sample import Kept
+    from turnwire.report.sample import KeptConversations
 
 MAX_MESSAGES = 2000
 """Messages that a page shows in full unless another number is asked for."""
@@ -75,7 +75,7 @@ def report(
 
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
-    cube, sample, quarantine, damaged = Cube(), Sample(max_messages), Quarantine(), DamageTimes()
+    cube, sample, quarantine, damaged = Cube(), MessageSample(max_messages), Quarantine(), DamageTimes()
     answers, sessions = Answers(), Sessions()
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
     files: dict[str | None, int] = {}
@@ -130,7 +130,7 @@ def report(
     )
 
 
-def _messages(wires: list[str], kept: Kept) -> dict[str, Any]:
+def _messages(wires: list[str], kept: KeptConversations) -> dict[str, Any]:
     """The messages that are held, in the order of the log, and the conversations and files that they name by number."""
     files: dict[str | None, int] = {None: -1}
     found = [(message, place) for place, one in enumerate(kept.conversations) for message in one.messages]

@@ -54,8 +54,8 @@ class Cube:
 
     def __init__(self) -> None:
         self.wires: list[str] = []  # in the order in which they were met
-        self.kinds = Names(MOST_KINDS)
-        self.agents = Names(MOST_NAMES)
+        self.kinds = NameCodes(MOST_KINDS)
+        self.agents = NameCodes(MOST_NAMES)
         self.records = 0
         self._pairs = Different(MOST_PAIRS, np.int64)
         self._width = 0
@@ -267,7 +267,7 @@ def _places(codes: list[int]) -> Any:
 # --- names and numbers in bounded memory ----------------------------------------------------------------------------
 
 
-class Names:
+class NameCodes:
     """Names in the order in which they were met, each with a code; those met after the first ``most`` are OTHERS.
 
     ``records`` counts how often each was translated, ``unnamed`` how often one had to be OTHERS.

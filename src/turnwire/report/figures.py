@@ -64,7 +64,7 @@ def _answers(wire: str, pairing: Any) -> list[Any]:
     return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most, times.steps()]
 
 
-class Meter(NamedTuple):
+class TokenMeter(NamedTuple):
     """Counts tokens, or says why it cannot. name: the tokenizer's; measure: texts -> tokens of each, or None."""
 
     name: str
@@ -72,13 +72,13 @@ class Meter(NamedTuple):
     why_not: str | None = None
 
 
-def meter(tokenizer: str | None) -> Meter:
+def meter(tokenizer: str | None) -> TokenMeter:
     """The meter of a tokenizer; "default" takes the usual one where it is installed, None measures nothing.
 
     Raises MissingDependency or ValueError for a tokenizer that was named and is not there.
     """
     if tokenizer is None:
-        return Meter("", None, "tokens were not requested")
+        return TokenMeter("", None, "tokens were not requested")
     name = DEFAULT if tokenizer == "default" else tokenizer
     try:
         tokens = import_module("turnwire.tokens")
@@ -86,11 +86,11 @@ def meter(tokenizer: str | None) -> Meter:
     except MissingDependency as missing:
         if tokenizer != "default":
             raise MissingDependency("counting tokens needs a tokenizer: pip install 'turnwire[tokens]'") from missing
-        return Meter(name, None, "counting tokens needs the extra: pip install 'turnwire[tokens]'")
-    return Meter(name, lambda texts: [int(count) for count in tokens.count_many(texts, name)])
+        return TokenMeter(name, None, "counting tokens needs the extra: pip install 'turnwire[tokens]'")
+    return TokenMeter(name, lambda texts: [int(count) for count in tokens.count_many(texts, name)])
 
 
-def tokens_of(chunk: Chunk, used: Meter) -> NDArray[np.int64] | None:
+def tokens_of(chunk: Chunk, used: TokenMeter) -> NDArray[np.int64] | None:
     """The tokens of each record of a chunk as written, or None where they are not measured."""
     if used.measure is None:
         return None
@@ -135,7 +135,7 @@ class Sessions:
                 held.tokens += int(tokens[row])
             held.full = held.full or len(held.messages) == FIRST
 
-    def rows(self, used: Meter) -> list[list[Any]]:
+    def rows(self, used: TokenMeter) -> list[list[Any]]:
         """The tokens of what was kept, in the order in which wires were met: rows of SESSION_COLUMNS."""
         return [_session(wire, held, used.name) for wire, held in self._held.items() if held.messages]
 

@@ -52,7 +52,7 @@ class Conversation:
         self.messages: list[Details] = []
 
 
-class Kept(NamedTuple):
+class KeptConversations(NamedTuple):
     """The sample when all is read. conversations: in the order of their first message. total: different conversations
     in the log; more: whether there may be still more of them."""
 
@@ -61,7 +61,7 @@ class Kept(NamedTuple):
     more: bool
 
 
-class Sample:
+class MessageSample:
     """Takes chunks of records, keeps whole conversations of them."""
 
     def __init__(self, most: int) -> None:
@@ -130,9 +130,9 @@ class Sample:
         self._bytes -= sum(message.size for message in conversation.messages[keep:])
         del conversation.messages[keep:]
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptConversations:
         """The conversations that are shown."""
-        return Kept([one for one in self._kept.values() if one.messages], *self._seen.count())
+        return KeptConversations([one for one in self._kept.values() if one.messages], *self._seen.count())
 
 
 def _key(wires: Any, conversations: Any, wire: int, conversation: int) -> Key:

@@ -89,7 +89,7 @@ class _Known(NamedTuple):
     offset: int | None
 
 
-class SapChecklist(checklists.Judge):
+class SapChecklist(checklists.RecordChecklist):
     """Judges tasks, results and receipts in the order in which they were seen.
 
     A task without an Ack or a Result, or that has not ended, is open where the input ends; past its deadline, on the

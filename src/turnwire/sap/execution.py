@@ -15,7 +15,7 @@ from turnwire.errors import EncodeError
 from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of, result_for, thaw
 from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode
-from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck, guarded
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
 from turnwire.sap.jobs import Job
 from turnwire.sap.learning import from_result
 from turnwire.sap.messages import AgentError, Result, Task
@@ -49,7 +49,7 @@ class Execution:
         self._agent = agent
         self._started = started
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
-        self.pool = Pool(agent.handlers)
+        self.pool = HandlerPool(agent.handlers)
         self.transcript: Transcript | None = None
         if agent.transcript is not None:
             self.transcript = Transcript(agent.transcript, lease=agent.lease)

@@ -109,7 +109,7 @@ class _Place:
         self.thread: asyncio.Future[Any] | None = None
 
 
-class Pool:
+class HandlerPool:
     """Places for calls of handlers and vetters, and daemon threads for the plain ones.
 
     Args:

@@ -415,7 +415,7 @@ class ArtifactFolder:
         return f"{artifact.kind}-{readable}-{unique}-v{artifact.version}.{suffix}"
 
 
-class NullSink:
+class NoArtifacts:
     """The sink of a loop in memory: artifacts are in its ledger, and nowhere else."""
 
     def emit(self, artifact: Artifact, /) -> None:
@@ -435,7 +435,7 @@ class LearningLoop:
         self, path: str | os.PathLike[str] | Ledger, *, sink: Sink | None = None, essence: Essence = WHOLE_PAYLOAD
     ) -> None:
         self.ledger = path if isinstance(path, Ledger) else Ledger(path)
-        home = NullSink() if self.ledger.in_memory else ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
+        home = NoArtifacts() if self.ledger.in_memory else ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
         self.sink: Sink = home if sink is None else sink
         self.essence = essence
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import msgspec
 
 from turnwire.errors import DecodeError
-from turnwire.pairs import Message, Rule, Way, Work, conversation, task_of, untold
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work, conversation, task_of, untold
 from turnwire.sap.codec import decode
 from turnwire.sap.spec import TERMINAL
 
@@ -46,12 +46,12 @@ def _task(message: Message) -> Hashable:
 
 
 PAIRS = (
-    Rule(
+    PairRule(
         "task",
         frozenset({"Task"}),
         (
-            Way(frozenset({"Result", "Ack", "Nack"}), _task, _task, names=True),
-            Way(frozenset({"Result"}), conversation, untold(conversation)),
+            AnswerPattern(frozenset({"Result", "Ack", "Nack"}), _task, _task, names=True),
+            AnswerPattern(frozenset({"Result"}), conversation, untold(conversation)),
         ),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, log_line, statement
+from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged, log_line, statement
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
@@ -86,7 +86,7 @@ _ASKED = 64
 """So many queries and delegations are remembered at least before those that are answered are forgotten."""
 
 
-class SstpChecklist(checklists.Judge):
+class SstpChecklist(checklists.RecordChecklist):
     """Judges messages in the order in which they were sent, each in its session.
 
     A message without session_id belongs to the only session there is; of several, to the one in which its actor spoke
@@ -159,7 +159,7 @@ class SstpChecklist(checklists.Judge):
             else:
                 self._issue(issue, line, offset)
 
-    def admits(self, message: Message, line: int) -> Fault | None:
+    def admits(self, message: Message, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause; a session that it begins is begun."""
         session = self._session(message)
         issues, take = session.judged(message)

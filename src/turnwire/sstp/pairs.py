@@ -11,7 +11,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Hashable
 
-from turnwire.pairs import Message, Rule, Way, Work
+from turnwire.pairs import AnswerPattern, Message, PairRule, Work
 from turnwire.sstp.spec import Kind
 
 
@@ -47,13 +47,15 @@ def work(record: bytes) -> Work:
 
 
 PAIRS = (
-    Rule(
+    PairRule(
         "query",
         frozenset({"query"}),
         (
-            Way(frozenset({"knowledge"}), _to, _from),
-            Way(frozenset({"knowledge"}), _to_nobody, _anywhere, others=True),
+            AnswerPattern(frozenset({"knowledge"}), _to, _from),
+            AnswerPattern(frozenset({"knowledge"}), _to_nobody, _anywhere, others=True),
         ),
     ),
-    Rule("delegation", frozenset({"delegation"}), (Way(frozenset(kind.value for kind in Kind), _to, _from),)),
+    PairRule(
+        "delegation", frozenset({"delegation"}), (AnswerPattern(frozenset(kind.value for kind in Kind), _to, _from),)
+    ),
 )

@@ -134,7 +134,7 @@ _UNUSED = Clocks()
 """Those of an actor who has not spoken."""
 
 
-class _Findings(NamedTuple):
+class _SessionFindings(NamedTuple):
     """The findings of the rules in a message, whether it is taken in at all, and what they saw of it. speaker: the
     actor's name folded. text: the main text; begins: its first word, as :func:`first_word` has it."""
 
@@ -258,7 +258,7 @@ class Session:
         """
         return self._follow(message, identity).issues
 
-    def _follow(self, message: Message, identity: str | None = None) -> _Findings:
+    def _follow(self, message: Message, identity: str | None = None) -> _SessionFindings:
         """Does what :meth:`feed` does; gives the findings with what was seen of the message."""
         found = self._found(message, identity)
         if found.issues and self.strict:
@@ -273,13 +273,13 @@ class Session:
         found = self._found(message, None)
         return found.issues, partial(self._take, message, found) if found.taken else _nothing
 
-    def _found(self, message: Message, identity: str | None) -> _Findings:
+    def _found(self, message: Message, identity: str | None) -> _SessionFindings:
         if not isinstance(message, Message):
             raise TypeError(f"a session is fed SSTP messages, not {type(message).__name__}")
         if not message._plain:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:
-                return _Findings([broken], False)
+                return _SessionFindings([broken], False)
         header, kind = message._fields["header"], message.KIND
         actor: str = header.get("actor_id")
         session_id, addressee, text = header.get("session_id"), message.addressee, _main_text(message)
@@ -298,7 +298,7 @@ class Session:
             if not self._contributes(begins):
                 issues += self._contribution(kind, actor, speaker, text)
         whole = issues, True, actor, speaker, addressee, session_id, text, begins, forged, allowed
-        return _new(_Findings, whole)  # as _Findings(*whole) does, in half the time
+        return _new(_SessionFindings, whole)  # as _SessionFindings(*whole) does, in half the time
 
     def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
         """True if there is surely nothing to say of the names."""
@@ -414,7 +414,7 @@ class Session:
 
     # --- what a message changes
 
-    def _take(self, message: Message, found: _Findings) -> None:
+    def _take(self, message: Message, found: _SessionFindings) -> None:
         _, _, actor, speaker, addressee, session_id, text, begins, forged, allowed = found
         clock: int = message._fields["header"].get("logical_clock")
         if forged:

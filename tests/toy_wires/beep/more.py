@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.checklists import Checklist, Clause, ClauseFault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
 from turnwire.read.located import located
@@ -54,6 +54,6 @@ _CLAUSES = (Clause("reads", "1", "Every message is a beep"),)
 def conform(data: bytes) -> Checklist:
     """Judges the beeps that a scan finds in a file."""
     found = list(located(data, "beep"))
-    faults = [Fault("reads", one.line, one.error.text) for one in found if one.error is not None]
+    faults = [ClauseFault("reads", one.line, one.error.text) for one in found if one.error is not None]
     good = len(found) - len(faults)
     return judged("beep", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))

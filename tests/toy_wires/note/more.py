@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.checklists import Checklist, Clause, ClauseFault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.pairs import Rule, Way, back, there
+from turnwire.pairs import AnswerPattern, PairRule, back, there
 from turnwire.read.located import located
 
 from .codec import Note
 
-PAIRS = (Rule("ask", frozenset({"ask"}), (Way(frozenset({"tell"}), there, back),)),)
+PAIRS = (PairRule("ask", frozenset({"ask"}), (AnswerPattern(frozenset({"tell"}), there, back),)),)
 
 
 def prompt() -> str:
@@ -60,6 +60,6 @@ _CLAUSES = (Clause("reads", "1", "Every line is a note"),)
 def conform(data: bytes) -> Checklist:
     """Judges the notes that a scan finds in a file."""
     found = list(located(data, "note"))
-    faults = [Fault("reads", one.line, one.error.text) for one in found if one.error is not None]
+    faults = [ClauseFault("reads", one.line, one.error.text) for one in found if one.error is not None]
     good = len(found) - len(faults)
     return judged("note", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))

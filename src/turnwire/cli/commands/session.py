@@ -14,7 +14,7 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.options import Group
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, Refused, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, CommandRefused, misused
 from turnwire.cli.output import complain, write_json, write_lines, write_whole
 from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, UnknownName
@@ -117,14 +117,14 @@ def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:
-    """The lines of sources, but for empty ones. Raises Refused for what is not UTF-8."""
+    """The lines of sources, but for empty ones. Raises CommandRefused for what is not UTF-8."""
     for name in inputs.files(names):
         data = inputs.whole(name)
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise Refused([f"{inputs.shown(name)}: line {line:,} is not UTF-8"]) from None
+            raise CommandRefused([f"{inputs.shown(name)}: line {line:,} is not UTF-8"]) from None
         yield from (line for line in text.split("\n") if line.strip())
 
 
@@ -195,10 +195,10 @@ def _tell_damage(found: Any) -> None:
 
 
 def _session(name: str) -> str:
-    """The text of a session, which may be damaged. Raises Refused, and ends the command where it is no session."""
+    """The text of a session, which may be damaged. Raises CommandRefused, and ends the command if it is none."""
     found = inputs.files([name])
     if len(found) != 1:
-        raise Refused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is one"])
+        raise CommandRefused([f"{inputs.shown(name)}: there are {len(found):,} files; a session is one"])
     data = inputs.whole(found[0])
     if not data.strip():
         complain(f"{inputs.shown(name)}: is empty")

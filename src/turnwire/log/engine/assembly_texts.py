@@ -18,7 +18,7 @@ import numpy as np
 
 from turnwire import _backend
 from turnwire.log.engine.claims import empty_parts
-from turnwire.log.input.reading import Block
+from turnwire.log.input.reading import InputBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,7 +172,7 @@ class Searched:
 def alone(search: Pass, found: list[Assembly], number: int) -> Searched:
     """What an assembly holds, searched as an input of its own."""
     text = found[number].text
-    inner = search.nested(Block(text, len(text), 0, True, True))
+    inner = search.nested(InputBlock(text, len(text), 0, True, True))
     rows, tables, _, _ = inner.run()
     return Searched(inner, found, [number], [0], range(rows), _in_order(tables))
 
@@ -196,7 +196,7 @@ def read_apart(search: Pass, found: list[Assembly], numbers: list[int]) -> list[
     parts = empty_parts(len(texts), search.finder.csp.code)
     parts["start"][:], parts["stop"][:] = starts[:-1], [start - 1 for start in starts[1:]]
     whole = b"\n".join(texts)  # a line of its own each, whatever its end
-    inner = search.nested(Block(whole, len(whole), 0, True, True))
+    inner = search.nested(InputBlock(whole, len(whole), 0, True, True))
     rows, tables = inner.run_apart(parts)
     return [Searched(inner, found, numbers, starts, range(rows), _in_order(tables))]
 
@@ -220,7 +220,7 @@ class _Together:
         texts = [found[number].text for number in numbers]
         self.starts = [0, *accumulate(map(len, texts))]
         self.text = b"".join(texts)
-        self.inner = search.nested(Block(self.text, len(self.text), 0, True, True))
+        self.inner = search.nested(InputBlock(self.text, len(self.text), 0, True, True))
         self.count, tables, _, _ = self.inner.run()
         self.damaged = _in_order(tables)
 

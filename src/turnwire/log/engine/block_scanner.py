@@ -14,7 +14,7 @@ from turnwire.log.engine.all_wires import Finder, State
 from turnwire.log.engine.column_buffers import ColumnBuffers
 from turnwire.log.engine.where import Filter
 from turnwire.log.input.memory import Pool, RowEstimate, carve
-from turnwire.log.input.reading import Block
+from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     block begins; behind: where in the block the last record ends.
     """
 
-    block: Block
+    block: InputBlock
     buffer: memoryview
     arrays: Arrays
     rows: int
@@ -87,7 +87,7 @@ class Engine:
         self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
     def scan(
-        self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
+        self, block: InputBlock, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
     ) -> Found:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
@@ -153,7 +153,7 @@ class Engine:
         counts = np.bincount(codes, minlength=len(names)).tolist()
         return {name: counts[names.index(name)] for name in self.wires}
 
-    def _searched(self, block: Block, final: bool, line: int, state: State) -> Read:
+    def _searched(self, block: InputBlock, final: bool, line: int, state: State) -> Read:
         """What the search of all wires finds in a block of what is asked for."""
         room = self._room.guess(block.size)
         make = self._finder.location if self._finder.located else self._carved
@@ -166,7 +166,7 @@ class Engine:
             arrays = self._finder.fill(block, arrays, rows, dtypes, self.keep)
         return arrays, rows, rejects, position, line
 
-    def _shortcut(self, block: Block, final: bool, line: int, state: State) -> Read | None:
+    def _shortcut(self, block: InputBlock, final: bool, line: int, state: State) -> Read | None:
         """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
         shortcut, own = self._finder.shortcut, self._finder.own
         if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
@@ -198,7 +198,7 @@ class Engine:
             table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
         return arrays, rows, rejects, position, line
 
-    def _alone(self, block: Block, final: bool, line: int, state: State) -> Read:
+    def _alone(self, block: InputBlock, final: bool, line: int, state: State) -> Read:
         """What its own scan finds of a wire that the search of all wires does not know."""
         own = self._finder.own
         assert own is not None
@@ -209,7 +209,7 @@ class Engine:
             table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
         return read
 
-    def _read(self, own: BulkScanner, block: Block, final: bool, line: int, state: dict[str, Any]) -> Read:
+    def _read(self, own: BulkScanner, block: InputBlock, final: bool, line: int, state: dict[str, Any]) -> Read:
         """The wire's own scan of one block."""
         size, spaces = block.size, self._own_room
         most = spaces.most(size)

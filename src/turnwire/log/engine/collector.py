@@ -15,7 +15,7 @@ from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.compression import REASONS
 from turnwire.log.input.file_identity import TAIL, bookmark
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Block, line_end
+from turnwire.log.input.reading import InputBlock, line_end
 from turnwire.log.input.sources import Reading
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows, line_start
@@ -67,14 +67,14 @@ class Collector:
         self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
 
-    def final(self, reading: Reading, block: Block) -> bool:
+    def final(self, reading: Reading, block: InputBlock) -> bool:
         """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
         grows = reading.identity is not None and not reading.closed
         return block.last and not (grows and self._bookmarks.waits)
 
     def take(
-        self, reading: Reading, block: Block, found: Found | None
+        self, reading: Reading, block: InputBlock, found: Found | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
         itself, which does not count where the block before left something over, or ended within a line."""
@@ -96,7 +96,7 @@ class Collector:
                 yield from self._given(reading, self._together(reading), None)
 
     def _given(
-        self, reading: Reading, whole: Block | None, found: Found | None
+        self, reading: Reading, whole: InputBlock | None, found: Found | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
@@ -105,8 +105,8 @@ class Collector:
                 yield batch, error
 
     def _take(
-        self, reading: Reading, block: Block, found: Found | None
-    ) -> tuple[Batch | None, WireError | None, Block | None]:
+        self, reading: Reading, block: InputBlock, found: Found | None
+    ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines = reading.line - 1
         final = self.final(reading, block)
@@ -182,7 +182,7 @@ class Collector:
         recorded = reading.recorded > 0
         marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind, recorded)
 
-    def _joined(self, reading: Reading, block: Block) -> Block | None:
+    def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block behind what the one before left over; None until enough of it has come."""
         if reading.left is None:
             return block
@@ -202,7 +202,7 @@ class Collector:
         size, looks = reading.left.size, self._looks - reading.looked
         return reading.pending_bytes >= size or (self._eager and (size <= _A_LOOK * (1 + looks) or looks >= _LOOKS))
 
-    def _together(self, reading: Reading) -> Block:
+    def _together(self, reading: Reading) -> InputBlock:
         left, block = reading.left, reading.pending[-1]
         assert left is not None
         self._postponed.pop(id(reading), None)
@@ -220,7 +220,7 @@ class Collector:
             if block.ahead:
                 data[size : size + block.ahead] = np.frombuffer(block.data, np.uint8)[block.size :][: block.ahead]
         reading.left, reading.pending, reading.pending_bytes = None, [], 0
-        return Block(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
+        return InputBlock(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
 
     def _quarantine(self, reading: Reading, found: Found) -> WireError | None:
         scanner = self._engine.scanner
@@ -247,7 +247,7 @@ class Collector:
         rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
         return Batch(self._engine.scanner, self._columns, rows)
 
-    def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
+    def _end(self, reading: Reading, block: InputBlock, found: Found) -> WireError | None:
         """The input is at its end. Its bookmark is in front of a last line that may be half-written."""
         reading.finished = True
         opened = self._opened(found)
@@ -309,8 +309,8 @@ class Collector:
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 
-def _tail(found: Found, position: int) -> Block:
+def _tail(found: Found, position: int) -> InputBlock:
     """What of a block lies behind a position."""
     block = found.block
     data = bytes(found.buffer[position:])
-    return Block(data, len(data), block.base + position, block.line_end, block.last, block.taken)
+    return InputBlock(data, len(data), block.base + position, block.line_end, block.last, block.taken)

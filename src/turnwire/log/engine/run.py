@@ -19,9 +19,9 @@ from turnwire.log.input.blocks import blocks
 from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.following import follow
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Block, Stop, Stopped
+from turnwire.log.input.reading import InputBlock, Stop, Stopped
 from turnwire.log.input.rotation import Bases, logs_first
-from turnwire.log.input.sources import Job, Quiet, Reading, Source, sources
+from turnwire.log.input.sources import Quiet, Reading, ReadOptions, Source, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -29,7 +29,7 @@ IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
 
-Piece = tuple[Reading, Block] | Quiet
+Piece = tuple[Reading, InputBlock] | Quiet
 Tell = Callable[[int, "int | None", int, int], Any]
 
 
@@ -62,7 +62,7 @@ class Run:
             fences=options["fences"],
         )
         self.collector = Collector(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
-        self._job = Job(
+        self._job = ReadOptions(
             inputs,
             options["batch_bytes"],
             options["borrow"],

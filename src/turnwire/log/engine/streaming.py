@@ -17,7 +17,7 @@ from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Block
+from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 
@@ -267,7 +267,7 @@ class BlockStream:
 
     def _found(self, size: int, final: bool, state: dict[str, Any]) -> Found:
         data = self._joined()[:size]
-        block = Block(data, size, self._offset, final or data.endswith(b"\n"), final)
+        block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
         return self._engine.scan(block, final, self._line, state)
 
     def _take(self, size: int, final: bool) -> bool:

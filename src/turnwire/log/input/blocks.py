@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.file_identity import Place, identity
-from turnwire.log.input.reading import Block, blocks_of_memory, mapped
+from turnwire.log.input.file_identity import StartPosition, identity
+from turnwire.log.input.reading import InputBlock, blocks_of_memory, mapped
 from turnwire.log.input.rotated_files import RotatedFiles, find_rotated_files, is_still, of_open_file
 from turnwire.log.input.rotation import is_being_copied, is_being_made
-from turnwire.log.input.sources import Job, Reading, Source
+from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 _TRIES = 20
 _PAUSE = 0.01
@@ -22,7 +22,7 @@ MOVING = 2.0
 """Seconds after which they are looked at once more, and what is not settled then is a gap."""
 
 
-def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
+def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     """The blocks of one input, in order, from where its bookmark is; the last one is marked as such. Where another
     file has its name by now, or what was read of it is not in it any more, what is left of that comes first."""
     reading = Reading(source)
@@ -38,7 +38,7 @@ def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
         raise
 
 
-def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
+def _of_data(reading: Reading, job: ReadOptions) -> Iterator[InputBlock]:
     view = memoryview(reading.source.data)
     if not view.contiguous:
         raise TypeError("the bytes to scan must be contiguous")
@@ -71,7 +71,7 @@ class _Memory:
         self._view.release()
 
 
-def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
+def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     with ExitStack() as stack:
         file, before = _begun(reading, job, stack)
         if reading.identity is not None and reading.identity[:2] in job.bookmarks.done:
@@ -86,7 +86,7 @@ def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
             job.bookmarks.done.add(reading.identity[:2])  # it may be renamed to the next name that is read
 
 
-def _is_made_just_now(reading: Reading, file: Any, job: Job) -> bool:
+def _is_made_just_now(reading: Reading, file: Any, job: ReadOptions) -> bool:
     """True if a file that a folder lists is just being compressed or copied of another one."""
     marks, who, name = job.bookmarks, reading.identity, reading.name or ""
     if not (marks.waits and reading.source.listed) or who is None or who[:2] in marks.files:
@@ -94,7 +94,7 @@ def _is_made_just_now(reading: Reading, file: Any, job: Job) -> bool:
     return is_being_made(file, name) or (bool(marks.files) and is_being_copied(file, name))
 
 
-def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, RotatedFiles | None]:
+def _begun(reading: Reading, job: ReadOptions, stack: ExitStack) -> tuple[Any, RotatedFiles | None]:
     """A file, open, and what had its name before and is not read yet, as both are at one moment: where the file is
     renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``stack`` closes it."""
     tries, until = _TRIES, time.monotonic() + MOVING
@@ -116,7 +116,7 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, RotatedFi
         settled = before is None or (not before.again and _leads_to(name, file) and is_still(who, file))
         if before is None or settled or not tries:
             if before is not None and before.anew:
-                reading.begin_at(Place())
+                reading.begin_at(StartPosition())
             return file, before if settled or before is None else before.without(file)
         before.close()
         stack.close()
@@ -132,7 +132,7 @@ def _leads_to(name: str, file: Any) -> bool:
     return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
 
 
-def _of_whole(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
+def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[InputBlock]:
     memory = mapped(file) if job.borrow and reading.source.mappable else None
     if memory is None or format_of(memory[:LONGEST_MAGIC].tobytes()):
         yield from of_open_file(reading, file, job)

@@ -1,7 +1,7 @@
 """Decompresses gzip, bzip2, xz and zstd, recognised by their first bytes, in bounded memory; tells where damage is.
 
-A damaged stream gives what can be decompressed of it and then a :class:`Fault`; it never raises. Several members,
-frames or streams that follow each other are one, NUL bytes after the last are padding.
+A damaged stream gives what can be decompressed of it and then a :class:`StreamDamage`; it never raises. Several
+members, frames or streams that follow each other are one, NUL bytes after the last are padding.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST_MAGIC = 10
 _Chunks = Generator["bytes | None", None, None]
 
 
-class Fault(NamedTuple):
+class StreamDamage(NamedTuple):
     """Why a compressed stream could not be read on: the reason, the byte of the compressed input, and words."""
 
     reason: Reason
@@ -69,7 +69,7 @@ class Bytes(Protocol):
 class _Broken(Exception):
     def __init__(self, reason: Reason, place: int, text: str) -> None:
         super().__init__(text)
-        self.fault = Fault(reason, place, text)
+        self.fault = StreamDamage(reason, place, text)
 
 
 def format_of(head: bytes) -> str | None:
@@ -142,7 +142,7 @@ class Decompressed:
 
     def __init__(self, kind: str, source: Bytes, limits: Limits) -> None:
         self.kind = kind
-        self.fault: Fault | None = None
+        self.fault: StreamDamage | None = None
         self._feed = _Feed(source)
         self._limits = limits
         self._chunks = _READERS[kind](self._feed, limits)
@@ -173,7 +173,7 @@ class Decompressed:
         if self._out <= most:
             return chunk
         text = f"{self._out} bytes out of {self._feed.place}: more than {self._limits.ratio} to 1"
-        self.fault = Fault(Reason.RATIO_TOO_HIGH, self._feed.place, text)
+        self.fault = StreamDamage(Reason.RATIO_TOO_HIGH, self._feed.place, text)
         return chunk[: max(len(chunk) - (self._out - most), 0)]
 
 

@@ -262,7 +262,7 @@ def checked(mark: Bookmark) -> Bookmark:
     return mark
 
 
-class Place(NamedTuple):
+class StartPosition(NamedTuple):
     """The place where reading of a file begins: offset and line, what is carried there, an offset with the bytes in
     front of it, by which a file that is written anew is told, and whether records were read before it."""
 
@@ -279,7 +279,7 @@ class FileComparison(NamedTuple):
     where it still holds what was read: it may have been cut since then, and begin with the same bytes again; over:
     whether that is so, by its size and times."""
 
-    place: Place = Place()
+    place: StartPosition = StartPosition()
     before: Bookmark | None = None
     why: Reason | None = None
     own: Bookmark | None = None
@@ -299,10 +299,10 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
     return Reason.FILE_REPLACED if mark.tail and digest(tail) != mark.tail else None
 
 
-def place_of(mark: Bookmark, file: Any = None) -> Place:
+def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
     """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
     tail = b"" if file is None else _before(file, mark.read, mark.tail_bytes)
-    return Place(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
+    return StartPosition(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
 
 
 def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:

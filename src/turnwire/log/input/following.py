@@ -12,8 +12,8 @@ from typing import Any
 from turnwire.errors import Reason
 from turnwire.log.input.blocks import MOVING, blocks
 from turnwire.log.input.bookmarks import ByContent, Gap
-from turnwire.log.input.file_identity import BANNER, Bookmark, Place, all_of, copied_in, is_copy, place_of
-from turnwire.log.input.reading import Block
+from turnwire.log.input.file_identity import BANNER, Bookmark, StartPosition, all_of, copied_in, is_copy, place_of
+from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_files import MORE, RotatedFiles, find_rotated_files, is_still
 from turnwire.log.input.rotated_names import COMPRESSED, is_like
 from turnwire.log.input.rotation import (
@@ -27,7 +27,7 @@ from turnwire.log.input.rotation import (
     look_beside,
     open_as,
 )
-from turnwire.log.input.sources import Job, Quiet, Reading, Source, is_within, names_files, sources
+from turnwire.log.input.sources import Quiet, Reading, ReadOptions, Source, is_within, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -50,7 +50,7 @@ _Files = dict[tuple[int, int], tuple[int, int]]
 """Files by device and inode: when each was written (ns), and its size."""
 
 
-def follow(source: Any, first: Iterable[Source], job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
+def follow(source: Any, first: Iterable[Source], job: ReadOptions) -> Iterator[tuple[Reading, InputBlock] | Quiet]:
     """The blocks of sources that grow, file by file as they have something new, and a Quiet before each time that more
     is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap. ``first``: what the
     source names when this begins."""
@@ -61,7 +61,7 @@ class _Follower:
     """Files by their names, those that were renamed and may still be written to, and what of the files beside them is
     known: it was there at the beginning, or was read."""
 
-    def __init__(self, source: Any, job: Job) -> None:
+    def __init__(self, source: Any, job: ReadOptions) -> None:
         self._source, self._job = source, job
         self._tails: dict[str, Tail] = {}
         self._renamed: list[Tail] = []
@@ -71,7 +71,7 @@ class _Follower:
         self._packed: list[Bookmark] = []  # those of them that are compressed by now
         self._judged: _Files = {}  # files that show no cut, as they are
 
-    def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, Block] | Quiet]:
+    def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Quiet]:
         """See :func:`follow`."""
         try:
             for source in first:
@@ -139,7 +139,7 @@ class _Follower:
             tail.file.close()
             self._job.stop.sleep(_PAUSE)
 
-    def _first(self, tail: Tail, there: _There, before: RotatedFiles | None) -> Iterator[tuple[Reading, Block]]:
+    def _first(self, tail: Tail, there: _There, before: RotatedFiles | None) -> Iterator[tuple[Reading, InputBlock]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
         if tail.who[:2] in self._job.bookmarks.done or self._is_followed(tail.who[:2]):
             tail.file.close()
@@ -157,7 +157,7 @@ class _Follower:
                 self._held.add(mark)
         yield from tail.news()
 
-    def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
+    def _look(self, name: str) -> Iterator[tuple[Reading, InputBlock]]:
         """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         tail = self._tails[name]
         renamed = tail.renamed()
@@ -172,7 +172,7 @@ class _Follower:
         else:
             tail.looked()
 
-    def _cut_unseen(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+    def _cut_unseen(self, tail: Tail) -> Iterator[tuple[Reading, InputBlock]]:
         """True if a file was cut that begins again with all that was read of it, by what :mod:`blocks` goes by: a copy
         that goes on in another way, what was rotated where hardly anything was read, or its size and times."""
         folder, base = os.path.split(tail.name)
@@ -195,7 +195,7 @@ class _Follower:
         self._judged.update({one.file: (one.written, one.size) for one in found})
         return False
 
-    def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
+    def _unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
         """The rotated files of one of which no more was read than what any file of its name may begin with: its bytes
         do not show whether it was cut. Whether there was any."""
         known, packed = dict(self._known), len(self._packed)
@@ -219,7 +219,7 @@ class _Follower:
         self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_SHRUNK))
         return True
 
-    def _look_behind(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+    def _look_behind(self, tail: Tail) -> Iterator[tuple[Reading, InputBlock]]:
         """The bytes written to a file after it was renamed, until nobody has done so for a while."""
         if not tail.rewritten():
             yield from tail.news()
@@ -227,7 +227,7 @@ class _Follower:
             yield from self._ended(tail)
             self._renamed.remove(tail)
 
-    def _ended(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+    def _ended(self, tail: Tail) -> Iterator[tuple[Reading, InputBlock]]:
         """The end of a file. What it holds is known from now on."""
         yield from tail.end(gone=tail.lost is not None)
         status = os.fstat(tail.file.fileno())
@@ -236,7 +236,7 @@ class _Follower:
         self._job.bookmarks.present.discard(tail.who[:2])  # what is compressed of it later is known by its content
         tail.file.close()
 
-    def _after_a_rename(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+    def _after_a_rename(self, tail: Tail) -> Iterator[tuple[Reading, InputBlock]]:
         """The old file is read as long as somebody may write to it; what had the name in between comes before what has
         it now."""
         try:
@@ -263,7 +263,7 @@ class _Follower:
             return copy_of(tail.all(), lambda: [one for one in beside(tail.name) if one.packed], exact=True) is not None
         return any(one.file == tail.who[:2] for one in beside(tail.name, *_folder(tail)))
 
-    def _after_a_cut(self, tail: Tail, why: Reason) -> Iterator[tuple[Reading, Block]]:
+    def _after_a_cut(self, tail: Tail, why: Reason) -> Iterator[tuple[Reading, InputBlock]]:
         """The bytes of a copy behind what was read; then what the file holds now, from its start."""
         cut, mark = tail.who[:2], tail.mark()
         try:
@@ -282,7 +282,7 @@ class _Follower:
         self._job.bookmarks.forget(cut)
         del self._tails[tail.name]
         if new is not None:
-            new.begin(Place())
+            new.begin(StartPosition())
             self._tails[tail.name] = new
         between = self._between(tail, tail.read_at)
         for other in list(between) if tail.lost is not None else ():
@@ -388,7 +388,7 @@ class _Follower:
             self._packed.append(mark)
         return bool(held)
 
-    def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
+    def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, InputBlock]]:
         for other in between:
             self._renamed.append(other)
         for other in between:

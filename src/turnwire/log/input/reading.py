@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.contract import Limits
-from turnwire.log.input.compression import Decompressed, Fault, format_of, undecided
+from turnwire.log.input.compression import Decompressed, StreamDamage, format_of, undecided
 from turnwire.log.input.memory import Pool
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
 
 
-class Block(NamedTuple):
+class InputBlock(NamedTuple):
     """A piece of one input.
 
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
@@ -213,9 +213,9 @@ class Cutter:
         self.ended = False
 
     @property
-    def fault(self) -> Fault | None:
+    def fault(self) -> StreamDamage | None:
         """Why decompressing ended before its time."""
-        fault: Fault | None = getattr(self._source, "fault", None)
+        fault: StreamDamage | None = getattr(self._source, "fault", None)
         return fault
 
     @property
@@ -241,7 +241,7 @@ class Cutter:
         self.base += count - left
         return count - left
 
-    def read(self) -> Block | None:
+    def read(self) -> InputBlock | None:
         """The next block that ends with a line, or is full; None where there is none yet."""
         # A line is carried over from nearly every block: with room for one, all of them are of one size.
         data = self._pool.take(self._batch_bytes + max(len(self._carried), 1))
@@ -269,7 +269,7 @@ class Cutter:
         within, self._within = self._within, not ends
         if not full and 2 * size < len(view):
             data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead, within)
+        return InputBlock(data, stop, self.base - stop, ends, last, self._raw.taken, ahead, within)
 
     @property
     def kept(self) -> bytes:
@@ -281,18 +281,18 @@ class Cutter:
         self._raw, self._source = raw, source
         self.ended = False
 
-    def take_back(self, block: Block | None, kept: bytes) -> None:
+    def take_back(self, block: InputBlock | None, kept: bytes) -> None:
         """Forgets what ``read`` gave last, and what it read; ``kept``: what was kept before."""
         self.base -= 0 if block is None else block.size
         self._carried, self._within = kept, False
 
-    def finish(self) -> Block:
+    def finish(self) -> InputBlock:
         """The bytes after the last line end, as the last block; it may be empty."""
         data, self._carried = self._carried, b""
         self.base += len(data)
-        return Block(data, len(data), self.base - len(data), not len(data), True, self._raw.taken)
+        return InputBlock(data, len(data), self.base - len(data), not len(data), True, self._raw.taken)
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[InputBlock]:
         while True:
             block = self.read()
             if block is not None:
@@ -301,7 +301,7 @@ class Cutter:
                     return
 
 
-def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: bytes = b"") -> Iterator[Block]:
+def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: bytes = b"") -> Iterator[InputBlock]:
     """The blocks of bytes that are there at once; each is a view of them. opens: as for :class:`Cutter`."""
     view = data
     size = len(view)
@@ -312,7 +312,7 @@ def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: 
             end = line_end(view, start, stop)
             stop, ahead = _opening(view, start, stop if end < 0 else end, opens)
         ends = stop == start or view[stop - 1] == _NEWLINE
-        yield Block(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead, within)
+        yield InputBlock(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead, within)
         start, within = stop, not ends
 
 

@@ -15,7 +15,7 @@ from turnwire.log.input.file_identity import (
     Bookmark,
     FileComparison,
     Identity,
-    Place,
+    StartPosition,
     changed,
     holds,
     identity,
@@ -26,7 +26,7 @@ from turnwire.log.input.file_identity import (
     whole,
     whole_copy,
 )
-from turnwire.log.input.reading import Block, Cutter, opened
+from turnwire.log.input.reading import Cutter, InputBlock, opened
 from turnwire.log.input.rotated_names import is_like
 from turnwire.log.input.rotation import (
     Rotated,
@@ -41,7 +41,7 @@ from turnwire.log.input.rotation import (
     look_beside,
     open_as,
 )
-from turnwire.log.input.sources import Job, Reading, Source
+from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
@@ -53,7 +53,7 @@ def is_still(who: Identity | None, file: Any) -> bool:
     return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
 
 
-def of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
+def of_open_file(reading: Reading, file: Any, job: ReadOptions) -> Iterator[InputBlock]:
     """The blocks of an open file from where its reading begins, compressed or not."""
     start = reading.offset
     raw, source = opened(file, job.stop, job.limits)
@@ -81,17 +81,17 @@ def of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
         yield block
 
 
-def _cut_just_now(reading: Reading, place: int, job: Job) -> Block:
+def _cut_just_now(reading: Reading, place: int, job: ReadOptions) -> InputBlock:
     """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
     known of it than before: a copy of it may be older than what was written to it last."""
     who = reading.identity
     before = None if who is None else job.bookmarks.files.get(who[:2])
     if who is not None and before is not None and place == before.read:
         reading.identity = who._replace(written=before.written)
-    return Block(b"", 0, place, True, True)
+    return InputBlock(b"", 0, place, True, True)
 
 
-def _bytes_of(block: Block, most: int | None = None) -> bytes:
+def _bytes_of(block: InputBlock, most: int | None = None) -> bytes:
     """The bytes of a block; ``most``: no more than so many, the last ones."""
     return bytes(memoryview(block.data)[0 if most is None else max(block.size - most, 0) : block.size])
 
@@ -103,7 +103,7 @@ class RotatedFiles(NamedTuple):
     and is read from its start; again: whether files beside it were written, renamed, removed or made while these were
     looked for; moved: the gap to tell of that where nobody looks again, but for what was only written."""
 
-    pieces: list[tuple[Rotated, Any, Place]]
+    pieces: list[tuple[Rotated, Any, StartPosition]]
     kept: bool = False
     told: Gap | None = None
     anew: bool = False
@@ -123,7 +123,7 @@ class RotatedFiles(NamedTuple):
             copy.close()
         return self._replace(pieces=[piece for piece in self.pieces if piece not in made])
 
-    def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
+    def blocks(self, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
         """Yields their blocks; then the gap is told. From now on they are read."""
         told = self.told or self.moved
         end = None if told is None else told.start
@@ -140,7 +140,7 @@ class RotatedFiles(NamedTuple):
             job.tell(told._replace(start=end))
 
 
-def _piece(one: Rotated, file: Any, place: Place, job: Job) -> Iterator[tuple[Reading, Block]]:
+def _piece(one: Rotated, file: Any, place: StartPosition, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     """The blocks of a rotated file. A last line without its end waits where somebody may still write it."""
     file.seek(0)
     reading = Reading(Source(one.path, mappable=True))
@@ -155,7 +155,9 @@ MORE = 20
 """Files that come while those beside a log are listed and are still taken: it may be rotated faster than that."""
 
 
-def find_rotated_files(name: str, standing: FileComparison, now: tuple[int, int], job: Job) -> RotatedFiles | None:
+def find_rotated_files(
+    name: str, standing: FileComparison, now: tuple[int, int], job: ReadOptions
+) -> RotatedFiles | None:
     """Finds the rest of files that had a name, by how the file of that name compares with what was read (now: that
     file); None where nothing is to be looked for. Where files were renamed or compressed meanwhile, the answer says so:
     it is one look, and whoever asks looks again."""
@@ -188,11 +190,11 @@ def _sight(name: str) -> tuple[dict[tuple[int, int], tuple[str, int]], bool]:
     return {one.file: (one.path, one.size) for one in found}, settled
 
 
-def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> RotatedFiles:
+def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: ReadOptions) -> RotatedFiles:
     """The rest of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
     came between: looked for beside it, oldest first. What cannot be had is told as a gap, and so is each cut: of what
     was written between a copy and the cut nothing is left to see."""
-    pieces: list[tuple[Rotated, Any, Place]] = []
+    pieces: list[tuple[Rotated, Any, StartPosition]] = []
     kept, cut = _kept(name, before, why, now, job)
     if kept is not None:
         pieces.append((*kept, place_of(before, None if kept[0].packed else kept[1])))
@@ -217,7 +219,7 @@ def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
     return before.recorded if alone is None else alone
 
 
-def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
+def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: ReadOptions) -> RotatedFiles:
     """The rotated files of one of which no more was read than what any file of its name may begin with: it may have
     been cut since then. What was written to older files that were read shows no cut. Nor does a copy that holds just
     what the file begins with, where no record was read: what was cut after it may be gone, and so may what came before
@@ -233,7 +235,7 @@ def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Rotated
     return RotatedFiles(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if cut else None)
 
 
-def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
+def _is_copied(name: str, since: int, now: tuple[int, int], job: ReadOptions) -> bool:
     """True if there is a copy of what a log begins with that was written after ``since``, and that was not met yet,
     and may be of a tool that cuts the log then."""
     told = False
@@ -251,7 +253,7 @@ def _is_copied(name: str, since: int, now: tuple[int, int], job: Job) -> bool:
     return told
 
 
-def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> RotatedFiles:
+def _alike(name: str, own: Bookmark, now: tuple[int, int], job: ReadOptions) -> RotatedFiles:
     """The rotated files of one that holds what was read of it. Where a copy beside it holds that, too, and goes on in
     another way, the file was cut since then, and begins again with the same bytes."""
     done, present = job.bookmarks.done, job.bookmarks.present
@@ -274,15 +276,15 @@ def _between(
     name: str,
     since: int,
     now: tuple[int, int],
-    found: list[tuple[Rotated, Any, Place]],
-    job: Job,
+    found: list[tuple[Rotated, Any, StartPosition]],
+    job: ReadOptions,
     copied: Bookmark | None,
-) -> tuple[list[tuple[Rotated, Any, Place]], bool]:
+) -> tuple[list[tuple[Rotated, Any, StartPosition]], bool]:
     """Files that had a name since then; those that were ``found`` are not among them, nor are the last of
     them where the log is rotated faster than they are looked for. And whether the first was a copy of a file that was
     cut (``copied``), all of which was read before the cut: it is not among them either."""
     met = {now} | {one.file for one, _, _ in found}
-    between: list[tuple[Rotated, Any, Place]] = []
+    between: list[tuple[Rotated, Any, StartPosition]] = []
     read = False
     for _ in range(len(beside(name)) + MORE):
         if (piece := _next(name, since, met, job)) is None:
@@ -299,7 +301,7 @@ def _between(
 
 
 def _kept(
-    name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job
+    name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: ReadOptions
 ) -> tuple[tuple[Rotated, Any] | None, Reason | None]:
     """The file that holds what was read under a name, and what follows it: renamed, compressed or copied. And why that
     is a copy, of one that was cut: also where the file that was cut was renamed then."""
@@ -324,7 +326,7 @@ def _kept(
     return None, cut
 
 
-def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
+def _may_be(one: Rotated, before: Bookmark, name: str, job: ReadOptions) -> bool:
     """True if a file may hold what was read of another one: not where more was read of itself, and not where what was
     read is no more than what all begin with, and it is a compressed one of which more was read under an older name."""
     if one.written < before.written:
@@ -344,7 +346,9 @@ def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
     return read is None or read.offset <= before.offset
 
 
-def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[Rotated, Any, Place] | None:
+def _next(
+    name: str, since: int, met: set[tuple[int, int]], job: ReadOptions
+) -> tuple[Rotated, Any, StartPosition] | None:
     """The oldest file beside a log that was written after ``since``, or has grown, and was neither read nor ``met``
     yet; and where to begin in it."""
     marks = job.bookmarks
@@ -365,7 +369,7 @@ def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[R
     return None
 
 
-def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
+def _read_before(one: Rotated, file: Any, name: str, job: ReadOptions) -> StartPosition | None:
     """The place up to which a compressed file was read when it was none yet: where a bookmark of a rotated file fits
     that is there no more, the first bytes and the last that were read."""
     folder, base = os.path.split(name)

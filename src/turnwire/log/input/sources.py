@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from turnwire.contract import Limits
 from turnwire.log.input.bookmarks import Bookmarks, Gap
-from turnwire.log.input.file_identity import Identity, Place
+from turnwire.log.input.file_identity import Identity, StartPosition
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Block, Stop
+from turnwire.log.input.reading import InputBlock, Stop
 from turnwire.log.input.rotated_names import oldest_first
 from turnwire.log.input.urls import is_url, stored
 
@@ -95,13 +95,13 @@ class Reading:
         self.carried: list[int] | None = None
         self.behind = (source.start, b"")
         self.head = b""
-        self.pending: list[Block] = []
+        self.pending: list[InputBlock] = []
         self.pending_bytes = 0
-        self.left: Block | None = None
+        self.left: InputBlock | None = None
         self.looked = 0
         self.taken = 0
 
-    def begin_at(self, place: Place) -> None:
+    def begin_at(self, place: StartPosition) -> None:
         """Sets the place where reading begins, before the first block."""
         self.offset, self.line, self.carried, self.behind, recorded = place
         self.recorded = self.offset if recorded else 0
@@ -321,7 +321,7 @@ def _once(names: Iterable[str]) -> dict[str, str]:
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 
 
-class Job(NamedTuple):
+class ReadOptions(NamedTuple):
     """The settings of reading beside the source: see :func:`turnwire.scan`."""
 
     pool: Pool

@@ -14,7 +14,7 @@ from turnwire.log.input.file_identity import (
     Bookmark,
     FileComparison,
     Identity,
-    Place,
+    StartPosition,
     all_of,
     bookmark,
     holds,
@@ -22,8 +22,8 @@ from turnwire.log.input.file_identity import (
     is_earlier,
     unwritten,
 )
-from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.sources import Job, Reading, Source
+from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
+from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 RECENT = 1 << 16
 """Bytes behind a copy that may have been read before the log is cut, for the copy to be known as read."""
@@ -40,7 +40,7 @@ class Tail:
     read is not in it any more; idle: looks since it had something new.
     """
 
-    def __init__(self, source: Source, job: Job) -> None:
+    def __init__(self, source: Source, job: ReadOptions) -> None:
         self.source = source
         self.file = file = open(source.name or "", "rb", buffering=0)  # noqa: SIM115 (closed when it is ended)
         self.reading = Reading(source)
@@ -73,7 +73,7 @@ class Tail:
         """The byte (as decompressed) up to which it was read."""
         return self.reading.offset if self._cutter is None else self._cutter.end
 
-    def begin(self, place: Place) -> None:
+    def begin(self, place: StartPosition) -> None:
         """Sets the place to begin at, before anything is read."""
         self.reading.begin_at(place)
         self._line, self._tail, self._held, self._recent = place.line, b"", (0, b""), b""
@@ -98,7 +98,7 @@ class Tail:
             self.lost = Reason.FILE_REPLACED
         return cutter
 
-    def news(self, certain: bool = False) -> Iterator[tuple[Reading, Block]]:
+    def news(self, certain: bool = False) -> Iterator[tuple[Reading, InputBlock]]:
         """The lines that are there by now; where nothing can come any more, the end and why."""
         cutter = None if self._ended else self._cut(certain)
         if cutter is None:
@@ -119,7 +119,7 @@ class Tail:
         if cutter.fault is not None and self.lost is None:
             yield self._finished(cutter)
 
-    def _taken(self, block: Block, cutter: Cutter) -> None:
+    def _taken(self, block: InputBlock, cutter: Cutter) -> None:
         data = bytes(memoryview(block.data)[: block.size])
         self._line += data.count(b"\n")
         self._tail = (self._tail + data)[-TAIL:]
@@ -188,7 +188,7 @@ class Tail:
                 )  # it was shorter when it was opened
         return self.lost is not None
 
-    def _mixed(self, block: Block | None, before: int) -> bool:
+    def _mixed(self, block: InputBlock | None, before: int) -> bool:
         """True if what was just read is not in the file any more: it was cut between two reads of one block, or behind
         them. ``before``: how many bytes of it were read earlier, and were compared already."""
         cutter = self._cutter
@@ -253,7 +253,7 @@ class Tail:
         cutter.go_on_in(raw, source)
         return True
 
-    def end(self, gone: bool) -> Iterator[tuple[Reading, Block]]:
+    def end(self, gone: bool) -> Iterator[tuple[Reading, InputBlock]]:
         """The rest of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
         is half-written has no end to wait for."""
         self._growing.open, self._growing.gone = False, gone
@@ -261,7 +261,7 @@ class Tail:
         if not self._ended and self._cutter is not None:
             yield self._finished(self._cutter)
 
-    def _finished(self, cutter: Cutter) -> tuple[Reading, Block]:
+    def _finished(self, cutter: Cutter) -> tuple[Reading, InputBlock]:
         self.reading.fault = None if self.lost is not None else cutter.fault
         self.reading.closed = self._ended = True
         block = cutter.finish()

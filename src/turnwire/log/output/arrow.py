@@ -47,7 +47,7 @@ _MOST = 128
 """Batches that are joined at once: a consumer that wants the first rows should not wait for thousands of files."""
 
 
-def joined(batches: Iterator[Batch]) -> Iterator[Batch | Joined]:
+def joined(batches: Iterator[Batch]) -> Iterator[Batch | JoinedBatches]:
     """The same records in the same order, with the batches of small files joined to larger ones. Batches of the same
     file stay what ``batch_bytes`` made them."""
     waiting: list[Batch] = []
@@ -69,17 +69,17 @@ def joined(batches: Iterator[Batch]) -> Iterator[Batch | Joined]:
     yield from _taken(waiting)
 
 
-def _taken(waiting: list[Batch]) -> Iterator[Batch | Joined]:
+def _taken(waiting: list[Batch]) -> Iterator[Batch | JoinedBatches]:
     """The waiting batches, as one; then nothing waits."""
     batches = waiting[:]
     waiting.clear()
     if len(batches) == 1:
         yield batches[0]
     elif batches:
-        yield Joined(batches)
+        yield JoinedBatches(batches)
 
 
-class Joined(Columns):
+class JoinedBatches(Columns):
     """Batches one behind the other, as far as the Arrow export asks: it owns copies and keeps none of them alive."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
@@ -379,14 +379,14 @@ def array_capsules(batch: Any) -> tuple[object, object]:
     return schema_capsule(batch.columns), _capsule(array, _ARRAY_NAME, _destroy_array)
 
 
-class _Stream:
+class _ArrowStream:
     def __init__(self, columns: Sequence[Column], batches: Iterator[Any]) -> None:
         self.columns = columns
         self.batches = batches
         self.error = ctypes.create_string_buffer(b"")
 
 
-def _guarded(stream: _Stream, work: Callable[[], None]) -> int:
+def _guarded(stream: _ArrowStream, work: Callable[[], None]) -> int:
     """Runs ``work``; whatever it raises becomes the stream's last error, which the consumer raises in its own words:
     nothing can pass through its code, not even KeyboardInterrupt."""
     try:
@@ -436,5 +436,5 @@ def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:
     stream = ArrowStream()
     stream.get_schema, stream.get_next, stream.get_last_error = _get_schema, _get_next, _get_error
     stream.release = _release_stream
-    stream.private_data = _hold(_Stream(columns, batches))
+    stream.private_data = _hold(_ArrowStream(columns, batches))
     return _capsule(stream, _STREAM_NAME, _destroy_stream)

@@ -152,7 +152,7 @@ class PartitionedOutput:
         self._formulas = formulas
         self._tables = Tables(columns)
         self._directory = AtomicDirectory(path)
-        self._open: OrderedDict[str, _Part] = OrderedDict()
+        self._open: OrderedDict[str, _PartFile] = OrderedDict()
         self._parts: dict[str, int] = {}
         self.paths: list[str] = []
 
@@ -180,7 +180,7 @@ class PartitionedOutput:
             mask = compute.is_null(keys) if value is None else compute.equal(keys, value)
             yield value or NOWHERE, table.filter(mask)
 
-    def _part(self, value: str) -> _Part:
+    def _part(self, value: str) -> _PartFile:
         if value not in self._open:
             if len(self._open) >= MOST_OPEN:
                 self._open.popitem(last=False)[1].finish()
@@ -188,7 +188,7 @@ class PartitionedOutput:
             self._parts[value] = number + 1
             place = Path(f"{self._by}={value}", f"part-{number}{FORMATS[self._format]}")
             self.paths.append(str(Path(self._directory.name, place)))
-            self._open[value] = _Part(self._directory.path / place, self._columns, self._format, self._formulas)
+            self._open[value] = _PartFile(self._directory.path / place, self._columns, self._format, self._formulas)
         self._open.move_to_end(value)
         return self._open[value]
 
@@ -207,7 +207,7 @@ class PartitionedOutput:
             self.paths.sort()
 
 
-class _Part:
+class _PartFile:
     """One file of a directory that is not there yet, and so needs no care of its own but to reach the disk."""
 
     def __init__(self, path: Path, columns: Sequence[Column], format: str, formulas: str) -> None:
