@@ -11,11 +11,11 @@ from turnwire.json._wrapper_py import bytes_said, message_bytes
 from turnwire.json.plan import RECORD, REJECT
 
 
-class Full(Exception):
+class OutOfRoom(Exception):
     """There is no room for a row or a reject."""
 
 
-class Inside:
+class NestedSearch:
     """Looks into strings and objects, for the class that scans lines."""
 
     plan: Any
@@ -72,7 +72,7 @@ class Inside:
             before = WalkState(self)
             try:
                 place = self.inner_token(region, first, place, end, objects)
-            except Full:
+            except OutOfRoom:
                 if not region.level and self.partial < 0:
                     self.partial = first
                     self.take_back(before)

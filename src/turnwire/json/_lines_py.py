@@ -16,12 +16,12 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.framing import _line_heads_py as line_heads
 from turnwire.json import _others_py as among
 from turnwire.json import _parts_py as between
-from turnwire.json._inside_py import Full, Inside
+from turnwire.json._inside_py import NestedSearch, OutOfRoom
 from turnwire.json._line_wires_py import LineWires
 from turnwire.json._lines_plan_py import Plan
 from turnwire.json._over_lines_py import HELD, LEFT, OverLines, piece_end
 from turnwire.json._region_py import BROKEN, DEEPEST_STRING, Region, Tried, WalkState, opened_at, parse, quote_before
-from turnwire.json._rows_py import Filled, filled, time_of
+from turnwire.json._rows_py import Cell, filled, time_of
 from turnwire.json._text_py import Reader
 from turnwire.json._unescape_py import plain
 from turnwire.json._values_py import Values, are_values
@@ -37,7 +37,7 @@ _SIGN = re.compile(rb'[{"\[\\@]')
 """A line without any of these has nothing in it, unless there are further wires of tokens."""
 
 
-class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
+class _Lines(among.NslipHooks, NestedSearch, LineWires, OverLines, Times, Values):
     """One call of :func:`scan_block`: the same state as tw_lines in json/region.h."""
 
     plan: Plan
@@ -96,7 +96,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         """The columns that any record has, and its bits of ``present``."""
         if self.rows == self.room:
             self.rows_full = True
-            raise Full
+            raise OutOfRoom
         values: dict[str, Any] = {
             "place": region.start + at + (len(self.data) if region.level else 0),
             "size": end - at,
@@ -125,7 +125,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
     def wanted(self, column: str) -> bool:
         return column in self.columns or f"{column}.length" in self.columns
 
-    def value(self, values: dict[str, Any], column: str, found: Filled, constant: int, start: int) -> int:
+    def value(self, values: dict[str, Any], column: str, found: Cell, constant: int, start: int) -> int:
         """Puts what was found for a column (and ``constant`` on top) among the values of its row; returns its bits."""
         if self.plan.kinds.get(column) == "text":
             values[f"{column}.offset"] = start + found.start
@@ -155,7 +155,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             "inner": region.inner(at) if region.level else -1,
         }
         if not self.put_reject(row):
-            raise Full
+            raise OutOfRoom
 
     def put_reject(self, row: dict[str, int]) -> bool:
         """Stores a reject, if there is room, with the number of rows before it."""
@@ -221,7 +221,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         try:
             self.look_at(region, place, end, span, tried)
             return bool(self.rows != before.rows)
-        except Full:
+        except OutOfRoom:
             return True
         finally:
             self.mute, self.partial = False, -1
@@ -240,7 +240,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         try:
             self.settle_before(region, way, place)
             self.look_at(region, place, end, span, tried)
-        except Full:
+        except OutOfRoom:
             if waiting:
                 self.partial = -1
             if not waiting or self.rows != rows or way.rejects or self.rows_full or self.grows:
@@ -292,7 +292,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             while going is not None:
                 region, way, place = going
                 going = self._walk(region, way, place)
-        except Full:
+        except OutOfRoom:
             if self.partial < 0 or self.grows or (way.rows if self.rows_full else way.rejects):
                 self.partial = -1
                 self.take_back(way)
@@ -394,7 +394,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             self.carried = True
             try:
                 region = self.walk(region)
-            except Full:
+            except OutOfRoom:
                 full = True
             position = self.stopped
             if not full and not region.cut:

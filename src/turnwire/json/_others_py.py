@@ -15,12 +15,12 @@ from typing import Any
 
 from turnwire.errors import Reason
 from turnwire.json._region_py import DEEPEST_STRING, Region
-from turnwire.json._rows_py import Filled
+from turnwire.json._rows_py import Cell
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip._scan_py import CANDIDATES, begins, next_candidate
 from turnwire.nslip.spec import REASONS
 
-__all__ = ["Among", "look"]
+__all__ = ["NslipHooks", "look"]
 
 NONE, RECORD, REJECT, STRING, CUT = range(5)
 _WHAT = {1: RECORD, 2: REJECT, 3: CUT}  # of what the tokens of further wires are
@@ -29,7 +29,7 @@ _CONV, _TURN, _SRC, _DST, _ACT = range(5)  # places in what the parser gives
 _TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
-class Other:
+class Match:
     """A judged candidate: one of ``RECORD``, ``REJECT``, ``STRING``, ``CUT`` or ``NONE``, and its range."""
 
     def __init__(self, what: int, at: int = 0, end: int = 0) -> None:
@@ -42,7 +42,7 @@ class Other:
         self.token: Any = None  # of a further wire: what its plan's ``next`` gave
 
 
-def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: bool) -> Other:
+def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: bool) -> Match:
     """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the two bytes
     behind the region, as far as there are: a newline there ends a string otherwise than the end of the input does."""
     raw = region.raw
@@ -51,33 +51,33 @@ def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: b
         # What fills the whole piece and is not a candidate yet is longer than the limit: none.
         at = next_candidate(raw, at + 1, to, region.end, limit, region.cut)
     if at >= to:
-        return Other(NONE)
+        return Match(NONE)
     if region.cut and begins(raw, at, region.end) is None:
-        return Other(CUT, at, at)
+        return Match(CUT, at, at)
     line = region.line_stop(at)
     end = min(line, at + limit)
     try:
         fields, stop = parse(raw + behind, at, end, keep=keep, log=True)
     except ParseFault as fault:
         return _damaged(region, at, to, line, end, limit, fault)
-    found = Other(RECORD, at, stop)
+    found = Match(RECORD, at, stop)
     found.fields = fields
     return found
 
 
-def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, error: ParseFault) -> Other:
+def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, error: ParseFault) -> Match:
     reason, fault = error.reason, error.offset
     at_end = fault >= end or reason is Reason.UNTERMINATED_STRING
     goes_on = end == region.end and region.cut
     if at_end and goes_on and at > 0:
-        return Other(CUT, at, at)
+        return Match(CUT, at, at)
     if at_end and (end < line or goes_on):
         reason, fault = Reason.MESSAGE_TOO_LARGE, end
     escape = fault < region.end and region.raw[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
     if escape and region.level < DEEPEST_STRING:
-        return Other(STRING, at)
+        return Match(STRING, at)
     stop = min(to, end)
-    found = Other(REJECT, at, next_candidate(region.raw, at + 1, stop, line, limit, region.cut))
+    found = Match(REJECT, at, next_candidate(region.raw, at + 1, stop, line, limit, region.cut))
     found.reason, found.fault = reason, fault
     return found
 
@@ -95,7 +95,7 @@ def tag_of(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
     return None
 
 
-class Among:
+class NslipHooks:
     """The hooks, for the class that scans lines."""
 
     plan: Any
@@ -122,7 +122,7 @@ class Among:
         around it. Returns the offset behind it, or None if there is none. Damage is held open if only the next
         block can tell whether a candidate ends it."""
         start = max(way.searched, way.done)
-        other = Other(NONE)
+        other = Match(NONE)
         mark = self.escaped_mark(region, start, place)
         token = self.token(region, way, start, mark)
         if start < mark and self.plan.nslip:
@@ -134,10 +134,10 @@ class Among:
                 to = mark if token is None or at == token.start else token.start
                 other = find(region, start, to, behind, self.limit, self.keep)
         if other.what == NONE and token is not None:
-            other = Other(_WHAT[token.what], token.start, token.stop)
+            other = Match(_WHAT[token.what], token.start, token.stop)
             other.token = token
         if other.what == NONE and mark < place:
-            other = Other(STRING, mark, mark)
+            other = Match(STRING, mark, mark)
         if other.what == NONE:
             way.searched = place
             return None
@@ -172,7 +172,7 @@ class Among:
             way.tokens = start, to, region.end, found
         return found if found is not None and found.start < to else None
 
-    def take_token(self, region: Region, other: Other) -> None:
+    def take_token(self, region: Region, other: Match) -> None:
         """Stores where a token of a further wire is; what it says is read later."""
         wire, token = other.token.wire, other.token
         if other.what == REJECT:
@@ -180,7 +180,7 @@ class Among:
         else:
             self.store(region, other.at, *self.row(region, other.at, other.end, wire), None)
 
-    def take(self, region: Region, other: Other) -> None:
+    def take(self, region: Region, other: Match) -> None:
         """Stores what was found."""
         if other.token is not None:
             return self.take_token(region, other)
@@ -205,5 +205,5 @@ class Among:
         tag = tag_of(region.raw, other.at, other.end)
         if self.wanted("subject") and tag is not None:
             shift = region.start + (len(self.data) if region.level else 0)
-            present |= self.value(values, "subject", Filled(None, tag[0], tag[0] + tag[1], tag[2]), 0, shift)
+            present |= self.value(values, "subject", Cell(None, tag[0], tag[0] + tag[1], tag[2]), 0, shift)
         self.store(region, other.at, values, present, None)

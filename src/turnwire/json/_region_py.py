@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from turnwire.contract import Limits
-from turnwire.json._rows_py import Written
+from turnwire.json._rows_py import EscapeMap
 from turnwire.json._text_py import _QUICK, _SURROGATE_ESCAPE, _Doubtful, _Silent
 from turnwire.json._wrapper_py import Numbers
 
@@ -34,7 +34,7 @@ class Region:
         self.cut = False
         self.several = False  # level 0: it has several lines
         self.values = False  # level 0: it is a line of strings and arrays
-        self.written: Written | Numbers | None = None
+        self.written: EscapeMap | Numbers | None = None
         self.numbers = False  # the string is written as an array of bytes
         self.around = -1  # where the good object starts that is looked into
         self.moment: int | bool | None = False  # its time; False: nobody has looked yet
@@ -49,7 +49,7 @@ class Region:
         if self.written is None:
             assert self.outer is not None, "only a string is inside other text"
             span = self.outer.raw[self.inside : self.inside + self.size_as_written]
-            self.written = Numbers(span) if self.numbers else Written(span)
+            self.written = Numbers(span) if self.numbers else EscapeMap(span)
         return self.inside + self.written.place(at)
 
     def line_stop(self, at: int) -> int:

@@ -20,7 +20,7 @@ _BOM = b"\xef\xbb\xbf"
 _GREATEST = (1 << 63) - 1
 
 
-class Noted(NamedTuple):
+class ValueSpan(NamedTuple):
     """A value: its first byte decides what it is; start, end: its span, of a string the inside."""
 
     first: int
@@ -39,13 +39,13 @@ class MessageSpans:
                     self.values[value.path] = value
         self.parents = {path.rpartition("/")[0] for path in self.values}
 
-    def noted(self, raw: bytes, start: int) -> dict[str, Noted]:
+    def noted(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
         """The spans of the values in the good JSON object at ``start``."""
-        found: dict[str, Noted] = {}
+        found: dict[str, ValueSpan] = {}
         self._members(raw, start, "", found)
         return found
 
-    def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, Noted]) -> int:
+    def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
         place = _skip(raw, place + 1)
         while raw[place] != 0x7D:
             key = _STRING.match(raw, place)
@@ -55,12 +55,12 @@ class MessageSpans:
             if raw[place] == 0x7B and path in self.parents:
                 start = place
                 place = self._members(raw, place, f"{path}/", found)
-                found[path] = Noted(0x7B, start, place)
+                found[path] = ValueSpan(0x7B, start, place)
             else:
                 start, place = place, _behind(raw, place)
                 quoted = raw[start] == 0x22
                 if path in self.values:
-                    found[path] = Noted(raw[start], start + quoted, place - quoted)
+                    found[path] = ValueSpan(raw[start], start + quoted, place - quoted)
             place = _skip(raw, place)
             if raw[place] == 0x2C:
                 place = _skip(raw, place + 1)
@@ -88,7 +88,7 @@ def _behind(raw: bytes, place: int) -> int:
                 return place
 
 
-def text_of(raw: bytes, noted: Noted, most: int) -> bytes | None:
+def text_of(raw: bytes, noted: ValueSpan, most: int) -> bytes | None:
     """The text of a string; None if it is no string, or written with escapes in more than ``most`` bytes."""
     if noted.first != 0x22:
         return None
@@ -98,14 +98,14 @@ def text_of(raw: bytes, noted: Noted, most: int) -> bytes | None:
     return plain(span) if len(span) <= most else None
 
 
-def time_of(raw: bytes, noted: Noted) -> int | None:
+def time_of(raw: bytes, noted: ValueSpan) -> int | None:
     """The time that a string says, if it says one and nothing else."""
     text = text_of(raw, noted, 64)
     found = read_time(text) if text else None
     return found[0] if found is not None and text is not None and found[1] == len(text) else None
 
 
-class Filled(NamedTuple):
+class Cell(NamedTuple):
     """The cell of one column: a value, or a span with whether it holds escapes."""
 
     value: Any = None
@@ -114,10 +114,10 @@ class Filled(NamedTuple):
     escaped: bool = False
 
 
-def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> Filled | None:
+def filled(fill: Fill, value: Value | None, raw: bytes, noted: ValueSpan | None) -> Cell | None:
     """The cell that a fill makes of a value, or None for nothing."""
     if fill.how == "constant":
-        return Filled(fill.constant)
+        return Cell(fill.constant)
     if noted is None:
         return None
     if fill.how == "text":
@@ -125,21 +125,21 @@ def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> 
     result = _FILLS[fill.how](raw, noted, value)
     if fill.numbers and isinstance(result, int):
         number = fill.numbers[result]
-        return None if number == NO_NUMBER else Filled(number)
-    return result if result is None or isinstance(result, Filled) else Filled(result)
+        return None if number == NO_NUMBER else Cell(number)
+    return result if result is None or isinstance(result, Cell) else Cell(result)
 
 
-def _span(raw: bytes, start: int, end: int) -> Filled:
-    return Filled(None, start, end, b"\\" in raw[start:end])
+def _span(raw: bytes, start: int, end: int) -> Cell:
+    return Cell(None, start, end, b"\\" in raw[start:end])
 
 
-def _word(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+def _word(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     text = text_of(raw, noted, 128)
     words = [word.encode() for word in value.words] if value else []
     return words.index(text) if text in words else None
 
 
-def _integer(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+def _integer(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     digits = raw[noted.start : noted.end]
     if not digits.lstrip(b"-").isdigit() or len(digits.lstrip(b"-")) > 19:
         return None
@@ -147,20 +147,20 @@ def _integer(raw: bytes, noted: Noted, value: Value | None) -> int | None:
     return number if abs(number) <= _GREATEST else None
 
 
-def _digits(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
+def _digits(raw: bytes, noted: ValueSpan, value: Value | None) -> Cell | None:
     number = _integer(raw, noted, value)
-    return None if number is None else Filled(None, noted.end - len(str(number)), noted.end)
+    return None if number is None else Cell(None, noted.end - len(str(number)), noted.end)
 
 
-def _number(raw: bytes, noted: Noted, value: Value | None) -> float | None:
+def _number(raw: bytes, noted: ValueSpan, value: Value | None) -> float | None:
     return float(raw[noted.start : noted.end]) if noted.first in b"-0123456789" else None
 
 
-def _time(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+def _time(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     return time_of(raw, noted)
 
 
-def _count(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+def _count(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     if noted.first != 0x5B:
         return None
     return sum(1 for _ in _items(raw, noted.start))
@@ -175,7 +175,7 @@ def _items(raw: bytes, place: int) -> Iterator[int]:
             place = _skip(raw, place + 1)
 
 
-def _sections(raw: bytes, noted: Noted, value: Value | None) -> int | None:
+def _sections(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     if noted.first != 0x22:
         return None
     text = plain(raw[noted.start : noted.end])
@@ -183,14 +183,14 @@ def _sections(raw: bytes, noted: Noted, value: Value | None) -> int | None:
     return sum(line.startswith(_SIGIL) for line in lines)
 
 
-def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
+def _family(raw: bytes, noted: ValueSpan, value: Value | None) -> Cell | None:
     """The text between the sigil of a channel and its first slash."""
     span = raw[noted.start : noted.end]
     text = plain(span)
     slash = text.find(b"/")
     if not text.startswith(_SIGIL) or slash < 0:  # what is no string does not begin so
         return None
-    written = Written(span)
+    written = EscapeMap(span)
     return _span(raw, noted.start + written.place(len(_SIGIL)), noted.start + written.place(slash))
 
 
@@ -206,7 +206,7 @@ _FILLS = {
 }
 
 
-class Written:
+class EscapeMap:
     """Places in what a JSON string says -> places in the string as written."""
 
     def __init__(self, span: bytes) -> None:

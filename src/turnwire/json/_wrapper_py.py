@@ -103,7 +103,7 @@ def bytes_said(span: bytes) -> bytes:
 
 
 class Numbers:
-    """Places in what an array of bytes says -> places in the array as written: as ``rows.Written``."""
+    """Places in what an array of bytes says -> places in the array as written: as ``rows.EscapeMap``."""
 
     def __init__(self, span: bytes) -> None:
         self.starts = [match.start() for match in _NUMBER.finditer(span)]

@@ -21,7 +21,7 @@ from turnwire.log.input.following import follow
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop, Stopped
 from turnwire.log.input.rotation import Bases, logs_first
-from turnwire.log.input.sources import Quiet, Reading, ReadOptions, Source, sources
+from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -29,7 +29,7 @@ IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
 
-Piece = tuple[Reading, InputBlock] | Quiet
+Piece = tuple[Reading, InputBlock] | Idle
 Tell = Callable[[int, "int | None", int, int], Any]
 
 
@@ -90,7 +90,7 @@ class Run:
         tell, clear = self._teller()
         try:
             for piece, found in self._scanned():
-                taken = self.collector.again() if isinstance(piece, Quiet) else self.collector.take(*piece, found)
+                taken = self.collector.again() if isinstance(piece, Idle) else self.collector.take(*piece, found)
                 del piece, found
                 for batch, error in taken:
                     tell()
@@ -153,7 +153,7 @@ class Run:
             raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
 
     def _work(self, piece: Piece) -> Found | None:
-        if isinstance(piece, Quiet) or piece[1].within:
+        if isinstance(piece, Idle) or piece[1].within:
             return None
         return self._engine.scan(piece[1], self.collector.final(*piece))
 

@@ -27,7 +27,7 @@ from turnwire.log.input.rotation import (
     look_beside,
     open_as,
 )
-from turnwire.log.input.sources import Quiet, Reading, ReadOptions, Source, is_within, names_files, sources
+from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, is_within, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -50,10 +50,10 @@ _Files = dict[tuple[int, int], tuple[int, int]]
 """Files by device and inode: when each was written (ns), and its size."""
 
 
-def follow(source: Any, first: Iterable[Source], job: ReadOptions) -> Iterator[tuple[Reading, InputBlock] | Quiet]:
-    """The blocks of sources that grow, file by file as they have something new, and a Quiet before each time that more
-    is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap. ``first``: what the
-    source names when this begins."""
+def follow(source: Any, first: Iterable[Source], job: ReadOptions) -> Iterator[tuple[Reading, InputBlock] | Idle]:
+    """The blocks of sources that grow, file by file as they have something new, and an :class:`Idle` before each time
+    that more is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap. ``first``: what
+    the source names when this begins."""
     return _Follower(source, job).blocks(first)
 
 
@@ -71,7 +71,7 @@ class _Follower:
         self._packed: list[Bookmark] = []  # those of them that are compressed by now
         self._judged: _Files = {}  # files that show no cut, as they are
 
-    def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Quiet]:
+    def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
         """See :func:`follow`."""
         try:
             for source in first:
@@ -99,7 +99,7 @@ class _Follower:
                         news = True
                         yield from found.news()
                 if not news:
-                    yield Quiet()
+                    yield Idle()
                     self._job.stop.sleep(INTERVAL)
                 self._job.stop.check()
         finally:

@@ -55,7 +55,7 @@ class Source(NamedTuple):
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
-class Quiet:
+class Idle:
     """Stands among the blocks of sources that grow for a look that found nothing new."""
 
 
