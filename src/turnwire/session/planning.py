@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from turnwire.session.shapes import Event, Shape
-from turnwire.session.template_cost import MEMBER, TemplateCost, must_open, weigh
+from turnwire.session.template_cost import MEMBER, best_mark, look, must_open, weigh
 from turnwire.session.templates import FIXED, SAME
 from turnwire.session.values import Leaf
 
@@ -59,13 +59,15 @@ def _is_alike(event: Event, other: Event, marks: list[str]) -> bool:
 
 
 class Planner:
-    """Plans one block. keys, allowed, only: as ``TemplateCost`` takes them."""
+    """Plans one block. keys: paths that name the conversation. allowed: the marks that may be used. only: the shape of
+    the events that are planned; None: all are."""
 
     def __init__(
         self, events: Sequence[Event], keys: tuple[str, ...], allowed: frozenset[str], only: Shape | None = None
     ) -> None:
         self.events = events
-        self._cost = TemplateCost(events, keys, allowed, only)
+        self._allowed = allowed
+        self._cells = look(events, keys, only)
         self._known: dict[tuple[int, ...], tuple[list[float], list[str]]] = {}
 
     def plan(self) -> Plan:
@@ -149,10 +151,12 @@ class Planner:
     def _judged(self, members: list[int]) -> tuple[list[float], list[str]]:
         """The cost of each leaf in the rows of a template for these events, and its best mark."""
         key = tuple(members)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._cost.judged(members, self.events[members[0]].shape)
-        return known
+        if key not in self._known:
+            rows = [self._cells[number] for number in members]
+            tables = enumerate(self.events[members[0]].shape.tables)
+            found = [best_mark([row[at] for row in rows], is_table, self._allowed) for at, is_table in tables]
+            self._known[key] = [cost for cost, _ in found], [mark for _, mark in found]
+        return self._known[key]
 
 
 def _bars(marks: list[str], members: list[int]) -> float:

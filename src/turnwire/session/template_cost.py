@@ -28,7 +28,7 @@ _DIGITS = re.compile("[0-9]").findall
 _PENALTY = {SAME: 0.0, MORE: 0.3, SEEN: 0.2, TURN: 0.4}
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
     """A leaf of an event: what it costs in a row, and what was seen before it.
 
     fresh: nothing at its path in its conversation. same: the same at its path. more: one less there in its
@@ -62,118 +62,97 @@ def _can_name(path: str) -> bool:
     return path != "" and not is_digested(path) and cut("x" + SEEN + path) == ("x", SEEN + path)
 
 
-class TemplateCost:
-    """Guesses what templates for the events of one block cost.
+def look(events: Iterable[Event], keys: tuple[str, ...], only: Shape | None) -> list[dict[int, Cell]]:
+    """The leaves of the events of a block by their numbers, with what was seen before each.
 
-    keys: paths that name the conversation. allowed: the marks that may be used. only: the shape of the events that are
-    judged; None: all are.
+    keys: paths that name the conversation. only: the shape of the events that are looked at; None: all are.
     """
+    state = State()
+    holders: dict[Leaf, dict[str, None]] = {}  # the paths at which each value is the last one
 
-    def __init__(
-        self, events: Iterable[Event], keys: tuple[str, ...], allowed: frozenset[str], only: Shape | None = None
-    ) -> None:
-        self._allowed = allowed
-        self._state = State()
-        self._holders: dict[Leaf, dict[str, None]] = {}
-        self._more: dict[Leaf, Leaf | None] = {}
-        self._cells = [self._look(event, keys, only in (None, event.shape)) for event in events]
-
-    def _look(self, event: Event, keys: tuple[str, ...], is_judged: bool) -> dict[int, _Cell]:
-        """The leaves of an event by their numbers, with what was seen before each; they are seen now."""
+    def looked(event: Event) -> dict[int, Cell]:
         key, _ = event.shape.order(keys)
         conversation = None if key is None else event.leaves[key]
-        cells: dict[int, _Cell] = {}
+        cells: dict[int, Cell] = {}
 
-        def look(place: int) -> Leaf:
+        def see(place: int) -> Leaf:
             path, leaf = event.shape.paths[place], event.leaves[place]
-            held = self._holders.setdefault(leaf, {})
-            if is_judged:
-                cells[place] = self._cell(path, leaf, conversation, held)
-            last = self._state.all.values.get(path)
+            here, everywhere = state.here.values, state.all.values
+            last, held = everywhere.get(path), holders.setdefault(leaf, {})
+            if only in (None, event.shape):
+                own = here.get(path)
+                paths = islice(reversed(held), MOST_HOLDERS) if held else ()
+                sources = [other for other in paths if other != path and here.get(other, everywhere.get(other)) == leaf]
+                same, more = (last if own is None else own) == leaf, own is not None and one_more(own) == leaf
+                cost = weigh(leaf) + FIELD
+                cells[place] = Cell(leaf, cost, conversation, own is None, same, more, sources[:MOST_SOURCES])
             if last is not None:
-                self._holders[last].pop(path, None)
+                holders[last].pop(path, None)
             held[path] = None
             return leaf
 
-        self._state.take(event.shape, [""] * len(event.leaves), keys, look)
+        state.take(event.shape, [""] * len(event.leaves), keys, see)
         return cells
 
-    def _cell(self, path: str, leaf: Leaf, conversation: Leaf | None, held: dict[str, None]) -> _Cell:
-        """A leaf before it is seen. held: the paths at which it is the last value that was seen."""
-        here, everywhere = self._state.here.values, self._state.all.values
-        own = here.get(path)
-        last = everywhere.get(path) if own is None else own
-        paths = islice(reversed(held), MOST_HOLDERS) if held else ()
-        sources = [other for other in paths if other != path and here.get(other, everywhere.get(other)) == leaf]
-        more = own is not None and self._next(own) == leaf
-        return _Cell(leaf, weigh(leaf) + FIELD, conversation, own is None, last == leaf, more, sources[:MOST_SOURCES])
+    return list(map(looked, events))
 
-    def _next(self, leaf: Leaf) -> Leaf | None:
-        if leaf not in self._more:
-            self._more[leaf] = one_more(leaf)
-        return self._more[leaf]
 
-    def judged(self, members: Sequence[int], shape: Shape) -> tuple[list[float], list[str]]:
-        """The cost of each leaf in the rows of a template for events of one shape, and its best mark."""
-        rows = [self._cells[number] for number in members]
-        found = [self._best([row[place] for row in rows], is_table) for place, is_table in enumerate(shape.tables)]
-        return [cost for _, cost in found], [mark for mark, _ in found]
+def best_mark(cells: Sequence[Cell], is_table: bool, allowed: frozenset[str]) -> tuple[float, str]:
+    """The cost of one leaf in the rows of a template for some events, with the best of the marks that are allowed."""
+    leaf = cells[0].leaf
+    if all(cell.leaf == leaf for cell in cells):
+        return 0.0, SAME if is_table or must_open(leaf) else _mark_of_constant(cells[0], allowed)
+    missed = _missed(cells)
+    if is_table:
+        return missed[SAME], SAME
+    if leaf == b"null":
+        allowed &= {SAME, MORE}
+    marks = [mark for mark in missed if mark[0] in allowed]
+    best = min(marks, key=lambda mark: missed[mark] + _PENALTY.get(mark, 1.0))
+    return missed[best], best
 
-    def _best(self, cells: Sequence[_Cell], is_table: bool) -> tuple[str, float]:
-        """The best mark of one leaf, and what it costs in rows."""
-        leaf = cells[0].leaf
-        if all(cell.leaf == leaf for cell in cells):
-            return SAME if is_table or must_open(leaf) else self._of_constant(cells[0]), 0.0
-        missed = self._missed(cells)
-        if is_table:
-            return SAME, missed[SAME]
-        allowed = self._allowed if leaf != b"null" else self._allowed & {SAME, MORE}
-        best = min(
-            [mark for mark in missed if mark[0] in allowed],
-            key=lambda mark: missed[mark] + _PENALTY.get(mark, 1.0),
-        )
-        return best, missed[best]
 
-    def _of_constant(self, cell: _Cell) -> str:
-        """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
-        if SEEN in self._allowed and cell.leaf != b"null" and weigh(cell.leaf) > WORTH_A_MARK:
-            if cell.same:
-                return SEEN
-            for path in cell.sources:
-                if _can_name(path) and len(path) < len(cell.leaf) * 1.5:
-                    return SEEN + path
-        return FIXED
+def _mark_of_constant(cell: Cell, allowed: frozenset[str]) -> str:
+    """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
+    if SEEN in allowed and cell.leaf != b"null" and weigh(cell.leaf) > WORTH_A_MARK:
+        if cell.same:
+            return SEEN
+        for path in cell.sources:
+            if _can_name(path) and len(path) < len(cell.leaf) * 1.5:
+                return SEEN + path
+    return FIXED
 
-    def _missed(self, cells: Sequence[_Cell]) -> dict[str, float]:
-        """The cost of a leaf with each mark that it may have: in rows in which it is not as the mark says."""
-        first = cells[0]
-        rows = {first.conversation: first.leaf}
-        sources: dict[str, int] = {}
-        same = more = seen = turn = 0.0
-        last = first.leaf
-        for leaf, cost, conversation, is_fresh, is_same, is_more, paths in islice(cells, 1, None):
-            row = rows.get(conversation, last)
-            if row != leaf:
-                same += cost
-            if self._next(row) != leaf:
-                more += cost
-            if not is_same:
-                seen += cost
-            if not (leaf == first.leaf if is_fresh else is_more):
-                turn += cost
-            for path in paths:
-                sources[path] = sources.get(path, 0) + 1
-            rows[conversation] = last = leaf
-        missed = {SAME: same, MORE: more, SEEN: seen - (weigh(first.leaf) if first.same else 0.0), TURN: turn}
-        for path in sorted(sources, key=lambda path: -sources[path])[:3]:
-            if sources[path] * 4 >= len(cells) - 1 and _can_name(path):
-                elsewhere = 0.0
-                for cell in islice(cells, 1, None):
-                    if path not in cell.sources:
-                        elsewhere += cell.cost
-                missed[SEEN + path] = elsewhere - (weigh(first.leaf) if path in first.sources else 0.0)
-        missed[LATER] = _later([cell.leaf for cell in cells])
-        return missed
+
+def _missed(cells: Sequence[Cell]) -> dict[str, float]:
+    """The cost of a leaf with each mark that it may have: in rows in which it is not as the mark says."""
+    first = cells[0]
+    rows = {first.conversation: first.leaf}
+    sources: dict[str, int] = {}
+    same = more = seen = turn = 0.0
+    last = first.leaf
+    for leaf, cost, conversation, is_fresh, is_same, is_more, paths in islice(cells, 1, None):
+        row = rows.get(conversation, last)
+        if row != leaf:
+            same += cost
+        if one_more(row) != leaf:
+            more += cost
+        if not is_same:
+            seen += cost
+        if not (leaf == first.leaf if is_fresh else is_more):
+            turn += cost
+        for path in paths:
+            sources[path] = sources.get(path, 0) + 1
+        rows[conversation] = last = leaf
+    missed = {SAME: same, MORE: more, SEEN: seen - (weigh(first.leaf) if first.same else 0.0), TURN: turn}
+    for path in sorted(sources, key=lambda path: -sources[path])[:3]:
+        if sources[path] * 4 >= len(cells) - 1 and _can_name(path):
+            elsewhere = 0.0
+            for cell in islice(cells, 1, None):
+                if path not in cell.sources:
+                    elsewhere += cell.cost
+            missed[SEEN + path] = elsewhere - (weigh(first.leaf) if path in first.sources else 0.0)
+    missed[LATER] = _later([cell.leaf for cell in cells])
+    return missed
 
 
 def _later(leaves: Sequence[Leaf]) -> float:
