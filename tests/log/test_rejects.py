@@ -23,6 +23,7 @@ from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
 from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.wire_scanners import bulk_scanner
+from turnwire.sap import Result, Task
 from turnwire.sap import spec as sap
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
 
@@ -280,7 +281,7 @@ def required(wire: str, message: dict[str, Any]) -> list[FieldPath]:
         parts = (("header", HEADER), ("payload", payload))
         return [("payload",), *((part, one.name) for part, fields in parts for one in fields if one.need == "read")]
     if wire == "sap":
-        return list(sap_paths(sap.TASK if "payload" in message else sap.RESULT, message))
+        return list(sap_paths((Task if "payload" in message else Result).TABLE, message))
     return [(name,) for name in REQUIRED_FIELDS]
 
 

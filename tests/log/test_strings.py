@@ -258,11 +258,11 @@ def test_the_time_of_another_line_of_the_string_is_not_closer() -> None:
 
 @pytest.mark.usefixtures("scan_core")
 def test_what_is_no_time() -> None:
-    for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"time": DOCKER}, DOCKER + "x"):
+    for wrong in ("yesterday", "", 17, None, ["2026-05-04T10:00:00Z"], {"a": {"time": DOCKER}}, DOCKER + "x"):
         assert times(docker(GOOD.decode(), time=wrong)) == [None], wrong
-    for wrong in ("", "-1", "1.5", "1" * 19, 17, "١٢"):
+    for wrong in ("", "-1", "1.5", "1" * 20, 17, "١٢"):
         assert times(journal(GOOD.decode(), __REALTIME_TIMESTAMP=wrong)) == [None], wrong
-    assert times(json.dumps({"a": {"time": DOCKER}, "log": GOOD.decode()}).encode()) == [None]
+    assert times(json.dumps({"a": {"b": {"time": DOCKER}}, "log": GOOD.decode()}).encode()) == [None]
     assert times(b"2026-05-04 10:00:00 " + json.dumps({"log": GOOD.decode()}).encode()) == [micros(2026, 5, 4, 10)]
     assert times(docker(GOOD.decode()) + b"\n" + GOOD) == [DOCKER_MICROS, None], "only in its own line"
 
