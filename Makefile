@@ -159,9 +159,10 @@ endif
 mutate: $(VENV)/.extra-mutate build/.native-$(TAG) ## change codecs and rules with mutmut: make mutate ARGS='turnwire.csp.lints*'
 	$(PY) -m mutmut run $(ARGS)
 
-lint: $(VENV)/.extra-lint ## ruff: rules and format
+lint: $(VENV)/.extra-lint ## ruff: rules and format; import-linter: who may import whom
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache --no-logo
 
 typecheck: $(VENV)/.extra-lint build/.native-$(TAG) ## mypy --strict, and the stubs against the compiled modules
 	$(PY) -m mypy

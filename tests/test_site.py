@@ -42,13 +42,6 @@ def test_every_page_is_in_the_navigation() -> None:
     assert all((ROOT / path).exists() for path in OUTSIDE)
 
 
-def test_a_learner_begins_at_the_beginning() -> None:
-    assert [next(iter(part)) for part in SITE["nav"][1:]] == [
-        *("Start", "Jobs", "Wires", "Logs", "Tokens", "Proofs", "Reference", "Theory", "Project"),
-    ]
-    assert leaves(SITE["nav"])[:3] == ["index.md", "start/install.md", "start/ten_minutes.md"]
-
-
 def test_the_site_is_strict_and_fetches_nothing() -> None:
     assert SITE["strict"] is True
     assert SITE["theme"]["font"] is False
@@ -57,16 +50,6 @@ def test_the_site_is_strict_and_fetches_nothing() -> None:
         text = (ROOT / "docs" / sheet).read_text("utf-8")
         assert "url(" not in text and "@import" not in text
     assert set(SITE["validation"]["links"].values()) == {"warn"}
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
-def test_pages_link_to_what_the_repository_has(page: Path) -> None:
-    """Pictures and pages alike; those outside docs/ that are not pages of the site must be files at least."""
-    targets = re.findall(
-        r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
-    )
-    missing = [one for one in targets if ":" not in one and not (page.parent / one).exists()]
-    assert missing == []
 
 
 def test_pictures_are_small_and_fetch_nothing() -> None:

@@ -301,21 +301,6 @@ def test_times_of_heads_in_any_order() -> None:
 # --- what is kept, and given back -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wire", RECORDS)
-def test_texts_that_were_read_are_given_back(wire: str) -> None:
-    package = import_module(f"turnwire.{wire}")
-    for text in RECORDS[wire][:20]:
-        own = f"{text} "
-        before = sys.getrefcount(own)
-        for _ in range(20):
-            message = said(package.decode, own)
-            if not isinstance(message, tuple):
-                message.to_dict()
-                package.check(message)
-            del message
-        assert sys.getrefcount(own) == before
-
-
 RELEASE = """
 import ctypes, sys
 from turnwire._native.log import callbacks
