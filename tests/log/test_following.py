@@ -24,7 +24,7 @@ from turnwire.log.input.tailing import Tail
 
 pytestmark = pytest.mark.once
 
-LONG = 30
+LONG = 120
 """Seconds to wait for what must come; it comes at once, however slow the machine is."""
 ENDLESS = 10**9
 """Looks for which a renamed file is read on, until a test says that nobody writes to it any more: a test that comes
