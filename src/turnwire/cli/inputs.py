@@ -176,10 +176,11 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
 
 def _other_wires(name: str) -> str:
     """The wires that the beginning of a file has records of, with their numbers; "" where that cannot be told."""
+    from turnwire.log.input.archives import is_archived
     from turnwire.read.contents import unpacked
 
-    if os.path.exists(name) and not os.path.isfile(name):
-        return ""  # a pipe or a device, which is read once
+    if os.path.exists(name) and (not os.path.isfile(name) or is_archived(name)):
+        return ""  # a pipe or a device, which is read once, or many files
     with opened(name) as file:
         try:
             with unpacked(file) as reader:
@@ -218,6 +219,8 @@ def opened(name: str) -> AbstractContextManager[Any]:
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
     """All bytes of an input, for what is judged as a whole. Raises OSError, and CommandRefused if there are more
     than ``most``: a device may have no end."""
+    from turnwire.log.input.archives import HEAD, refuse_binary
+
     parts: list[bytes] = []
     left = most
     try:
@@ -229,7 +232,9 @@ def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
         raise named(error, error.filename or name) from None
     if left < 0:
         raise CommandRefused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
-    return b"".join(parts)
+    data = b"".join(parts)
+    refuse_binary(data[:HEAD], name)
+    return data
 
 
 def whole(name: str) -> bytes:
@@ -238,10 +243,14 @@ def whole(name: str) -> bytes:
     from turnwire.read.contents import contents
 
     try:
-        ((_, data),) = contents(content(name), most=MOST_AT_ONCE)
+        found = list(contents(content(name), most=MOST_AT_ONCE))
+    except OSError as error:
+        raise named(error, name) from None
     except ValueError as error:
         raise CommandRefused([f"{shown(name)}: {error}"]) from None
-    return data
+    if len(found) != 1:
+        raise CommandRefused([f"{shown(name)}: {counted(len(found), 'file')} in this archive; one is wanted"])
+    return found[0][1]
 
 
 def size(names: Sequence[str]) -> int | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
 from turnwire.log.file_state import HEAD, FileState, changed, digest_of, inode_of, is_sampled, settled
+from turnwire.log.input.archives import is_archive
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
@@ -241,12 +242,13 @@ class _Job(NamedTuple):
             head = os.pread(file.fileno(), HEAD, 0)
             from hashlib import sha256
 
+            packed = format_of(head) is not None or is_archive(head)
             digest = sha256(head).hexdigest()
             facts = (size, status.st_mtime_ns, digest, self.wire, self.options, inode_of(status))
             if size <= min(HEAD, self.every):
-                yield Block(name, 0, None if format_of(head) is not None else size, 1, *facts, digest, False)
+                yield Block(name, 0, None if packed else size, 1, *facts, digest, False)
                 return
-            if format_of(head) is not None:
+            if packed:
                 yield Block(name, 0, None, 1, *facts, *_digest(file, 0, size, self.read))
                 return
             cuts, looked = self._cuts(file, size)
@@ -335,10 +337,13 @@ class _PlannedFile(RawIOBase):
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Goes to an offset of the file; what is after the block is not there."""
-        if whence != 0:
-            raise ValueError("a part of a file is sought from its start only")
+        offset += (0, self._stop - self._left, self._stop)[whence]
         self._left = max(self._stop - offset, 0)
         return self._file.seek(offset)
+
+    def tell(self) -> int:
+        """The place from which is read next."""
+        return self._stop - self._left
 
     def readinto(self, view: Any) -> int:
         """Fills a part of the view; 0 at the end of the block, once the file is seen to be what it was."""

@@ -20,20 +20,32 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
     Raises what ``scan`` raises, DecodeError where a compressed stream is damaged, and ValueError for more than ``most``
     bytes.
     """
+    from turnwire.log.input.archives import HEAD, can_seek, is_archive, members, refuse_binary
     from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-    from turnwire.log.input.reading import Stop, opened
+    from turnwire.log.input.reading import Input, Stop, opened
     from turnwire.log.input.sources import sources
 
     for found in sources(source):
         data = found.data
         if data is not None and not isinstance(data, bytes):
             data = memoryview(data).tobytes()
-        if data is not None and format_of(data[:LONGEST_MAGIC]) is None:
+        if data is not None and format_of(data[:LONGEST_MAGIC]) is None and not is_archive(data[:HEAD]):
             yield found.name, data
             continue
         with io.BytesIO(data) if data is not None else found.open() as file:
-            _, stream = opened(file, Stop(), limits)
-            yield found.name, _all(stream, found.name, most)
+            stop = Stop()
+            raw = Input(file, stop)
+            head = raw.head()[:HEAD]
+            refuse_binary(head, found.name)
+            if not is_archive(head):
+                _, stream = opened(file, stop, limits, raw)
+                yield found.name, _all(stream, found.name, most)
+                continue
+            for inside, member in members(file if can_seek(file) else raw, limits):
+                name, raw = inside if found.name is None else f"{found.name}/{inside}", Input(member, stop)
+                refuse_binary(raw.head()[:HEAD], name, plain=True)
+                _, stream = opened(member, stop, limits, raw)
+                yield name, _all(stream, name, most)
 
 
 @contextmanager
@@ -42,9 +54,13 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
     Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
     """
-    from turnwire.log.input.reading import Stop, opened
+    from turnwire.log.input.archives import HEAD, refuse_binary
+    from turnwire.log.input.reading import Input, Stop, opened
 
-    raw, stream = opened(file, Stop(), limits)
+    stop = Stop()
+    raw = Input(file, stop)
+    refuse_binary(raw.head()[:HEAD], getattr(file, "name", None), plain=True)
+    _, stream = opened(file, stop, limits, raw)
     with io.BufferedReader(_Unpacked(raw, stream), _PIECE) as reader:
         yield reader
         _refuse_damage(stream)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, nullcontext
+from io import BytesIO
 from typing import Any
+from zipfile import is_zipfile
 
+from turnwire.log.input.archives import HEAD, Member, can_seek, is_archive, members, refuse_binary
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.file_identity import StartPosition, identity
-from turnwire.log.input.reading import InputBlock, blocks_of_memory, mapped
+from turnwire.log.input.reading import Input, InputBlock, blocks_of_memory, mapped
 from turnwire.log.input.rotated_files import RotatedFiles, find_rotated_files, is_still, of_open_file
 from turnwire.log.input.rotation import is_being_copied, is_being_made
 from turnwire.log.input.sources import Reading, ReadOptions, Source
@@ -28,8 +31,7 @@ def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlo
     reading = Reading(source)
     try:
         if source.data is not None:
-            for block in _of_data(reading, job):
-                yield reading, block
+            yield from _of_data(reading, job)
         else:
             yield from _of_file(reading, job)
     except OSError as failure:
@@ -38,17 +40,41 @@ def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlo
         raise
 
 
-def _of_data(reading: Reading, job: ReadOptions) -> Iterator[InputBlock]:
+def _of_data(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     view = memoryview(reading.source.data)
     if not view.contiguous:
         raise TypeError("the bytes to scan must be contiguous")
-    if format_of(bytes(view.cast("B")[:LONGEST_MAGIC])):
+    head = bytes(view.cast("B")[:LONGEST_MAGIC])
+    if is_archive(head) and is_zipfile(packed := BytesIO(view.cast("B"))):
+        yield from _of_archive(reading, packed, job)
+        return
+    if format_of(head):
         with _Memory(view.cast("B")) as file:
-            yield from of_open_file(reading, file, job)
+            for block in of_open_file(reading, file, job):
+                yield reading, block
         return
     data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
     reading.memory = memoryview(data).cast("B")
-    yield from blocks_of_memory(reading.memory, job.batch_bytes, 0, job.opens)
+    for block in blocks_of_memory(reading.memory, job.batch_bytes, 0, job.opens):
+        yield reading, block
+
+
+def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    """The blocks of the files in an archive, each with a reading of its own, and the end of the archive, which a
+    bookmark needs: one that was read is not read again until it has another size."""
+    name = reading.name
+    size = reading.source.bytes() or 0
+    if not 0 < reading.offset == size:
+        with closing(members(file, job.limits)) as found:
+            for inside, member in found:
+                source = Source(
+                    inside if name is None else f"{name}/{inside}", open=lambda one=member: nullcontext(one)
+                )
+                for part, block in blocks(source, job):
+                    yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
+    if reading.identity is not None:
+        reading.kind, reading.offset = "zip", size
+        yield reading, InputBlock(b"", 0, size, True, True)
 
 
 class _Memory:
@@ -80,8 +106,7 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
             return  # what is in it is read where it is made from, and the next scan knows it by that
         if before is not None:
             yield from before.blocks(job)
-        for block in _of_whole(reading, file, job):
-            yield reading, block
+        yield from _of_whole(reading, file, job)
         if reading.identity is not None and job.bookmarks.waits:
             job.bookmarks.done.add(reading.identity[:2])  # it may be renamed to the next name that is read
 
@@ -132,10 +157,18 @@ def _leads_to(name: str, file: Any) -> bool:
     return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
 
 
-def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[InputBlock]:
+def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     memory = mapped(file) if job.borrow and reading.source.mappable else None
-    if memory is None or format_of(memory[:LONGEST_MAGIC].tobytes()):
-        yield from of_open_file(reading, file, job)
+    raw = Input(file, job.stop)
+    head = raw.head()[:HEAD]
+    refuse_binary(head, plain=isinstance(file, Member))
+    if is_archive(head):
+        yield from _of_archive(reading, file if can_seek(file) else raw, job)
         return
-    reading.memory = memory.data
-    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset, job.opens)
+    if memory is None or format_of(head):
+        found = of_open_file(reading, file, job, raw)
+    else:
+        reading.memory = memory.data
+        found = blocks_of_memory(reading.memory, job.batch_bytes, reading.offset, job.opens)
+    for block in found:
+        yield reading, block

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from turnwire.errors import Reason
+from turnwire.log.input.archives import is_archived
 from turnwire.log.input.blocks import MOVING, blocks
 from turnwire.log.input.bookmarks import ByContent, Gap
 from turnwire.log.input.file_identity import BANNER, Bookmark, StartPosition, all_of, copied_in, is_copy, place_of
@@ -76,7 +77,7 @@ class _Follower:
         try:
             for source in first:
                 try:
-                    opened = self._opened(source) if source.mappable else None
+                    opened = self._opened(source) if source.mappable and not is_archived(source.name or "") else None
                 except FileNotFoundError:
                     if source.listed:
                         continue  # it was renamed since, and is found under its new name
@@ -406,7 +407,7 @@ class _Follower:
         """Files that were not there at the last look; not those that were only renamed, copied or compressed."""
         live = [*self._tails.values(), *self._renamed]
         for name in self._listed():
-            if not os.path.isfile(name):
+            if not os.path.isfile(name) or is_archived(name):
                 continue
             try:
                 tail = Tail(Source(name, mappable=True), self._job)

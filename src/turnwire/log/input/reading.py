@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.contract import Limits
+from turnwire.log.input.archives import Member, is_undecided
 from turnwire.log.input.compression import Decompressed, StreamDamage, format_of, undecided
 from turnwire.log.input.memory import Pool
 
@@ -122,6 +123,16 @@ class Input:
         self.taken += count
         return count
 
+    @property
+    def fault(self) -> StreamDamage | None:
+        """Why a file in an archive ended before its time."""
+        return self._file.fault if isinstance(self._file, Member) else None
+
+    @property
+    def kind(self) -> str | None:
+        """ "zip" for a file in an archive, or None."""
+        return self._file.kind if isinstance(self._file, Member) else None
+
     def seek(self, offset: int) -> None:
         """Goes on at an offset of a file that can seek."""
         self._file.seek(offset)
@@ -151,7 +162,7 @@ class Input:
         """The first bytes, as many as come at once but enough to tell compressed streams; they are read again."""
         head = b""
         scratch = memoryview(bytearray(_HEAD))
-        while undecided(head):
+        while undecided(head) or is_undecided(head):
             count = self.into(scratch[len(head) :])
             if count == 0:
                 break
@@ -183,9 +194,10 @@ class Growing:
         return (0 if self.gone else self._raw.into(view)) or (None if self.open else 0)
 
 
-def opened(file: Any, stop: Stop, limits: Limits) -> tuple[Input, Any]:
-    """The input of an open file, and what gives its decompressed bytes: the same thing where it is not compressed."""
-    raw = Input(file, stop)
+def opened(file: Any, stop: Stop, limits: Limits, raw: Input | None = None) -> tuple[Input, Any]:
+    """The input of an open file (``raw`` if it was made already), and what gives its decompressed bytes: the same thing
+    where it is not compressed."""
+    raw = raw or Input(file, stop)
     kind = format_of(raw.head())
     return raw, raw if kind is None else Decompressed(kind, raw, limits)
 
@@ -220,7 +232,7 @@ class Cutter:
 
     @property
     def kind(self) -> str | None:
-        """ "gzip", "bzip2", "xz", "zstd" or None."""
+        """ "gzip", "bzip2", "xz", "zstd", "zip" or None."""
         kind: str | None = getattr(self._source, "kind", None)
         return kind
 

@@ -26,7 +26,7 @@ from turnwire.log.input.file_identity import (
     whole,
     whole_copy,
 )
-from turnwire.log.input.reading import Cutter, InputBlock, opened
+from turnwire.log.input.reading import Cutter, Input, InputBlock, opened
 from turnwire.log.input.rotated_names import is_like
 from turnwire.log.input.rotation import (
     Rotated,
@@ -53,10 +53,10 @@ def is_still(who: Identity | None, file: Any) -> bool:
     return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
 
 
-def of_open_file(reading: Reading, file: Any, job: ReadOptions) -> Iterator[InputBlock]:
+def of_open_file(reading: Reading, file: Any, job: ReadOptions, raw: Input | None = None) -> Iterator[InputBlock]:
     """The blocks of an open file from where its reading begins, compressed or not."""
     start = reading.offset
-    raw, source = opened(file, job.stop, job.limits)
+    raw, source = opened(file, job.stop, job.limits, raw)
     cutter = Cutter(raw, source, job.pool, job.batch_bytes, opens=job.opens)
     reading.kind = cutter.kind
     if start and cutter.kind is None:

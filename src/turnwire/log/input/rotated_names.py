@@ -63,7 +63,7 @@ def log_of(path: str, there: Collection[str | None]) -> str | None:
     """The log of which a file is a rotated one, by its name: one that is there, or one that was (of ``app.log.1``,
     though not of ``app-1.log``, which may be the log of another agent)."""
     folder, name = os.path.split(path)
-    plain = plain_name(name)
+    plain = plain_name(name.removesuffix(".zip"))
     logs = [os.path.join(folder, base) for base in logs_named(plain)]
     for log in logs:
         if log in there:
@@ -92,7 +92,7 @@ def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
     (``old`` and the like count as 0), then the log itself."""
     if path == log:
         return 2, (), path
-    plain, (stem, ending) = plain_name(path), os.path.splitext(log)
+    plain, (stem, ending) = plain_name(path.removesuffix(".zip")), os.path.splitext(log)
     added = plain[len(log) :] if plain.startswith(log) else plain[len(stem) : len(plain) - len(ending)]
     numbers = tuple(map(int, re.findall(r"\d+", added)))
     if _COUNT.fullmatch(added) and not _YEAR.fullmatch(added):
