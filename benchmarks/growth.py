@@ -281,7 +281,7 @@ def faults(names: list[str], every: bool, scale: int = 1) -> dict[tuple[str, str
         for (what, make), (small, large) in zip(inputs(name, every).items(), others, strict=True):
             growth = (large / small) ** 0.5
             more = len(make(4 * size)) - len(make(size))
-            a_byte = (large - small) / more / max(SHORT / len(make(1)), 1)
+            a_byte = (large - small) / more / max(SHORT / (len(make(1)) or SHORT), 1)
             judged = not any(part in what for part in DEAR)
             if growth > DOUBLING or (judged and a_byte > allowed):
                 told = f"{name}, {what}: twice costs {growth:.2f}, a byte {a_byte:.0f} (at most {allowed:.0f})"

@@ -31,7 +31,7 @@ def test_every_command_has_a_page_with_all_its_options() -> None:
 def test_the_pages_are_roff(tmp_path: Path) -> None:
     main(str(tmp_path / "man"))
     for page in sorted((tmp_path / "man").iterdir()):
-        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", page], capture_output=True, timeout=60)
+        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", page], capture_output=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, b""), page.name
 
 

@@ -237,7 +237,7 @@ def running() -> int:
 
 
 def none_running() -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while running() and time.monotonic() < deadline:
         time.sleep(0.01)
     return running() == 0

@@ -156,7 +156,7 @@ def test_a_named_pipe_whose_writer_pauses(threads: int, tmp_path: Path) -> None:
     def write() -> None:
         with path.open("wb", buffering=0) as pipe:
             pipe.write(GOOD + b"\n" + GOOD[:10])
-            assert handed_on.wait(30)
+            assert handed_on.wait(120)
             pipe.write(GOOD[10:] + b"\n" + GOOD)
 
     writer = threading.Thread(target=write)
@@ -173,7 +173,7 @@ def test_a_named_pipe_whose_writer_pauses(threads: int, tmp_path: Path) -> None:
     reader.start()
     time.sleep(0.05)
     lonely.close()
-    reader.join(30)
+    reader.join(120)
     assert not reader.is_alive()
 
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds that one answer may take: only a browser that hangs takes so long, however busy the machine is."""
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """The first is the same browser without its window, for two thirds of its CPU time."""

@@ -22,7 +22,7 @@ from turnwire.sap.transports import bus, http, mcp, nats
 
 TOKENS = {"A-prime": "a", "M-allory": "m", None: "wrong"}
 LIMIT = 20_000  # bytes of a Result
-SECONDS = 30  # more than any step takes, however slow the machine
+SECONDS = 120  # more than any step takes, however slow the machine
 Clients = dict[str | None, Any]
 """By principal; None is somebody whose credentials nobody knows."""
 
@@ -109,7 +109,7 @@ class Broker:
 
     def start(self) -> None:
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(400):
+        for _ in range(6000):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
@@ -118,7 +118,7 @@ class Broker:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 @asynccontextmanager
@@ -132,7 +132,7 @@ async def over_bus(agent: sap.Agent, _clients: AsyncExitStack, _machine: Machine
 @asynccontextmanager
 async def over_http(agent: sap.Agent, clients: AsyncExitStack, machine: Machine) -> AsyncIterator[Clients]:
     table = {token: who for who, token in TOKENS.items() if who is not None}
-    async with agent, serve(http.app(agent, identify=table, body_seconds=0.05)) as url:
+    async with agent, serve(http.app(agent, identify=table, body_seconds=0.2)) as url:
         machine.url = url
         unread = httpx.AsyncClient(
             verify=False, timeout=SECONDS
@@ -157,7 +157,7 @@ async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: Machine)
     worker = nats.Worker(agent, machine.broker.url, identify=nats.by_subject, ack_wait=1.0, **names)
     async with agent, worker:
         yield {
-            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=8, **names))
+            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=60, **names))
             for who in TOKENS
         }
 

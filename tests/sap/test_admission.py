@@ -176,7 +176,7 @@ def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) 
         kinds = [entry.kind for entry in Ledger(tmp_path / "t")]
         assert kinds.count(RESULT_KIND) == 1, "whoever asked in vain left a row as well"
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 @pytest.mark.parametrize("redeliver", ["again", "fail"])
@@ -224,7 +224,7 @@ def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -
             await first.__aexit__()
             return await calling
 
-    assert asyncio.run(asyncio.wait_for(main(), 60)).output == 2
+    assert asyncio.run(asyncio.wait_for(main(), 120)).output == 2
 
 
 def test_a_task_of_a_process_that_is_gone_is_free_at_once(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
         assert await rows.do(lambda: ([], len(rows.ledger))) == 3
         rows.close()
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_capability_is_allowed_by_any_rule_that_knows_its_issuer() -> None:
@@ -369,7 +369,7 @@ def test_a_traced_task_that_is_sent_again_is_queued_once(tmp_path: Path) -> None
             await begun.wait()
         return got
 
-    assert [asyncio.run(asyncio.wait_for(main(), 20)) for _ in range(3)] == [["QUEUED", "RUNNING"]] + [["RUNNING"]] * 2
+    assert [asyncio.run(asyncio.wait_for(main(), 120)) for _ in range(3)] == [["QUEUED", "RUNNING"]] + [["RUNNING"]] * 2
 
 
 def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
             gate.set()
             assert str((await first.result(one.task_id)).status) == "CANCELLED"
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_what_was_accepted_is_acknowledged_out_of_the_transcript() -> None:

@@ -44,7 +44,7 @@ def run(agent: sap.Agent, what: Callable[[sap.Agent], Awaitable[Any]]) -> Any:
         async with agent:
             return await what(agent)
 
-    return asyncio.run(asyncio.wait_for(main(), 20))
+    return asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def do(payload: dict[str, Any] | None = None, **changes: Any) -> sap.Task:
@@ -268,7 +268,7 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
             await what(agent)
             [sending.cancel() for sending in agent._deliveries._tasks]  # the one that hangs
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 class Trap(dict[str, Any]):
@@ -422,7 +422,7 @@ def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has
         assert sorted(made[4:]) == ["B", "B", "C", "C"]
         assert len(calls) == 4
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 @pytest.mark.once
@@ -456,7 +456,7 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
         while agent.running:
             await asyncio.sleep(0)
         open_again.set()
-        await asyncio.wait_for(closing, 10)
+        await asyncio.wait_for(closing, 120)
         assert (await calling).status == "CANCELLED"
         assert not begun
         assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -484,7 +484,7 @@ def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(mo
         assert not agent.running
         over.set()
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_what_an_output_breaks_stands_beside_what_meta_says() -> None:
@@ -539,7 +539,7 @@ def test_places_of_the_line_come_back_when_an_agent_is_entered_again() -> None:
                 receipts += [await agent.submit(one) for one in (*tasks[1:], do())]
                 assert [str(receipt.status) for receipt in receipts] == ["ACK", "ACK", "ACK", "NACK"]
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -563,7 +563,7 @@ def test_a_task_is_kept_where_any_of_its_senders_keeps_it(first: bool, second: b
         else:
             assert str((await jobs[0].wait()).status) == "CANCELLED"
 
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 @pytest.mark.parametrize("remembered", [0, 1, 2, 5])

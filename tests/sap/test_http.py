@@ -100,7 +100,7 @@ def test_who_sends_on_does_not_keep_the_connection(
         server.should_exit = True
         await serving
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 class Streaming(httpx.AsyncBaseTransport):
@@ -156,7 +156,7 @@ def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None
             with pytest.raises(Unanswered, match="no Result"):
                 _ = [result async for result in client.statuses(one)]
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_http_in_detail(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_http_in_detail(tmp_path: Path) -> None:
             assert (
                 await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)
             ).status_code == 404
-            slow = task("work.sleep", {"seconds": 0.2})
+            slow = task("work.sleep", {"seconds": 1.5})
             async with http.Client(url) as client:
                 assert isinstance(await client.send(slow), sap.Ack)
                 assert await client.result(slow.task_id) is None
@@ -270,7 +270,7 @@ def test_http_asks_everywhere(tmp_path: Path) -> None:
             answer = await raw.post("/tasks", content=slow(), headers=bearer("s"))
             assert answer.status_code == 408
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 STRANGE = r"""/hook/../admin /hook/%2e%2e/admin /hook/%252e%252e/admin /hook/..%2fadmin /hooked / /hook/.%2E/a
@@ -327,7 +327,7 @@ def test_what_a_receiver_says_to_a_result_is_bounded() -> None:
             await replies("https://a/hook/moved", result)
         assert asked == ["/hook", "/hook/moved"]
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_an_http_client_raises_one_family_whatever_a_server_answers() -> None:

@@ -58,7 +58,7 @@ def test_a_result_has_a_bound_on_every_transport(transport: str, tmp_path: Path)
                     assert result.error.details["limit"] == 4000
                     assert result.constitutional_evidence.alignment == "ESCALATE"
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_result_larger_than_messages_may_be_fails_in_words(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_result_larger_than_messages_may_be_fails_in_words(tmp_path: Path) -> 
                 assert result.error is not None and "bytes" in (result.error.message or "")
                 assert sap.decode(sap.encode(result)) == result
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 @pytest.mark.parametrize("transport", ["bus", "http", "mcp"])
@@ -97,7 +97,7 @@ def test_a_large_output_goes_by_reference(transport: str, tmp_path: Path) -> Non
             assert await client.call("work.size", {"size": 5000}) == "ä" * 5000
         assert await client.call("work.size", {"size": 5}) == "ä" * 5
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_a_store_that_lies_is_not_believed(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
         access = sap.Access([sap.Rule("A-*", ("work.*",))])
         agent = agent_of(tmp_path, access=access)
         async with agent, mcp.Client(mcp.server(agent)) as client:
-            one = task("work.stubborn", {"seconds": 0.3})
+            one = task("work.stubborn", {"seconds": 1.0})
             receipt = await client.send(one)
             assert isinstance(receipt, sap.Ack) and receipt.correlation_id == one.correlation_id
             assert (await agent.look_up(one.task_id)).status == "ACK"
@@ -159,7 +159,7 @@ def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
             unknown = await client.send(task("work.none", {}))
             assert isinstance(unknown, sap.Nack) and (unknown.reason or "").startswith("NOT_FOUND")
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def test_expect_ack_over_http(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_expect_ack_over_http(tmp_path: Path) -> None:
             quiet = task("work.none", {}, replyTo={"expectAck": False})
             assert isinstance(await client.send(quiet), sap.Nack)  # a refusal is told all the same
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 LARGE = "x" * 5000

@@ -356,7 +356,7 @@ class TransportMachine(AgentModel):
                 yield sap.encode(fresh).encode()[:-1]
                 if gone:
                     raise ConnectionAbortedError
-                await asyncio.sleep(0.3)  # httpx sends the whole body before it reads the answer
+                await asyncio.sleep(0.6)  # httpx sends the whole body before it reads the answer
 
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS[one.issuer.agent_id]}"}
             async with httpx.AsyncClient(verify=False) as raw:
@@ -382,10 +382,11 @@ class TransportMachine(AgentModel):
             self.broker.start()
             calling.cancel()
             await asyncio.wait({calling})
-            for _ in range(3):  # while the connections come back
+            for _ in range(100):  # while the connections come back
                 with contextlib.suppress(Unreachable, Unanswered):
                     await self.judged(one, one.issuer.agent_id, self.hosts[0])
                     return
+                await asyncio.sleep(0.1)
             raise AssertionError("the queue did not come back")
 
         self.do(killed())

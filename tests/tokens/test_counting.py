@@ -173,7 +173,7 @@ def test_only_text_is_counted() -> None:
 
 def test_the_room_opens_by_its_name_alone() -> None:
     code = "import sys, turnwire; assert 'numpy' not in sys.modules; print(turnwire.tokens.count('one two'))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=120)
     assert (done.stdout.strip(), done.stderr) == (b"2", b"")
 
 
@@ -282,7 +282,7 @@ def test_a_signal_while_a_result_is_asked_for_leaves_no_thread_waiting(monkeypat
     native.let_go.set()
     begun = set(threading.enumerate()) - before
     for thread in begun:
-        thread.join(20)
+        thread.join(120)
     left = [thread for thread in begun if thread.is_alive()]
     for condition in locked:
         condition.release()
