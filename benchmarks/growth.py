@@ -162,7 +162,7 @@ def entries() -> Iterator[tuple[str, Entry]]:
     for wire in (None, *turnwire.WIRES):
         # Whichever wire is named, all of them are looked for: what is good is what that search takes as such.
         yield f"scan {wire or 'all'}", Entry(partial(_scanned, wire=wire), MIXED, 1 << 13)
-        yield f"feed {wire or 'all'}", Entry(partial(_fed, wire=wire, size=64), MIXED, 1024)
+        yield f"feed {wire or 'all'}", Entry(partial(_fed, wire=wire, size=64), MIXED, 512)
     yield "feed by 4", Entry(partial(_fed, wire=None, size=4), MIXED, 512)
     yield "scan in blocks of 1", Entry(partial(_scanned, batch_bytes=1), MIXED, 256)
     yield "messages", Entry(lambda data: [*turnwire.scan(data).messages()], MIXED)
@@ -192,7 +192,7 @@ def entries() -> Iterator[tuple[str, Entry]]:
     yield "sap.Lifecycle", Entry(lambda data: _watched(sap.Lifecycle(strict=False), "sap", data), GOOD["sap"])
     yield "session.decode", Entry(_text(session.decode), SESSION)
     yield "session.salvage", Entry(_text(session.salvage), SESSION)
-    yield "session.encode", Entry(_refused(_packed), SESSION, 1024)
+    yield "session.encode", Entry(_refused(_packed), SESSION, 512)
     yield "session.Reader", Entry(_refused(_read_in_pieces), SESSION)
     yield "stats", Entry(stats, MIXED)
     yield "report", Entry(lambda data: report(data, tokenizer=None).html(), MIXED)
@@ -210,7 +210,7 @@ def _repeated(unit: bytes) -> Make:
     return lambda n: unit * max(n // len(unit), 1)
 
 
-ALWAYS = ("scan all", "feed all", "scan in blocks of 1", "extract", "decode", "conform csp", "conform kick", "csp.lint")
+ALWAYS = ("scan all", "feed all", "extract", "decode", "conform csp", "conform kick", "csp.lint")
 ALWAYS += ("kick.parse_space", "kick.salvage_space", "sstp.salvage", "session.decode", "session.encode", *HISTORIES)
 OFTEN = (
     "{}",
