@@ -18,7 +18,7 @@ from tests.log.found import everything
 from tests.log.json_engines import Read
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import DecodeError, Decoder, Scan, scan
-from turnwire.json._rows_py import Written
+from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
 
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
@@ -90,7 +90,7 @@ def test_a_place_in_a_string_is_that_as_it_is_written(parts: list[tuple[str, byt
         expected += [len(span) + (0 if escape else at) for at in range(len(part))]
         span, said = span + written.encode(), said + part
     assert plain(span) == said
-    places = Written(span)
+    places = EscapeMap(span)
     assert [places.place(at) for at in range(len(said) + 1)] == [*expected, len(span)]
 
 
