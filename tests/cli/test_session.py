@@ -83,7 +83,7 @@ def test_what_cannot_be_packed(arguments: list[str], code: int) -> None:
         (b'{\n  "a": 1\n}\n', 1, "is no session: it is a JSON object over several lines; a session has"),
         (b"17\n", 1, "is no session: it is a JSON value; a session has"),
         (BAD_DIGIT + b"\n" + GOOD + b"\n", 1, "is no session: it is a log with messages (nslip 1); 'turnwire session"),
-        (b"\x7fELF\0\0\xff\xfe\xfd\xfc\0" * 9, 1, "is no session: it looks binary"),
+        (b"\x02\x01\0\0\xff\xfe\xfd\xfc\0" * 9, 1, "is no session: it looks binary"),
         ('{"a":1}\n'.encode("utf-16"), 1, "is no session: it is UTF-16"),
         (b"Dear all,\nsee you.\n", 1, "is no session: its lines are neither JSON objects or strings nor records"),
     ],

@@ -53,7 +53,9 @@ def test_verify(path: str, tmp_path: Path, run: Command) -> None:
     kept = ["--head", str(tmp_path / "head")]
     assert "continues the signed head" in run("verify", [path, *kept, "--key", public]).output
     assert run("verify", [path, *kept, "--key", "00" * 32]).exit_code == 1
-    assert run("verify", [path, "--head", path]).exit_code == 2
+    (tmp_path / "note").write_text("no checkpoint")
+    assert run("verify", [path, "--head", str(tmp_path / "note")]).exit_code == 2
+    assert run("verify", [path, "--head", path]).exit_code == 3  # a database is no text
     assert run("verify", [path + "no"]).exit_code == 3
     assert [run("verify", [path, "--threshold", number]).exit_code for number in "12"] == [2] * 2  # of no witness
     connection = sqlite3.connect(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Generator
@@ -153,7 +152,9 @@ def members(file: Any, limits: Limits) -> Generator[tuple[str, Member]]:
     """
     with ExitStack() as stack:
         if not can_seek(file):
-            file = _copied(file, stack.enter_context(tempfile.TemporaryFile()))
+            from tempfile import TemporaryFile  # which few scans need, and which imports much
+
+            file = _copied(file, stack.enter_context(TemporaryFile()))
         try:
             archive = _Archive(file, limits)
         except (zipfile.BadZipFile, NotImplementedError) as error:
