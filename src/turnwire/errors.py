@@ -389,6 +389,21 @@ class NotFlushed(OSError):
     operation of CSP/1 raises it, the operation is done."""
 
 
+class FileRefused(UserWarning):
+    """A file of a folder, of what a glob matches or of an archive was not read, as it is no log: the rest was.
+
+    Attributes:
+        error: the OSError with which the same file is refused where it is named itself.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        self.error = error
+        super().__init__(str(error.filename), error.strerror)
+
+    def __str__(self) -> str:
+        return f"{self.error.filename}: {self.error.strerror}"
+
+
 class UnknownName(ValueError):
     """An argument names what is not there: a wire, a column, a format, a mode. That is a mistake of the caller, not a
     fault of a message, and ``except WireError`` does not take it.

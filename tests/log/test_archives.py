@@ -19,11 +19,13 @@ from tests.log.rotating import record
 from tests.log.test_following import append, followed
 from tests.log.test_scan import scan_nslip
 from turnwire import LIMITS
+from turnwire.errors import FileRefused
 from turnwire.log import plan, read_block
 from turnwire.read.contents import contents
 
 pytestmark = pytest.mark.once
 
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n\n"
 FILES = {
     "z/b.log": record(1) + record(2),
     "a.log.gz": gzip.compress(record(3)),
@@ -189,6 +191,52 @@ def test_other_binary_files_are_refused(name: str, tmp_path: Path) -> None:
         assert (done.code, "some.log" in done.err) == (3, True), (arguments, done.err)
     with pytest.raises(OSError, match=r"."):
         list(turnwire.scan(Trickle(BINARY[name])))
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("options", [{}, {"borrow": True}, {"threads": 2}, {"resume": {}}])
+def test_one_in_a_folder_is_refused_and_the_rest_is_read(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    for number, path in enumerate(("a.log", "z.log")):
+        (tmp_path / path).write_bytes(record(number))
+    (tmp_path / "b.log").write_bytes(BINARY[name])
+    for source in (tmp_path, str(tmp_path / "*.log")):
+        found = scan_nslip(source, **options)
+        with pytest.warns(FileRefused, match=r"b\.log") as told:
+            seen = rows(found)
+        assert seen == [0, 1]
+        assert [refusal.filename for refusal in found.refused] == [warning.message.error.filename for warning in told]
+        assert len(told) == 1
+    with pytest.raises(OSError, match=r"b\.log"):
+        list(scan_nslip(tmp_path, errors="raise"))
+    with pytest.warns(FileRefused, match=r"b\.log"):
+        held = list(contents(tmp_path))
+    assert [data for _, data in held] == [record(0), record(1)]
+
+
+def test_the_other_files_of_an_archive_in_a_folder_are_read(tmp_path: Path) -> None:
+    picture = b"\x89PNG\r\n\x1a\n"
+    (tmp_path / "a.zip").write_bytes(zipped({"a.log": record(0), "a.png": picture, "z.log": record(1)}))
+    with pytest.warns(FileRefused, match=r"a\.zip/a\.png: is a PNG image"):
+        seen = rows(scan_nslip(tmp_path))
+    assert seen == [0, 1]
+
+
+def test_commands_tell_of_a_binary_file_in_a_folder_and_end_with_3(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(CSP)
+    (tmp_path / "b.db").write_bytes(database())
+    (tmp_path / "z.log").write_bytes(CSP + b"@a3|f0 bad\n")
+    (tmp_path / "out").mkdir()
+    for arguments in (
+        ["scan"],
+        ["scan", "-o", tmp_path / "out" / "rows.csv"],
+        ["stats", "--json"],
+        ["validate"],
+        ["tokens"],
+        ["report", "-o", tmp_path / "out" / "r.html"],
+    ):
+        done = command(*arguments, tmp_path / "*.*")
+        assert (done.code, done.err.count("b.db: is a SQLite database")) == (3, 1), (arguments, done.err)
+    assert command("stats", "--json", tmp_path).records[0]["records"] == 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import io
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
@@ -30,7 +32,7 @@ from turnwire.cli.outcome import (
     uninterrupted,
 )
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
-from turnwire.errors import MissingDependency, UnknownName, WireError
+from turnwire.errors import FileRefused, MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
 
@@ -87,12 +89,33 @@ def run(arguments: list[str], name: str = "turnwire") -> int:
     _speak_utf8()
     _tell_slow()
     try:
-        with terminating():
+        with terminating(), _refusals() as refused:
             code = _guarded(lambda: _invoke(arguments, name))
+            if refused and code not in (USAGE, *range(SIGNALLED, 256)):
+                code = INPUT_OUTPUT
             return _guarded(lambda: _finish(code))
     finally:
         with uninterrupted():
             restore_cursor()
+
+
+@contextmanager
+def _refusals() -> Iterator[list[FileRefused]]:
+    """Tells of files that are refused in the block, in place of a warning of Python: all of them."""
+    refused: list[FileRefused] = []
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, *more: Any, **named: Any) -> None:
+            if not isinstance(message, FileRefused):
+                shown(message, *more, **named)
+            elif str(message) not in map(str, refused):  # a command may read its inputs twice
+                refused.append(message)
+                _said(INPUT_OUTPUT, explained(message.error))
+
+        warnings.simplefilter("always", FileRefused)
+        warnings.showwarning = show
+        yield refused
 
 
 def _tell_slow() -> None:

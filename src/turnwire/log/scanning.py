@@ -103,6 +103,13 @@ class Scan:
         return tuple(self._run.gaps)
 
     @property
+    def refused(self) -> tuple[OSError, ...]:
+        """The refusals of files that the run begun last met in a folder, a glob or an archive of one, and that are no
+        logs: each was warned of (:class:`turnwire.errors.FileRefused`), and the rest was read. With ``errors="raise"``,
+        and where nothing else was there, the first one is raised; so is that of a file that is named itself."""
+        return tuple(self._run.refused)
+
+    @property
     def position(self) -> dict[str, Any]:
         """The position of the latest run, after the batch that it gave last: for ``resume=`` of a later scan.
 

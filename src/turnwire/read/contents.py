@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, FileRefused
 
 MOST = (1 << 31) - 1
 _PIECE = 1 << 20
@@ -17,35 +18,63 @@ _PIECE = 1 << 20
 def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Iterator[tuple[str | None, bytes]]:
     """(name, bytes) of each input that :func:`turnwire.scan` reads for ``source``; compressed ones are decompressed.
 
-    Raises what ``scan`` raises, DecodeError where a compressed stream is damaged, and ValueError for more than ``most``
-    bytes.
+    Raises and warns of what ``scan`` does, DecodeError where a compressed stream is damaged, and ValueError for more
+    than ``most`` bytes.
     """
-    from turnwire.log.input.archives import HEAD, can_seek, is_archive, members, refuse_binary
-    from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-    from turnwire.log.input.reading import Input, Stop, opened
+    from turnwire.log.input.archives import NotALog
     from turnwire.log.input.sources import sources
 
+    refused: list[NotALog] = []
+    given = False
     for found in sources(source):
-        data = found.data
-        if data is not None and not isinstance(data, bytes):
-            data = memoryview(data).tobytes()
-        if data is not None and format_of(data[:LONGEST_MAGIC]) is None and not is_archive(data[:HEAD]):
-            yield found.name, data
-            continue
-        with io.BytesIO(data) if data is not None else found.open() as file:
-            stop = Stop()
-            raw = Input(file, stop)
-            head = raw.head()[:HEAD]
-            refuse_binary(head, found.name)
+        for item in _contents(found, limits, most, refused.append):
+            given = True
+            yield item
+    for error in refused:
+        if not given:
+            raise error
+        warnings.warn(FileRefused(error), stacklevel=2)
+
+
+def _contents(source: Any, limits: Limits, most: int, refuse: Any) -> Iterator[tuple[str | None, bytes]]:
+    """The same of one source; ``refuse`` is told of a file that was listed and is no log."""
+    from turnwire.log.input.archives import HEAD, NotALog, can_seek, is_archive, members, refuse_binary
+    from turnwire.log.input.compression import LONGEST_MAGIC, format_of
+    from turnwire.log.input.reading import Input, Stop, opened
+
+    def refused(error: NotALog) -> None:
+        error.filename = error.filename or source.name
+        if not source.listed:
+            raise error
+        refuse(error)
+
+    data = source.data
+    if data is not None and not isinstance(data, bytes):
+        data = memoryview(data).tobytes()
+    if data is not None and format_of(data[:LONGEST_MAGIC]) is None and not is_archive(data[:HEAD]):
+        yield source.name, data
+        return
+    with io.BytesIO(data) if data is not None else source.open() as file:
+        stop = Stop()
+        raw = Input(file, stop)
+        head = raw.head()[:HEAD]
+        try:
+            refuse_binary(head)
             if not is_archive(head):
                 _, stream = opened(file, stop, limits, raw)
-                yield found.name, _all(stream, found.name, most)
-                continue
-            for inside, member in members(file if can_seek(file) else raw, limits):
-                name, raw = inside if found.name is None else f"{found.name}/{inside}", Input(member, stop)
-                refuse_binary(raw.head()[:HEAD], name, plain=True)
+                yield source.name, _all(stream, source.name, most)
+                return
+            for inside, member in members(file if can_seek(file) else raw, limits, refused):
+                name, raw = inside if source.name is None else f"{source.name}/{inside}", Input(member, stop)
+                try:
+                    refuse_binary(raw.head()[:HEAD], name, plain=True)
+                except NotALog as error:
+                    refused(error)
+                    continue
                 _, stream = opened(member, stop, limits, raw)
                 yield name, _all(stream, name, most)
+        except NotALog as error:
+            refused(error)
 
 
 @contextmanager

@@ -4,12 +4,13 @@ the middle ends at once: its threads hold on to this, and nothing here holds on 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
 from turnwire.contract import Column
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, FileRefused
 from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
@@ -34,8 +35,8 @@ Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Run:
-    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally, ``gaps`` what could not be had;
-    ``stop`` ends the reading, from any thread."""
+    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally, ``gaps`` what could not be had,
+    ``refused`` the files that are no logs; ``stop`` ends the reading, from any thread."""
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
@@ -46,6 +47,8 @@ class Run:
         self._threads: int = options["threads"]
         self._follow: bool = options["follow"]
         self._tell: Tell | bool | None = options["progress"]
+        self.refused: list[OSError] = []
+        self._warned = 0  # of so many of these
         bookmarks = Bookmarks(options["resume"])
         bookmarks.waits |= self._follow
         # As many blocks as are in flight, and those that the consumer has not let go of yet.
@@ -71,6 +74,7 @@ class Run:
             bookmarks,
             self._gap,
             Bases(),
+            self._refuse,
             finder.scanner.opens,
         )
 
@@ -102,7 +106,11 @@ class Run:
                     if self.stop:
                         return
                 tell()
+                self._warn()
                 yield None
+            self._warn()
+            if self._warned < len(self.refused):
+                raise self.refused[0]  # there was nothing else
         except Stopped:
             return
         finally:
@@ -115,6 +123,19 @@ class Run:
         self.gaps.append(gap)
         if self._raises:
             raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
+
+    def _refuse(self, error: OSError) -> None:
+        """Keeps the refusal of a file. Raises it where errors are raised."""
+        if self._raises:
+            raise error
+        self.refused.append(error)
+
+    def _warn(self) -> None:
+        """Warns of the files that were refused, once something else was read."""
+        if self.collector.bytes or self._job.bookmarks.waits:
+            for error in self.refused[self._warned :]:
+                self._warned += 1
+                warnings.warn(FileRefused(error), stacklevel=2)
 
     def _pieces(self) -> Iterator[Piece]:
         found: Iterable[Source] = sources(self._source)

@@ -7,7 +7,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from copy import copy
 from lzma import LZMAError
@@ -49,6 +49,17 @@ HEAD = 16
 _PIECE = 1 << 20
 
 
+class NotALog(OSError):
+    """An input that is refused: a binary file, or an archive that cannot be read."""
+
+    def __init__(self, what: str, name: str | None = None) -> None:
+        super().__init__(errno.EINVAL, what, name)
+
+
+Refuse = Callable[[NotALog], None]
+"""Takes a refusal: raises it, or keeps it where the rest is read."""
+
+
 def is_archive(head: bytes) -> bool:
     """True if an input that begins so is a zip archive."""
     return head.startswith(_ARCHIVE)
@@ -68,12 +79,12 @@ def is_undecided(head: bytes) -> bool:
 
 
 def refuse_binary(head: bytes, name: str | None = None, plain: bool = False) -> None:
-    """Raises OSError where an input that begins so is a binary file, or an archive where ``plain``."""
+    """Raises NotALog where an input that begins so is a binary file, or an archive where ``plain``."""
     if plain and is_archive(head):
-        raise OSError(errno.EINVAL, "is an archive (unpack it first)", name)
+        raise NotALog("is an archive (unpack it first)", name)
     for magic, what in _BINARY.items():
         if head.startswith(magic):
-            raise OSError(errno.EINVAL, f"is {what}, not a log", name)
+            raise NotALog(f"is {what}, not a log", name)
 
 
 class Member(io.RawIOBase):
@@ -144,11 +155,11 @@ class _Archive:
         return self._out - self._most
 
 
-def members(file: Any, limits: Limits) -> Generator[tuple[str, Member]]:
+def members(file: Any, limits: Limits, refuse: Refuse) -> Generator[tuple[str, Member]]:
     """The files in an archive, with their names, in its order; each is closed when the next one is asked for.
 
-    ``file``: the open archive, which is copied where it cannot seek. Raises OSError for what is no archive, or holds
-    what cannot be read.
+    ``file``: the open archive, which is copied where it cannot seek; ``refuse`` is told of what in it cannot be read.
+    Raises NotALog for what is no archive.
     """
     with ExitStack() as stack:
         if not can_seek(file):
@@ -158,18 +169,20 @@ def members(file: Any, limits: Limits) -> Generator[tuple[str, Member]]:
         try:
             archive = _Archive(file, limits)
         except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise OSError(errno.EINVAL, f"cannot be read as a zip archive: {error}") from None
+            raise NotALog(f"cannot be read as a zip archive: {error}") from None
         stack.callback(archive.zip.close)
         found = [info for info in archive.zip.infolist() if not info.is_dir()]
         if any(info.filename == _DOCUMENT for info in found):
-            raise OSError(errno.EINVAL, "is an Office document, not a log")
+            raise NotALog("is an Office document, not a log")
         for info in found:
             if info.flag_bits & 1:
-                raise OSError(errno.EINVAL, f"{info.filename} in it is encrypted (unpack it first)")
+                refuse(NotALog(f"{info.filename} in it is encrypted (unpack it first)"))
+                continue
             try:
                 member = Member(archive, info)
             except (zipfile.BadZipFile, NotImplementedError) as error:
-                raise OSError(errno.EINVAL, f"{info.filename} in it cannot be read: {error}") from None
+                refuse(NotALog(f"{info.filename} in it cannot be read: {error}"))
+                continue
             with member:
                 yield info.filename, member
                 if member.fault is not None and member.fault.reason is Reason.RATIO_TOO_HIGH:

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import is_zipfile
 
-from turnwire.log.input.archives import HEAD, Member, can_seek, is_archive, members, refuse_binary
+from turnwire.log.input.archives import HEAD, Member, NotALog, can_seek, is_archive, members, refuse_binary
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.file_identity import StartPosition, identity
 from turnwire.log.input.reading import Input, InputBlock, blocks_of_memory, mapped
@@ -37,7 +37,9 @@ def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlo
     except OSError as failure:
         if failure.filename is None and source.name is not None:  # None would be shown
             failure.filename = source.name
-        raise
+        if not (isinstance(failure, NotALog) and source.listed):
+            raise
+        job.refuse(failure)
 
 
 def _of_data(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
@@ -65,11 +67,18 @@ def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple
     name = reading.name
     size = reading.source.bytes() or 0
     if not 0 < reading.offset == size:
-        with closing(members(file, job.limits)) as found:
+        listed = reading.source.listed
+
+        def refuse(error: NotALog) -> None:
+            error.filename = error.filename or name
+            if not listed:
+                raise error
+            job.refuse(error)
+
+        with closing(members(file, job.limits, refuse)) as found:
             for inside, member in found:
-                source = Source(
-                    inside if name is None else f"{name}/{inside}", open=lambda one=member: nullcontext(one)
-                )
+                path = inside if name is None else f"{name}/{inside}"
+                source = Source(path, open=lambda one=member: nullcontext(one), listed=listed)
                 for part, block in blocks(source, job):
                     yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
     if reading.identity is not None:

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from turnwire.contract import Limits
+from turnwire.log.input.archives import Refuse
 from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.file_identity import Identity, StartPosition
 from turnwire.log.input.memory import Pool
@@ -332,4 +333,5 @@ class ReadOptions(NamedTuple):
     bookmarks: Bookmarks
     tell: Callable[[Gap], None]
     bases: Callable[[str], frozenset[str]]
+    refuse: Refuse
     opens: bytes = b""  # see :class:`reading.Cutter`
