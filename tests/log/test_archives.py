@@ -236,7 +236,7 @@ def test_commands_tell_of_a_binary_file_in_a_folder_and_end_with_3(tmp_path: Pat
     ):
         done = command(*arguments, tmp_path / "*.*")
         assert (done.code, done.err.count("b.db: is a SQLite database")) == (3, 1), (arguments, done.err)
-    assert command("stats", "--json", tmp_path).records[0]["records"] == 2
+    assert command("stats", "--json", tmp_path / "*.*").records[0]["records"] == 2
 
 
 @pytest.mark.parametrize(
