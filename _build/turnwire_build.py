@@ -41,7 +41,7 @@ def lack():
 
 
 def clang_cl():
-    """What compiles on Windows in place of Microsoft's compiler, which gets no code for vectors; None: it is not there."""
+    """The compiler that takes the place of Microsoft's on Windows, which vectorizes nothing; None: it is not there."""
     return shutil.which(os.environ.get("CC") or "clang-cl")
 
 
