@@ -267,6 +267,7 @@ static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, in
         if (size < 0) return NULL;
         if (numbers == TW_RULE_ANY) {
             const int named = secrets && p < w->end && *p == '"' && tw_telling_name(key, (size_t)size);
+            if (secrets && (size_t)size >= w->shortest && tw_telling_text(key, (size_t)size)) w->calm = 0;
             p = tw_walk_any(w, p, secrets, named);
         } else {
             p = p < w->end ? tw_walk_number(w, p, &whole, &sign) : NULL;

@@ -42,13 +42,27 @@ static inline int tw_telling_name(const uint8_t *text, size_t length)
     return 0;
 }
 
-/* Whether a secret's opening ends with the byte at `at`, which is the third or a later one and not the last. */
+/* Whether what stands before the at sign at `at` may be the user and the password of a URL: back to a slash, and another
+ * (in JSON, perhaps escaped). Each byte is looked at for one sign only. */
+static inline int tw_telling_user(const uint8_t *text, size_t at)
+{
+    while (at-- > 0) {
+        switch (text[at]) {
+        case '/': return at && (text[at - 1] == '/' || text[at - 1] == '\\');
+        case '@': case ' ': case '"': return 0;
+        }
+    }
+    return 0;
+}
+
+/* Whether a secret's opening ends with the byte at `at`, which is the third or a later one. */
 static inline int tw_telling_at(const uint8_t *text, size_t at)
 {
     const uint8_t *p = text + at;
     switch (*p) {
     case '-': return (p[-1] == 'k' && p[-2] == 's') || (p[-1] == '-' && p[1] == 'B');          /* sk-, -----BEGIN */
     case '_': return (p[-2] == 'h' && at > 2 && p[-3] == 'g') || (p[-1] == 't' && p[-2] == 'a'); /* ghp_, _pat_ */
+    case '@': return tw_telling_user(text, at);
     case 'x': return p[-1] == 'o' && p[-2] == 'x';                                             /* xox */
     case 'J': return p[-1] == 'y' && p[-2] == 'e';                                             /* eyJ */
     case 'z': return p[-1] == 'I' && p[-2] == 'A';                                             /* AIza */
@@ -67,7 +81,7 @@ static inline int tw_telling_text(const uint8_t *text, size_t length)
     for (; at + 17 <= length; at += 16) {
         __m128i here = _mm_loadu_si128((const __m128i *)(text + at)), before = _mm_loadu_si128((const __m128i *)(text + at - 1));
         __m128i hit = _mm_and_si128(TW_IS(here, '-'), _mm_or_si128(TW_IS(before, 'k'), TW_IS(before, '-')));
-        hit = _mm_or_si128(hit, TW_IS(here, '_'));
+        hit = _mm_or_si128(hit, _mm_or_si128(TW_IS(here, '_'), TW_IS(here, '@')));
         hit = _mm_or_si128(hit, _mm_and_si128(TW_IS(here, 'x'), TW_IS(before, 'o')));
         hit = _mm_or_si128(hit, _mm_and_si128(TW_IS(here, 'J'), TW_IS(before, 'y')));
         hit = _mm_or_si128(hit, _mm_and_si128(TW_IS(here, 'z'), TW_IS(before, 'I')));
@@ -78,7 +92,7 @@ static inline int tw_telling_text(const uint8_t *text, size_t length)
     }
 #undef TW_IS
 #endif
-    for (; at + 1 < length; at++)
+    for (; at < length; at++)
         if (tw_telling_at(text, at)) return 1;
     return 0;
 }

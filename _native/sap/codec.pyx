@@ -14,7 +14,7 @@ from _native.json.rules cimport (
 )
 from _native.json.names cimport TW_NO_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place, tw_same_text
 from turnwire.contract import LIMITS
-from turnwire.sap.secrets import SHORTEST as _SHORTEST
+from turnwire.sap.secrets import SHORTEST_URL as _SHORTEST
 from turnwire.sap.messages import Result as _Result, Task as _Task
 from turnwire.sap.spec import MUST, RESULT_MARKS, VERSION, Kind
 from turnwire.sap.times import DIGEST, read_time
@@ -272,6 +272,8 @@ cdef bint is_quiet(object value) except -1:
         while PyDict_Next(value, &position, &key, &found):
             item = <object>found
             if PyUnicode_Check(item) and (not PyUnicode_Check(<object>key) or telling_name(<object>key)):
+                return False
+            if not PyUnicode_Check(<object>key) or not is_quiet(<object>key):
                 return False
             if not is_quiet(item):
                 return False

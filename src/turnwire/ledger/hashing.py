@@ -1,4 +1,4 @@
-"""Hashing of ledger entries in plain Python: the readable twin of ``_native/ledger/hashing.pyx``.
+"""Hashing of ledger entries.
 
 entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body      big-endian, UTF-8
 leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
@@ -71,6 +71,14 @@ def follow(rows: Sequence[tuple[Any, ...]], last: int, chain: bytes) -> tuple[li
         chain = following
         leaves.append(leaf)
     return leaves, chain, None
+
+
+def follows(before: bytes, row: tuple[Any, ...]) -> bool:
+    """True if a stored row has the link that its content has behind the link ``before``."""
+    try:
+        return bool(link(before, leaf_of(*row[:5])) == row[5])
+    except (struct.error, UnicodeEncodeError, AttributeError, TypeError):  # types, lengths and times never written
+        return False
 
 
 def fold(leaves: Sequence[bytes]) -> bytes:

@@ -6,7 +6,7 @@ import io
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,8 @@ from turnwire.ledger.connection import (
     require_continued,
     require_schema,
 )
-from turnwire.ledger.schema import Entry, last_entry
+from turnwire.ledger.rows import SELECT, entry, proved
+from turnwire.ledger.schema import Entry, first_link, last_entry
 from turnwire.ledger.tree import HashedRows, Nodes, OpenTile, ProofFailed
 from turnwire.ledger.writing import Batch, Item, Writer, item
 
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 
     from turnwire.ledger.verify import Verdict
 
-_SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
-_FIND = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
+_FIND = f"{SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _FARTHEST = 2**63 - 1  # of the numbers that SQLite takes
 _PAGE = 512  # entries fetched at a time when many are read, at most
 
@@ -96,6 +96,7 @@ class Ledger:
             self._reader = connection if self.in_memory else open_reader(path, timeout)
             self._read_lock = ReadLock(threading.RLock() if self.in_memory else threading.Lock())
             self._writer = Writer(connection, self.id, path, self._read_lock if self.in_memory else threading.Lock())
+        self._first_link = first_link(self.id)
         self._hashed = HashedRows(self.id)  # the rows that are proved
         self._open = OpenTile()
         if after is not None:
@@ -175,41 +176,47 @@ class Ledger:
         return size
 
     def __getitem__(self, seq: int) -> Entry:
-        """The entry with that number. Raises IndexError."""
+        """The entry with that number. Raises IndexError, RuleError(ledger_broken)."""
         with self._read_lock:
-            row = self._reader.execute(f"{_SELECT} WHERE rowid = ?", (_number(seq),)).fetchone()
+            row = self._reader.execute(f"{SELECT} WHERE rowid = ?", (_number(seq),)).fetchone()
         if row is None:
             raise IndexError(f"the ledger has no entry {seq}")
-        return Entry(*row)
+        return self._proved(row)
 
     def __iter__(self) -> Iterator[Entry]:
-        return self.entries()
+        """What the file holds, unproved, for whoever looks into one that is broken."""
+        return self._rows(1, _FARTHEST, None, entry)
 
     def entries(self, start: int = 1, stop: int | None = None, *, kind: str | None = None) -> Iterator[Entry]:
-        """Entries ``start`` up to, not including, ``stop``, in order; of one kind when ``kind`` is given."""
-        where = "rowid >= ? AND rowid < ?" if kind is None else "rowid >= ? AND rowid < ? AND kind = ?"
-        query = f"{_SELECT} WHERE {where} ORDER BY rowid LIMIT {_PAGE}"
-        start, stop = _number(start), _FARTHEST if stop is None else _number(stop)
+        """Entries ``start`` up to, not including, ``stop``, in order; of one kind when ``kind`` is given. Raises
+        RuleError(ledger_broken)."""
+        return self._rows(start, _FARTHEST if stop is None else stop, kind, self._proved)
+
+    def _rows(self, start: int, stop: int, kind: str | None, made: Callable[[Any], Entry]) -> Iterator[Entry]:
+        query = f"{SELECT} WHERE rowid >= ? AND rowid < ? AND kind = coalesce(?, kind) ORDER BY rowid LIMIT {_PAGE}"
+        start, stop = _number(start), _number(stop)
         while True:
             with self._read_lock:
-                rows = self._reader.execute(query, (start, stop) if kind is None else (start, stop, kind)).fetchall()
-            yield from map(Entry._make, rows)
+                rows = self._reader.execute(query, (start, stop, kind)).fetchall()
+            yield from map(made, rows)
             if len(rows) < _PAGE:
                 return
-            start = rows[-1][0] + 1
+            start = rows[-1][1] + 1
 
     def find(self, kind: str, key: str) -> Iterator[Entry]:
-        """Entries of that kind with that key, newest first, through an index."""
+        """Entries of that kind with that key, newest first, through an index. Raises RuleError(ledger_broken)."""
         before = _FARTHEST
         limit = 1  # the newest is mostly the one that is wanted
         while True:
             with self._read_lock:
                 rows = self._reader.execute(_FIND, (kind, key, before, limit)).fetchall()
-            for row in rows:
-                yield Entry(*row)
+            yield from map(self._proved, rows)
             if len(rows) < limit:
                 return
-            before, limit = rows[-1][0], min(4 * limit, _PAGE)  # few more mostly are, where any
+            before, limit = rows[-1][1], min(4 * limit, _PAGE)  # few more mostly are, where any
+
+    def _proved(self, row: tuple[Any, ...]) -> Entry:
+        return proved(row, self._first_link)
 
     # ---------------------------------------------------------------- proofs
 
@@ -254,10 +261,12 @@ class Ledger:
             raise broken(f"the first {after.size} entries are not those of the kept head")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
-        """That entry ``seq`` is among the first ``size`` (default: all) entries. Raises IndexError."""
+        """That entry ``seq`` is among the first ``size`` (default: all) entries. Raises IndexError,
+        RuleError(ledger_broken)."""
         with self._snapshot() as nodes:
             size = self._size(nodes, size)
             path = tuple(merkle.inclusion(seq - 1, size, nodes))
+            self._proved(nodes.connection.execute(f"{SELECT} WHERE rowid = ?", (seq,)).fetchone())
             return InclusionProof(seq, size, nodes(0, seq - 1), path, merkle.root(size, nodes))
 
     def consistency(self, a: int, b: int | None = None) -> ConsistencyProof:

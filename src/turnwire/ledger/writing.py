@@ -14,7 +14,8 @@ from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
 from turnwire.ledger import hashing
 from turnwire.ledger.connection import broken, damage, in_memory, require_continued, require_schema
-from turnwire.ledger.schema import TILE, TILE_SIZE, last_entry
+from turnwire.ledger.rows import proved_end
+from turnwire.ledger.schema import TILE, TILE_SIZE, first_link
 from turnwire.ledger.tree import Nodes
 
 _GROUP = 64  # rows of one statement, where there are many
@@ -107,7 +108,7 @@ class Writer:
     def write(self, items: list[Item], expected: int | None) -> int:
         """Appends all or none and answers the number of the first (section 11 of SAP V2.0). ``expected``: the number
         that the ledger must end with, or RuleError(append_conflict). Whoever gets the lock first writes for all who
-        wait."""
+        wait. RuleError(ledger_broken) where the last entry is not what was appended: nothing is sealed behind it."""
         ticket = _Ticket(items, expected)
         try:
             self._waiting.append(ticket)
@@ -169,7 +170,7 @@ class Writer:
                 self._schema_version = schema
             if self._known_version != -1 and self._last:
                 require_continued(self.connection, self._last, self._chain)
-            self._last, self._chain = last_entry(self.connection, self._id)
+            self._last, self._chain = proved_end(self.connection, first_link(self._id))
             self._tile = None if self._last % TILE_SIZE else []
             self._known_version = version
 

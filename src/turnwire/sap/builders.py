@@ -12,6 +12,7 @@ from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
 from turnwire.json import text as json_text
 from turnwire.sap.codec import decode, encode
+from turnwire.sap.judgement import judge
 from turnwire.sap.messages import (
     Ack,
     AgentError,
@@ -140,6 +141,7 @@ def _context(given: ContextLike | None, cache: CacheMode | str | CachePolicy | N
     return made
 
 
+_AGENT = AgentKind.AGENT.value
 _INSTANT = PressureLevel.INSTANT.value
 
 
@@ -186,20 +188,27 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     """The Result of ``task``: its ids, the time, the outcome and its evidence; right by construction.
 
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
-    gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks;
-    without a judgement it is ESCALATE, with the policy check "not vetted". Raises ValueError for a status or an
+    gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks, of
+    which none failed, and no violations. Without a judgement, or where VALID does not stand, it is ESCALATE, with the
+    policy check "not vetted". Raises ValueError for a status or an
     alignment that is none.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
     said = alignment_of(outcome)
-    status, alignment, error = _consistent(outcome, said)
+    checks, violations = plain(outcome.policy_checks), plain(outcome.violations)
+    status, error = _status_of(outcome, said)
+    alignment = said or Alignment.ESCALATE
+    if alignment is Alignment.VALID and not judge(status, alignment, checks or (), violations or ()).valid:
+        alignment = Alignment.ESCALATE
+    if said is None or said is Alignment.VALID is not alignment:
+        checks = [*(checks or ()), dict(NOT_VETTED)]
     evidence: dict[str, Any] = {"alignment": alignment.value}
     value: Any
     for name, value in (
         ("pressureReadings", outcome.pressure_readings),
-        ("policyChecks", _checks(outcome, said, alignment)),
-        ("violations", outcome.violations),
+        ("policyChecks", checks or [{"principle": "constitution", "status": alignment.value}]),
+        ("violations", violations),
         ("citations", outcome.citations),
         ("cache", outcome.cache),
     ):
@@ -210,7 +219,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
         "taskId": task.fields["taskId"],
         "correlationId": task.fields["correlationId"],
         "reportedAt": time_now() if now is None else write_time(now),
-        "producer": plain(producer_of(producer).fields),
+        "producer": {"agentId": producer, "agentKind": _AGENT} if isinstance(producer, str) else plain(producer),
         "status": status.value,
     }
     if outcome.output is not NOTHING:
@@ -225,8 +234,8 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     return Result.from_dict(fields)
 
 
-def _consistent(outcome: Outcome, said: Alignment | None) -> tuple[Status, Alignment, AgentError | None]:
-    """Status, alignment and error that fit each other (sections 4.2, 5 and 8)."""
+def _status_of(outcome: Outcome, said: Alignment | None) -> tuple[Status, AgentError | None]:
+    """Status and error that fit each other, and what was said of the outcome (sections 5 and 8)."""
     error = outcome.error
     if isinstance(error, tuple):
         error = AgentError(code=error[0], message=error[1])
@@ -239,40 +248,28 @@ def _consistent(outcome: Outcome, said: Alignment | None) -> tuple[Status, Align
         error = error or AgentError(code=ErrorCode.NON_CONSTITUTIONAL, message="the output is not constitutional")
     if status is Status.FAILED:
         error = AgentError(code=ErrorCode.INTERNAL) if error is None else error.replace()
-        if error.message is None:
+        if not (error.message or "").strip():
             error.message = str(error.code)
-    alignment = Alignment.ESCALATE if said is None else said
-    if alignment is Alignment.VALID and (status not in _GOOD or not outcome.policy_checks):
-        alignment = Alignment.ESCALATE
-    return status, alignment, error
-
-
-_GOOD = frozenset({Status.SUCCEEDED, Status.PARTIAL})
+    return status, error
 
 
 def alignment_of(outcome: Outcome) -> Alignment | None:
-    """The alignment that a capability or a vetter gave: as such, or as the code of its error. None: nobody judged."""
+    """The alignment that a capability or a vetter gave: as such, or as the code of its error. None: nobody judged, or
+    said VALID without a policy check."""
     if outcome.alignment is not None:
-        return Alignment(outcome.alignment)
+        said = Alignment(outcome.alignment)
+        return None if said is Alignment.VALID and not outcome.policy_checks else said
     error = outcome.error
     code = error[0] if isinstance(error, tuple) else None if error is None else error.code
     return Alignment.NON_CONSTITUTIONAL if code == ErrorCode.NON_CONSTITUTIONAL else None
 
 
-def _checks(outcome: Outcome, said: Alignment | None, alignment: Alignment) -> list[Any]:
-    """The policy checks of the outcome, and one that says so where nobody judged it, or judged it without a check."""
-    checks = list(outcome.policy_checks or ())
-    if said is None or said is Alignment.VALID is not alignment:
-        return [*checks, NOT_VETTED]
-    return checks or [{"principle": "constitution", "status": str(alignment)}]
-
-
 NOT_VETTED: Mapping[str, str] = {
     "principle": "constitution",
     "status": "not vetted",
-    "notes": "not vetted: neither a vetter nor the capability gave an alignment with policy checks",
+    "notes": "not vetted: nobody gave an alignment with policy checks, or VALID with all that was found does not stand",
 }
-"""The policy check of an outcome that nobody judged; its alignment is ESCALATE."""
+"""The policy check of an outcome that nobody judged, or that may not be VALID; its alignment is ESCALATE."""
 
 
 _reader = json_text.reader(WIRE)

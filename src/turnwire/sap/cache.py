@@ -12,14 +12,15 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.errors import EncodeError, Reason, RuleError, expect
+from turnwire.errors import EncodeError, expect
 from turnwire.json import text as json_text
 from turnwire.json.canonical import canonical
 from turnwire.ledger import Ledger
 from turnwire.sap.builders import Outcome, result_for
-from turnwire.sap.messages import CacheEvidence, Producer, Result, Task
+from turnwire.sap.judgement import Judgement, judge, judged, require_answer
+from turnwire.sap.messages import CacheEvidence, Producer, Result, Task, fields_of
 from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, PressureLevel, RiskTolerance, Status
-from turnwire.sap.times import moment_of, same_id, write_time
+from turnwire.sap.times import moment_of, write_time
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,7 +50,7 @@ class _Whole(Essence):
     __slots__ = ()
 
     def of(self, task: Task) -> Any:
-        return task.fields["payload"]
+        return fields_of(task)["payload"]
 
 
 WHOLE_PAYLOAD: Essence = _Whole("payload/1", lambda payload: payload)
@@ -82,7 +83,7 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
 
 def key_text(task: Task, essence: Any) -> bytes:
     """The bytes that are hashed for the key."""
-    fields = task.fields
+    fields = fields_of(task)
     context = fields["constitutionalContext"]
     return canonical(
         {
@@ -166,6 +167,9 @@ more each time that its records were too old or not aligned, so there may be any
 aligned no index tells at once: what was in force has to hold all that is asked for, in three sets and two orders, and
 :class:`Cache` takes any other check."""
 
+CLOCK_SKEW = 5.0
+"""Seconds for which a record may seem to be from the future: clocks of several machines differ."""
+
 Moment = datetime | str | float
 """An aware datetime, an ISO 8601 text, or seconds since 1970."""
 
@@ -185,8 +189,8 @@ class Hit(NamedTuple):
 
     def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
         """The Result of ``task`` with the cached output and its evidence (section 6)."""
-        evidence = CacheEvidence(hit=True, cache_key=self.cache_key, age_sec=self.age_sec)
-        vetted = self.record.get("alignment") == Alignment.VALID
+        evidence = CacheEvidence.from_dict({"hit": True, "cacheKey": self.cache_key, "ageSec": self.age_sec})
+        vetted = self.record["alignment"] == Alignment.VALID
         outcome = Outcome(
             status=Status.SUCCEEDED,
             alignment=Alignment.VALID if vetted else None,
@@ -194,7 +198,7 @@ class Hit(NamedTuple):
             citations=self.record.get("citations"),
             cache=evidence,
         )
-        result = result_for(task, outcome, producer, now=_moment(now))
+        result = result_for(task, outcome, producer, now=None if now is None else _moment(now))
         if "output" in self.record:
             result.output = self.record["output"]
         return result
@@ -207,7 +211,8 @@ _VETTED_THEN = {"principle": "constitution", "status": "PASS", "notes": "vetted 
 
 
 class Miss(NamedTuple):
-    """No record answers the task. reason: "bypass", "absent", "stale", "unaligned" or "no key"; text: more of it."""
+    """No record answers the task. reason: "bypass", "absent", "stale", "unaligned", "unvetted" or "no key"; text: more
+    of it."""
 
     reason: str
     cache_key: str | None = None
@@ -248,7 +253,7 @@ class Cache:
         self.essence = essence
         self.align = align
         self._salt = salt
-        self._stored = {Alignment.VALID.value, *([Alignment.ESCALATE.value] if unvetted else ())}
+        self._unvetted = unvetted
 
     def __enter__(self) -> Self:
         return self
@@ -267,12 +272,13 @@ class Cache:
     def get(self, task: Task, now: Moment | None = None) -> Hit | Miss:
         """The newest record that the task's cachePolicy allows, or why there is none.
 
-        ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
-        default) aligned with the task's context. Of a key the last 85 records are looked at. Without a policy or a mode
-        the cache is bypassed.
+        ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, not from the future (of
+        clocks that differ, 5 seconds are forgiven), and with mustAlign (the default) aligned with the task's context.
+        Of a key the last 85 records are looked at. Without a policy or a mode the cache is bypassed. Raises
+        RuleError(ledger_broken) for a record that is not as it was appended.
         """
         expect(task, Task, "a Task is looked up")
-        context = task.fields["constitutionalContext"]
+        context = fields_of(task)["constitutionalContext"]
         policy = context.get("cachePolicy", {})
         if policy.get("mode", "bypass") == "bypass":
             return Miss("bypass")
@@ -286,22 +292,29 @@ class Cache:
         miss = Miss("absent", key)
         for entry in islice(self.ledger.find(KIND, key), MOST_PASSED):
             record = _reader.read(entry.body)
-            age = max(0.0, moment - datetime.fromisoformat(record["storedAt"]).timestamp())
+            age = moment - datetime.fromisoformat(record["storedAt"]).timestamp()
+            if age < -CLOCK_SKEW:
+                miss = Miss("stale", key, f"stored {int(-age)} s from now: a clock was or is wrong")
+                continue
             if limit is not None and age >= limit:
                 miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
+                continue
+            if not self._admits(judge(Status.SUCCEEDED, record["alignment"], record.get("policyChecks", ()))):
+                miss = Miss("unvetted", key, f"stored as {record['alignment']}, which this cache does not answer with")
                 continue
             why = self.align(context, record["context"]) if must_align else None
             if why is not None:
                 miss = Miss("unaligned", key, why)
                 continue
-            return Hit(key, int(age), record, entry.seq)
+            return Hit(key, max(0, int(age)), record, entry.seq)
         return miss
 
     def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:
         """Stores an outcome and answers its row, or None for what is not stored.
 
         Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache (with ``unvetted``, SUCCEEDED and
-        ESCALATE as well); never one that came out of the cache, or that is larger than a message may be. Raises
+        ESCALATE as well); never one with violations or failed checks, that came out of the cache, or that is larger
+        than a message may be. Raises
         RuleError(wrong_task, wrong_correlation) when the result is not the task's.
         """
         row = self.row(task, result, now)
@@ -316,14 +329,9 @@ class Cache:
         """
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")
+        require_answer(task, result)
         fields, evidence = result.fields, result.fields["constitutionalEvidence"]
-        if not same_id(fields["taskId"], task.fields["taskId"]):
-            raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
-        if not same_id(fields["correlationId"], task.fields["correlationId"]):
-            raise RuleError(Reason.WRONG_CORRELATION, "the result has another one", rule="correlation", wire=WIRE)
-        if fields["status"] != Status.SUCCEEDED or evidence["alignment"] not in self._stored:
-            return None
-        if evidence.get("cache", {}).get("hit") or mode_of(policy_of(task)) is CacheMode.BYPASS:
+        if mode_of(policy_of(task)) is CacheMode.BYPASS or not self._admits(judged(result)):
             return None
         try:
             key = self.key(task) if key is None else key
@@ -348,6 +356,10 @@ class Cache:
             record["output"] = fields["output"]
         body = json_text.write(record, WIRE)
         return None if len(body.encode()) > LIMITS.message else (KIND, body, key)
+
+    def _admits(self, judgement: Judgement) -> bool:
+        """True for what this cache keeps, and answers with."""
+        return judgement.stored and (judgement.valid or self._unvetted)
 
 
 _reader = json_text.reader(WIRE)

@@ -12,6 +12,7 @@ from turnwire.checklists import Checklist as Checklist
 from turnwire.checklists import Clause, Specification, Unjudged
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
+from turnwire.sap import judgement
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
@@ -69,7 +70,7 @@ _VALUES = frozenset(
         *(Reason.NEGATIVE, Reason.BAD_DIGEST),
     }
 )
-_ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
+_ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.EMPTY_VALUE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
 _CERTAIN = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI})
 _SECRETS = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
@@ -152,8 +153,10 @@ class SapChecklist(checklists.RecordChecklist):
         self.applied |= _OF_ENDS if status in TERMINAL else _OF_RESULTS
         if status in ("FAILED", "ESCALATED", "PARTIAL") or "error" in fields:
             self.applied.add("errors")
-        if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
-            self.fault("evidence", line, "a result that is NON_CONSTITUTIONAL is SUCCEEDED", offset)
+        answers = judgement.judged(result)
+        for found, text in ((self.fault, answers.objection), (self.doubt, answers.doubt)):
+            if text:
+                found("evidence", line, f"the result of task {result.task_id}: {text}", offset)
         self._learned(result, line, offset)
         name = fields["taskId"].lower()
         known = self._tasks.get(name)
@@ -313,6 +316,8 @@ def _is_doubtful(issue: Issue, message: Message) -> bool:
     where = str(issue.where)
     if where == _LEVEL and issue.reason is Reason.MISSING_FIELD:
         return bool(message.fields["constitutionalContext"].get("pressure"))
+    if issue.reason is Reason.EMPTY_VALUE:
+        return False
     return issue.severity == "info" and not (issue.reason in _CERTAIN and is_certain(message.fields, where))
 
 
@@ -386,4 +391,4 @@ def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]
 def _has_signal(result: Result) -> bool:
     fields = result.fields
     evidence = fields["constitutionalEvidence"]
-    return "metrics" in fields or "nextActions" in fields or any(name in evidence for name in _SIGNALS)
+    return bool(fields.get("metrics") or fields.get("nextActions")) or any(map(evidence.get, _SIGNALS))

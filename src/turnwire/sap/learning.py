@@ -22,8 +22,9 @@ from turnwire.json.canonical import canonical
 from turnwire.json.text import write
 from turnwire.ledger import Entry, Ledger
 from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, fingerprint, without
+from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
-from turnwire.sap.spec import WIRE
+from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
 from turnwire.sap.times import uuid_key
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Signal:
 
     source: "producer" or "operator". An operator gives a rating (1 to 5), a note, an approval, each or any of them; a
     producer what a Result carries. pressure: principle to the number at decision time. inputs: payload field to the
-    digest of its value, and answer: the digest of the output; they show which fields no output depends on.
+    digest of its value, and answer: the digest of the output; they show which fields no output depends on. cached: the
+    Result came out of the cache. Raises RuleError(bad_signal).
     """
 
     source: str
@@ -49,6 +51,7 @@ class Signal:
     task_id: str
     status: str | None = None
     alignment: str | None = None
+    cached: bool | None = None
     pressure: Mapping[str, float] = field(default_factory=dict)
     policy_checks: tuple[Mapping[str, Any], ...] = ()
     violations: tuple[Mapping[str, Any], ...] = ()
@@ -69,6 +72,9 @@ class Signal:
             raise _bad("a rating is an integer from 1 to 5")
         if self.approval is not None and not isinstance(self.approval, bool):
             raise _bad("an approval is true or false")
+        for name, value, known in (("status", self.status, Status), ("alignment", self.alignment, Alignment)):
+            if value is not None and value not in tuple(known):
+                raise _bad(f"{name} is one of {', '.join(known)}")
 
     @property
     def key(self) -> str:
@@ -97,9 +103,10 @@ def signal_key(capability: str, territory: str | None, fingerprint_: str) -> str
 
 
 def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD) -> Signal:
-    """The producer's signal in a Result."""
+    """The producer's signal in a Result. Raises RuleError(wrong_task, wrong_correlation) when it is not the task's."""
     expect(task, Task, "a Result answers a Task")
     expect(result, Result, "a signal comes from a Result")
+    require_answer(task, result)
     fields, evidence = result.fields, result.fields["constitutionalEvidence"]
     context = task.fields["constitutionalContext"]
     return Signal(
@@ -107,6 +114,7 @@ def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD)
         **_key_fields(task, essence),
         status=fields["status"],
         alignment=evidence["alignment"],
+        cached=is_cached(result) or None,
         pressure=evidence.get("pressureReadings") or context.get("pressure", {}),
         policy_checks=tuple(evidence.get("policyChecks", ())),
         violations=tuple(evidence.get("violations", ())),
@@ -164,6 +172,7 @@ NOTES_KEPT = 5
 
 def contents(capability: str, territory: str | None, found: Numbered) -> Iterator[tuple[str, Any, list[int]]]:
     """(kind, content, evidence) of every artifact that the signals give ground for."""
+    found = _evidence(found)
     thresholds, proof = _thresholds(found)
     if thresholds:
         yield "thresholds", {"principles": thresholds}, proof
@@ -177,6 +186,23 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
     yield "playbook", playbook, [seq for seq, _ in found]
 
 
+def _evidence(found: Numbered) -> Numbered:
+    """The signals that prove something: of each task its last terminal Result, unless the cache gave it, and all that
+    operators said."""
+    last = {
+        uuid_key(signal.task_id): seq
+        for seq, signal in found
+        if signal.source == PRODUCER and not signal.cached and _status_of(signal) in TERMINAL
+    }
+    kept = frozenset(last.values())
+    return [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
+
+
+def _status_of(signal: Signal) -> str:
+    """The status; one that a producer gave no word of is that of a success."""
+    return signal.status or Status.SUCCEEDED
+
+
 class OutcomeVerdict(NamedTuple):
     """The judgement of a task's outcome: good or not, and which principles are blamed (none: all)."""
 
@@ -187,19 +213,18 @@ class OutcomeVerdict(NamedTuple):
 def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
     """Task id -> the verdict on its outcome, for those that somebody judged. An operator's newest word is the last.
 
-    A producer's Result is bad when it is NON_CONSTITUTIONAL or shows violations, good when it is VALID. What failed
-    otherwise (a miss, a deadline, an error), and what nobody vetted, says nothing about pressure.
+    What failed by an error, and what nobody vetted, says nothing about pressure.
     """
     verdicts: dict[str, OutcomeVerdict] = {}
     spoken: set[str] = set()
     for _, signal in found:
         task = uuid_key(signal.task_id)
         if signal.source == PRODUCER and task not in spoken:
-            blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
-            if blamed or signal.alignment == "NON_CONSTITUTIONAL":
-                verdicts[task] = OutcomeVerdict(False, blamed)
-            elif signal.alignment == "VALID":
-                verdicts[task] = OutcomeVerdict(True, frozenset())
+            alignment = signal.alignment or Alignment.ESCALATE
+            lesson = judge(_status_of(signal), alignment, signal.policy_checks, signal.violations).lesson
+            if lesson is not Lesson.SILENT:
+                blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
+                verdicts[task] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
         elif signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
             before = verdicts.get(task)
@@ -220,10 +245,13 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
     highest: dict[str, list[float]] = defaultdict(list)  # the ENOUGH highest of the later good ones, a heap
     lowest: dict[str, float] = {}  # of the bad ones that stand
     evidence = []
+    told = {uuid_key(signal.task_id) for _, signal in found if signal.source == PRODUCER}
     for seq, signal in reversed(found):
-        verdict = verdicts.get(uuid_key(signal.task_id))
-        if signal.source != PRODUCER or not signal.pressure or verdict is None:
+        task = uuid_key(signal.task_id)
+        verdict = verdicts.get(task)
+        if not signal.pressure or verdict is None or (signal.source == OPERATOR and task in told):
             continue
+        told.add(task)  # of what operators say where there is no Result, the last word counts
         evidence.append(seq)
         for principle, pressure in signal.pressure.items():
             later = highest[principle]

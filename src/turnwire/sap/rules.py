@@ -9,7 +9,7 @@ from typing import Any
 from turnwire.errors import Issue, Reason, expect
 from turnwire.sap.codec import conditions, findings, is_clean, is_quiet, issue_of
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
-from turnwire.sap.secrets import secrets
+from turnwire.sap.secrets import URL, secrets
 from turnwire.sap.times import same_id
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
@@ -81,7 +81,10 @@ def lint(message: JsonObject) -> list[Issue]:
 
 def _lint_payload(payload: Any) -> list[Issue]:
     text = "a secret, by {}; nothing was changed, use an attachment with a secure URI"
-    return [Issue(Reason.SECRET, where, "info", text.format(why)) for where, why in secrets(payload, "/payload")]
+    return [
+        Issue(Reason.CREDENTIALS_IN_URI if why is URL else Reason.SECRET, where, "info", text.format(why))
+        for where, why in secrets(payload, "/payload")
+    ]
 
 
 def _lint_uris(uris: Sequence[str], where: str, issues: list[Issue]) -> None:

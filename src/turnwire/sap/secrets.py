@@ -1,4 +1,4 @@
-"""Values that look like secrets (section 11): by the name they have, or by their form."""
+"""Values that look like secrets (section 11): by the name they have, by their form, or as the password in a URL."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from turnwire.json._canonical_py import pointer_step
 
 SHORTEST = 15  # characters of a value that can be a secret by its form
+SHORTEST_URL = len("a://:b@")
 
-# The compiled twin looks for the rare letters of these words first: change _native/sap/codec.pyx with them.
+# The compiled twin looks for the rare letters of these words first: change _native/json/secrets.h with them.
 _NAME = re.compile(
     r"(?:^|[_\-.\s])(?:pass(?:word|wd|phrase)|pwd|secret|api[_\-]?key|access[_\-]?key|private[_\-]?key|token"
     r"|credentials?|authorization)(?:$|[_\-.\s])",
@@ -29,15 +30,19 @@ _VALUE = re.compile(
     r"|\b(?:Bearer|Basic) [A-Za-z0-9+/_.=-]{20,}",
     re.ASCII,
 )
+_PASSWORD = re.compile(r"(?<=[A-Za-z0-9+.-])://[^\s\"/?#@:]*:([^\s\"/?#@]+)@", re.ASCII)
+"""The user and the password of a URL, wherever it stands in a text."""
 
+NAME, FORM, URL = "its name", "its form", "the password in a URL"
+"""What gives a secret away."""
 
 MOST_TOLD = 1 << 20
 """Characters that the pointers of what is told may have together, but for the first ones: each has all names above."""
 
 
 def secrets(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """(JSON pointer, what gave it away) of every value below ``value`` that looks like a secret; of very many, the
-    first."""
+    """(JSON pointer, what gave it away) of every value below ``value`` that looks like a secret, or whose name holds
+    one; of very many, the first."""
     told = 0
     for steps, why in _found(value, ()):
         names: list[Any] = []
@@ -56,14 +61,23 @@ def _found(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...]
     if isinstance(value, dict):
         for name, item in value.items():
             if isinstance(item, str) and item and _NAME.search(_CAMEL.sub("_", str(name))):
-                yield (above, name), "its name"
+                yield (above, name), NAME
+            elif (why := _form(str(name))) is not None:
+                yield (above, name), why
             else:
                 yield from _found(item, (above, name))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from _found(item, (above, index))
-    elif isinstance(value, str) and len(value) >= SHORTEST and _VALUE.search(value):
-        yield above, "its form"
+    elif isinstance(value, str) and (why := _form(value)) is not None:
+        yield above, why
+
+
+def _form(text: str) -> str | None:
+    """What gives a text away as a secret."""
+    if len(text) >= SHORTEST and _VALUE.search(text):
+        return FORM
+    return URL if "://" in text and _PASSWORD.search(text) else None
 
 
 _CERTAIN_NAME = re.compile(
@@ -75,22 +89,21 @@ _STANDS_FOR = re.compile(
 )
 """A value that is not a secret itself: a reference, a place to fill in, a mask."""
 
-_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@:]*:([^/?#@]+)@")
-"""The head of a URI with a password in it."""
-
 
 def is_certain(fields: dict[str, Any], where: str) -> bool:
     """True if what looks like a secret at a JSON pointer is one beyond doubt: by its form, as the password
-    in a URI, or by a name that nothing else has and a value that stands for nothing else."""
+    in a URL, or by a name that nothing else has and a value that stands for nothing else."""
     *parents, name = (step.replace("~1", "/").replace("~0", "~") for step in where.split("/")[1:])
     part: Any = fields
     for step in parents:
         part = part[int(step)] if isinstance(part, (list, tuple)) else part[step]
-    value = part[int(name)] if isinstance(part, (list, tuple)) else part[name]
-    password = _PASSWORD.match(value)
-    if password is not None:
-        return _STANDS_FOR.match(password[1]) is None
-    if len(value) >= SHORTEST and _VALUE.search(value):
+    in_list = isinstance(part, (list, tuple))
+    value = part[int(name)] if in_list else part[name]
+    texts = [text for text in (value, "" if in_list else name) if isinstance(text, str)]
+    passwords = [found[1] for text in texts for found in _PASSWORD.finditer(text)]
+    if passwords:
+        return any(_STANDS_FOR.match(password) is None for password in passwords)
+    if any(len(text) >= SHORTEST and _VALUE.search(text) for text in texts):
         return True
-    named = not isinstance(part, (list, tuple)) and _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None
-    return named and _STANDS_FOR.match(value) is None
+    named = not in_list and _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None
+    return named and isinstance(value, str) and _STANDS_FOR.match(value) is None

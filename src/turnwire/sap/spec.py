@@ -99,6 +99,7 @@ class ErrorCode(_Name):
 
 ERROR_CODES = frozenset(code.value for code in ErrorCode)
 TERMINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.ESCALATED, Status.CANCELLED, Status.PARTIAL})
+SUCCESSES = frozenset({Status.SUCCEEDED, Status.PARTIAL})
 
 TRANSITIONS: dict[Status | None, frozenset[Status]] = {
     None: frozenset(Status),

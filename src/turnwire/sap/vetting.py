@@ -9,8 +9,9 @@ from typing import Any
 
 from turnwire.sap.builders import Outcome, alignment_of
 from turnwire.sap.handlers import Cancelled, Overrun, guarded
+from turnwire.sap.judgement import judge
 from turnwire.sap.messages import JsonObject, Result, Task, plain
-from turnwire.sap.spec import Alignment, Status
+from turnwire.sap.spec import SUCCESSES, Alignment, Status
 
 _log = logging.getLogger("turnwire.sap")
 
@@ -34,7 +35,6 @@ Run = Callable[[Vetter, Task, Result], Awaitable[Any]]
 
 GRAVITY = (Alignment.VALID, Alignment.ESCALATE, Alignment.NON_CONSTITUTIONAL)
 _STATUS = {Alignment.VALID: "PASS", Alignment.ESCALATE: "ESCALATE", Alignment.NON_CONSTITUTIONAL: "FAIL"}
-_VETTED = frozenset({Status.SUCCEEDED, Status.PARTIAL})
 
 
 def vetters_of(vet: Vetter | Iterable[Vetter] | None) -> tuple[Vetter, ...]:
@@ -49,7 +49,7 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
 
     The capability's own word holds where it is graver. A vetter that raises has not said that all is well: ESCALATE.
     """
-    if not vetters or draft.status not in _VETTED:
+    if not vetters or draft.status not in SUCCESSES:
         return outcome
     found = [one for vetter in vetters if (one := await _ask(vetter, run, task, draft)) is not None]
     own = alignment_of(outcome)
@@ -90,7 +90,10 @@ def _vetting(found: Opinion, name: str) -> Vetting | None:
     made = found if isinstance(found, Vetting) else Vetting(Alignment(found))
     word = Alignment(made.alignment)
     checks = plain(made.policy_checks) or [{"principle": name, "status": _STATUS[word]}]
-    return Vetting(word, checks, plain(made.violations))
+    violations = plain(made.violations)
+    if word is Alignment.VALID and not judge(Status.SUCCEEDED, word, checks, violations).valid:
+        word = Alignment.ESCALATE  # it found something, whatever it says
+    return Vetting(word, checks, violations)
 
 
 def _review(task: Task) -> dict[str, Any]:

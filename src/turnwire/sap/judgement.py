@@ -1,0 +1,131 @@
+"""The judgement of an outcome as one table: whether it is VALID, may be stored, teaches anything, contradicts itself.
+
+Vetting, Results, the cache, learning, the checklist and conversion ask here, and decide nothing of this themselves
+(sections 4.2, 5, 6 and 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from turnwire.errors import Reason, RuleError
+from turnwire.sap.messages import Result, Task, fields_of
+from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
+from turnwire.sap.times import same_id
+
+FAILED_CHECKS = frozenset({"fail", "failed", "failure", "error", "violated", "violation", "non_constitutional"})
+"""Statuses of policy checks that did not pass, without case: the document leaves the words open (section 4.2)."""
+
+
+class Lesson(Enum):
+    """What an outcome teaches the learning loop about its pressure."""
+
+    GOOD = "good"
+    BAD = "bad"
+    SILENT = "silent"
+
+
+class Judgement(NamedTuple):
+    """The answers about one outcome.
+
+    valid: its alignment may be VALID. stored: a cache may keep it; where it is not valid, only one that also keeps what
+    nobody vetted. lesson: for the learning loop. objection: how a Result that says this contradicts itself, or "";
+    doubt: the same of one that may be meant so.
+    """
+
+    valid: bool = False
+    stored: bool = False
+    lesson: Lesson = Lesson.SILENT
+    objection: str = ""
+    doubt: str = ""
+
+
+_NOTHING, _CHECK, _VIOLATION = _FOUND = ("nothing", "check", "violation")
+"""What evidence shows against an outcome: nothing, a policy check that failed, a violation (perhaps with a check)."""
+_ANY_STATUS, _ANY_ALIGNMENT = tuple(Status), tuple(Alignment)
+_ENDS, _PROGRESS = tuple(TERMINAL), (Status.QUEUED, Status.RUNNING)
+_SUCCEEDED, _PARTIAL, _FAILED = (Status.SUCCEEDED,), (Status.PARTIAL,), (Status.FAILED,)
+_VALID, _NON_CONSTITUTIONAL, _ESCALATE = (Alignment.VALID,), (Alignment.NON_CONSTITUTIONAL,), (Alignment.ESCALATE,)
+_BAD, _SILENT = Judgement(lesson=Lesson.BAD), Judgement()
+
+ROWS: tuple[tuple[tuple[Status, ...], tuple[Alignment, ...], tuple[str, ...], Judgement], ...] = (
+    (_ANY_STATUS, _ANY_ALIGNMENT, _FOUND, _SILENT),
+    # What ended badly is a lesson where somebody said so or found a violation, and only there.
+    (_ENDS, _ANY_ALIGNMENT, (_VIOLATION,), _BAD),
+    (_ENDS, _NON_CONSTITUTIONAL, _FOUND, _BAD),
+    # What nobody vetted.
+    (_SUCCEEDED, _ESCALATE, (_NOTHING,), Judgement(stored=True)),
+    # What is VALID.
+    (_SUCCEEDED, _VALID, (_NOTHING,), Judgement(valid=True, stored=True, lesson=Lesson.GOOD)),
+    (_PARTIAL, _VALID, (_NOTHING,), Judgement(valid=True, lesson=Lesson.GOOD)),
+    # What contradicts itself.
+    (_SUCCEEDED, _NON_CONSTITUTIONAL, _FOUND, _BAD._replace(objection="it SUCCEEDED and is NON_CONSTITUTIONAL")),
+    (_FAILED, _VALID, (_NOTHING,), Judgement(doubt="it FAILED and is VALID")),
+    (_ANY_STATUS, _VALID, (_CHECK,), Judgement(objection="it is VALID, and a policy check failed")),
+    (_PROGRESS, _VALID, (_VIOLATION,), Judgement(objection="it is VALID, and shows violations")),
+    (_ENDS, _VALID, (_VIOLATION,), _BAD._replace(objection="it is VALID, and shows violations")),
+)
+"""(statuses, alignments, what was found, the answers); of several rows that fit, the last."""
+
+_TABLE = {
+    (status.value, alignment.value, one): answers
+    for statuses, alignments, found, answers in ROWS
+    for status in statuses
+    for alignment in alignments
+    for one in found
+}
+
+
+def judge(
+    status: str,
+    alignment: str,
+    policy_checks: Iterable[Mapping[str, Any]] = (),
+    violations: Iterable[Mapping[str, Any]] = (),
+    *,
+    cached: bool = False,
+    same_task: bool = True,
+) -> Judgement:
+    """The judgement of an outcome by its status and its evidence.
+
+    cached: it came out of the cache, which proves nothing anew. same_task: it is the outcome of the task that is asked
+    about; of another one it says nothing.
+    """
+    found = _VIOLATION if violations else _NOTHING
+    if found is _NOTHING:
+        for check in policy_checks:
+            if str(check.get("status", "")).strip().casefold() in FAILED_CHECKS:
+                found = _CHECK
+                break
+    answers = _TABLE[status, alignment, found]
+    if cached or not same_task:
+        return answers._replace(valid=answers.valid and same_task, stored=False, lesson=Lesson.SILENT)
+    return answers
+
+
+def judged(result: Result) -> Judgement:
+    """The judgement of a Result of its own task."""
+    fields = fields_of(result)
+    evidence = fields["constitutionalEvidence"]
+    return judge(
+        fields["status"],
+        evidence["alignment"],
+        evidence.get("policyChecks", ()),
+        evidence.get("violations", ()),
+        cached=is_cached(result),
+    )
+
+
+def is_cached(result: Result) -> bool:
+    """True if a Result came out of a cache."""
+    return fields_of(result)["constitutionalEvidence"].get("cache", {}).get("hit") is True
+
+
+def require_answer(task: Task, result: Result) -> None:
+    """Raises RuleError(wrong_task, wrong_correlation) where a Result is not the task's (section 5)."""
+    answer, asked = fields_of(result), fields_of(task)
+    if not same_id(answer["taskId"], asked["taskId"]):
+        raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
+    if not same_id(answer["correlationId"], asked["correlationId"]):
+        raise RuleError(Reason.WRONG_CORRELATION, "the result has another one", rule="correlation", wire=WIRE)

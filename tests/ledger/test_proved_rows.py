@@ -1,0 +1,146 @@
+"""A row is proved when it is read: what was rewritten behind the triggers is an error, and nothing follows it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sap.documents import RESULT, TASK
+from turnwire import sap
+from turnwire.errors import Reason, RuleError
+from turnwire.ledger import Ledger
+from turnwire.ledger.schema import SCHEMA
+
+pytestmark = pytest.mark.once
+KEY = bytes(range(32))
+
+
+def rewrite(path: Path, statement: str, *values: Any) -> None:
+    """Takes the triggers away, changes a row, and puts them back."""
+    with sqlite3.connect(path) as file:
+        triggers = [name for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")]
+        for name in triggers:
+            file.execute(f"DROP TRIGGER {name}")
+        file.execute(statement, values)
+        for name in triggers:
+            file.execute(SCHEMA[name])
+    file.close()
+
+
+def filled(path: Path) -> Ledger:
+    ledger = Ledger(path, signer=KEY)
+    ledger.append_many([("note", f"body {number}", f"k{number % 3}") for number in range(9)])
+    return ledger
+
+
+CHANGES = {
+    "body": ("UPDATE entries SET body = ? WHERE rowid = ?", b"forged"),
+    "shorter": ("UPDATE entries SET body = ? WHERE rowid = ?", b"body"),
+    "time": ("UPDATE entries SET at = ? WHERE rowid = ?", 1),
+    "own link": ("UPDATE entries SET chain = ? WHERE rowid = ?", bytes(32)),
+}
+
+
+@pytest.mark.parametrize("open_again", [False, True])
+@pytest.mark.parametrize("seq", [1, 5, 9])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rewritten_row_is_not_given(change: str, seq: int, open_again: bool, tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "l")
+    good = (seq + 3) % 9 + 1
+    statement, value = CHANGES[change]
+    rewrite(tmp_path / "l", statement, value, seq)
+    if open_again:
+        ledger.close()
+        ledger = Ledger(tmp_path / "l", signer=KEY)
+    reads: dict[str, Callable[[], Any]] = {
+        "index": lambda: ledger[seq],
+        "find": lambda: list(ledger.find("note", f"k{(seq - 1) % 3}")),
+        "entries": lambda: list(ledger.entries(seq)),
+        "of a kind": lambda: list(ledger.entries(kind="note")),
+        "prove": lambda: ledger.prove(seq),
+    }
+    for name, read in reads.items():
+        with pytest.raises(RuleError) as caught:
+            read()
+        assert caught.value.reason is Reason.LEDGER_BROKEN and str(seq) in caught.value.text, name
+    assert ledger[good].body == f"body {good - 1}".encode()
+    assert [entry.seq for entry in ledger] == list(range(1, 10)), "who looks into a broken file sees what it holds"
+    if open_again:
+        with pytest.raises(RuleError):
+            ledger.head()
+    assert not ledger.verify()
+
+
+def test_a_link_that_was_rewritten_convicts_the_row_behind_it_too(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "l")
+    rewrite(tmp_path / "l", "UPDATE entries SET chain = ? WHERE rowid = 4", bytes(32))
+    for seq in (4, 5):
+        with pytest.raises(RuleError):
+            ledger[seq]
+    assert ledger[3].seq == 3 and ledger[6].seq == 6
+
+
+def test_a_missing_row_convicts_the_one_behind_it(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "l")
+    rewrite(tmp_path / "l", "DELETE FROM entries WHERE rowid = 4")
+    with pytest.raises(RuleError):
+        ledger[5]
+    with pytest.raises(IndexError):
+        ledger[4]
+
+
+@pytest.mark.parametrize("open_again", [False, True])
+def test_nothing_is_appended_behind_a_rewritten_row(open_again: bool, tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "l")
+    rewrite(tmp_path / "l", "UPDATE entries SET body = ? WHERE rowid = 9", b"forged")
+    if open_again:
+        ledger.close()
+        ledger = Ledger(tmp_path / "l")
+    for _ in range(2):
+        with pytest.raises(RuleError) as caught:
+            ledger.append("note", "more")
+        assert caught.value.reason is Reason.LEDGER_BROKEN
+    assert len(ledger) == 9
+
+
+def test_only_a_kept_head_shows_that_all_was_rewritten_from_a_row_on(tmp_path: Path) -> None:
+    ledger = filled(tmp_path / "l")
+    head = ledger.head()
+    forged = [("note", f"forged {number}", f"k{number % 3}") for number in range(9)]
+    ledger.close()
+    other = Ledger(tmp_path / "other")
+    rewrite(tmp_path / "other", "UPDATE about SET value = ? WHERE name = 'id'", head.ledger)
+    other.close()
+    other = Ledger(tmp_path / "other", signer=KEY)
+    other.append_many(forged)
+    assert other[5].body == b"forged 4" and other.verify()
+    assert not other.verify(head)
+    with pytest.raises(ValueError, match="kept head"):
+        Ledger(tmp_path / "other", after=head)
+
+
+def test_a_rewritten_record_is_no_hit(tmp_path: Path) -> None:
+    cache = sap.Cache(tmp_path / "c")
+    task = sap.Task.from_dict(json.loads(json.dumps(TASK)))
+    cache.put(task, sap.Result.from_dict(json.loads(json.dumps(RESULT))))
+    assert cache.get(task)
+    (body,) = (entry.body for entry in cache.ledger)
+    rewrite(tmp_path / "c", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"Purpose", b"Poison!"))
+    with pytest.raises(RuleError) as caught:
+        cache.get(task)
+    assert caught.value.reason is Reason.LEDGER_BROKEN
+
+
+def test_signals_that_were_rewritten_are_not_learned_from(tmp_path: Path) -> None:
+    loop = sap.LearningLoop(tmp_path / "s")
+    task = sap.Task.from_dict(json.loads(json.dumps(TASK)))
+    loop.judge(task, rating=5)
+    (body,) = (entry.body for entry in loop.ledger)
+    rewrite(tmp_path / "s", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"5", b"1"))
+    with pytest.raises(RuleError):
+        loop.derive()
