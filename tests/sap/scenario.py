@@ -120,8 +120,8 @@ EXPECTED = [
     ("FAILED", "NON_CONSTITUTIONAL"),
     ("ESCALATED", None),
     ("SUCCEEDED", None),
-    ("FAILED", "FORBIDDEN"),
-    ("FAILED", "UNAUTHORIZED"),
+    ("NACK", "FORBIDDEN"),
+    ("NACK", "UNAUTHORIZED"),
     ("NACK", "NOT_FOUND"),
     ("SUCCEEDED", None),
 ]

@@ -18,7 +18,7 @@ from turnwire import sap
 from turnwire.errors import Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.access import Principal
-from turnwire.sap.deliveries import REPLY_SECONDS
+from turnwire.sap.agent import REPLY_SECONDS
 from turnwire.sap.execution import seconds_left
 from turnwire.sap.jobs import Job
 from turnwire.sap.spec import TERMINAL
@@ -161,6 +161,10 @@ def test_a_worker_outlives_it(handler: Callable[..., Any], said: str, tmp_path: 
     run(offering(handler, workers=2), what)
 
 
+def pool(agent: sap.Agent) -> Any:
+    return agent._execution.pool(agent.capabilities["work.do"])
+
+
 def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) -> None:
     gate = threading.Event()
 
@@ -174,13 +178,13 @@ def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) 
         for _ in range(4):
             result = await agent.call(do({"hang": True}, **budget))
             assert result.error is not None and result.error.code == "TIMEOUT"
-            if not agent._execution.pool.stuck:
+            if not pool(agent).stuck:
                 assert (await agent.call(do(**PREFER))).output == "done"
         refused = await agent.submit(do())
         assert isinstance(refused, sap.Nack)
-        assert (refused.reason or "").startswith("RATE_LIMIT: all 4 places for handlers are held")
+        assert (refused.reason or "").startswith("RATE_LIMIT: all 4 places for handlers of work.do are held")
         gate.set()
-        while agent._execution.pool.stuck:
+        while pool(agent).stuck:
             await asyncio.sleep(0.01)
         assert (await agent.call(do())).output == "done"
 
@@ -266,7 +270,7 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
         agent = offering(lambda task, context: "done", workers=1)
         async with agent:
             await what(agent)
-            [sending.cancel() for sending in agent._deliveries._tasks]  # the one that hangs
+            [sending.cancel() for sending in agent._background]  # the one that hangs
 
     asyncio.run(asyncio.wait_for(main(), 120))
 
@@ -309,7 +313,7 @@ def test_an_output_that_raises_when_it_is_looked_at_fails_its_task_alone(error: 
     run(offering(handler, vet=vet, workers=1), what)
 
 
-OWN = ("Agent.", "Batching.", "Deliveries.", "Execution.")
+OWN = ("Agent.", "Batching.", "Execution.")
 """Whose work a handler cancels; that of the test, and of the loop around both, is nobody's to mend."""
 
 

@@ -24,11 +24,12 @@ from tests.sap.test_principals import KEYS, PUBLIC, agent_in
 from turnwire import sap
 from turnwire.errors import BadAnswer, Unanswered, Unreachable
 from turnwire.ledger import Ledger
+from turnwire.sap.agent import cancel_and_wait
+from turnwire.sap.jobs import ALLOWANCE
 from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import http, nats
 from turnwire.sap.transports.nats import INBOX, SIGNATURE, SIGNER, TASK_ID
-from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
 pytestmark = [
     pytest.mark.once,
@@ -165,7 +166,7 @@ class Swallowing:
 
 
 def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnwire.sap.waiting.CANCEL_AGAIN", 0.01)
+    monkeypatch.setattr("turnwire.sap.agent.CANCEL_SECONDS", 0.01)
 
     async def main() -> None:
         pulled = Swallowing(None, 2)
@@ -317,11 +318,11 @@ def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
             forged = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
             listen = client._next
 
-            async def forged_first(asked: sap.Task, results: Any) -> sap.Result:
+            async def forged_first(*asked: Any) -> sap.Result:
                 """The forged Result is there before the time begins that the client waits for one."""
                 await client._link.connection.publish(f"forged.results.{one.task_id}", sap.encode(forged).encode())
                 await client._link.connection.flush()
-                return await listen(asked, results)
+                return await listen(*asked)
 
             client._next = forged_first  # type: ignore[method-assign]
             with pytest.raises(BadAnswer, match="of task"):

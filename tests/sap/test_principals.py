@@ -61,15 +61,14 @@ def test_everybody_gets_his_own_and_strangers_nothing(tmp_path: Path, broker: Br
         async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
             stranger, mallory, prime = clients[None], clients["M-allory"], clients["A-prime"]
             for thief in (stranger, mallory):
-                result = await thief.call(one)
-                assert result.error is not None and result.error.code == "UNAUTHORIZED"
-                receipt = await thief.send(one)
-                assert isinstance(receipt, sap.Nack) and (receipt.reason or "").startswith("UNAUTHORIZED")
+                with pytest.raises(sap.Refused, match="UNAUTHORIZED: ") as refused:
+                    await thief.call(one)
+                assert await thief.send(one) == refused.value.nack
             assert (await prime.call(one)).output == {"for": "A-prime"}
             assert (await mallory.call(mine)).output == {"for": "M-allory"}
             assert (await prime.call(one)).output == {"for": "A-prime"}
-            result = await mallory.call(one)
-            assert result.error is not None and "output" not in result
+            with pytest.raises(sap.Refused):
+                await mallory.call(one)
             assert await prime.call("work.who", {}, issuer="A-prime") == {"for": "A-prime"}
         assert agent.transcript is not None
         kinds = [entry.kind for entry in agent.transcript]

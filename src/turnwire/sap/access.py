@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from turnwire.errors import expect
 from turnwire.sap.messages import Result, Task
@@ -48,6 +49,14 @@ def authenticated(caller: Named) -> Principal | None:
     """
     principal = principal_of(caller or None)
     return Principal("anonymous") if principal is ANONYMOUS else principal
+
+
+async def identified(identify: Callable[[Any], Any] | None, request: Any) -> Principal | None:
+    """The principal of a request by a transport's ``identify``; without one ANONYMOUS, None for whoever is denied."""
+    if identify is None:
+        return ANONYMOUS
+    found = identify(request)
+    return authenticated(await found if inspect.isawaitable(found) else found)
 
 
 class Action(str, Enum):

@@ -6,36 +6,68 @@ import asyncio
 import inspect
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import Frozen, Outcome, Refused, ack, denied, invalid, nack, producer_of, result_for, thaw
-from turnwire.sap.cache import Cache
-from turnwire.sap.codec import encode
-from turnwire.sap.deliveries import Deliveries, Route
-from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline
+from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, thaw
+from turnwire.sap.codec import encode, text_as_read
+from turnwire.sap.execution import MAX_RESULT, Execution, seconds_left, seconds_to_deadline
 from turnwire.sap.handlers import Capability, Handler
-from turnwire.sap.jobs import Job, Reply, Stage
-from turnwire.sap.learning import LearningLoop
+from turnwire.sap.jobs import AgeingQueue, Job, Memory, Reply, Stage, key_of, priority_of, size_in_memory
+from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
-from turnwire.sap.objects import Objects
 from turnwire.sap.schema import validator
 from turnwire.sap.spec import ErrorCode, Status
-from turnwire.sap.transcripts import RESULT_KIND, Transcript, key_of, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
 from turnwire.sap.vetting import Vetter, vetters_of
-from turnwire.sap.waiting import PriorityQueue, cancel_and_wait, priority_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from turnwire.ledger import Ledger
+    from turnwire.sap.cache import Cache
+    from turnwire.sap.learning import LearningLoop
+    from turnwire.sap.objects import Objects
 
 CLOSING_SECONDS = 5.0
 """Seconds for which an agent that is closed waits for receivers of Results."""
 
+REPLY_SECONDS = 30.0
+"""Seconds that a receiver of Results may take for one before it is given up."""
+
+CANCEL_SECONDS = 1.0
+"""Seconds that a receiver may take to end when it was cancelled, and after which a worker is cancelled once more."""
+
+SHORT, FOR_SHORT = 0.25, 2.0
+"""A task whose time is shorter, or over, is recorded all the same, so that it has a Result that says so: the transcript
+may take so many seconds for it."""
+
+MEMORY = 256 << 20
+"""Bytes of tasks, Results and bodies that an agent has in its hands, at most."""
+
+_JOB = 2048  # bytes that a job takes besides its texts
+
+Route = Callable[[str, Result], Awaitable[None]]
+"""(endpoint, result): sends a Result to a replyTo."""
+
 _log = logging.getLogger("turnwire.sap")
+
+
+class _Line:
+    """The accepted tasks of one capability that wait, and the workers that take them.
+
+    Attributes:
+        places: free ones in the queue; one is taken while a task is being admitted. busy: workers that have a task.
+    """
+
+    def __init__(self, capability: Capability) -> None:
+        self.most_workers = capability.workers
+        self.places = capability.queue
+        self.waiting = AgeingQueue[Job]()
+        self.workers: set[asyncio.Task[None]] = set()
+        self.busy = 0
 
 
 class Agent:
@@ -46,14 +78,18 @@ class Agent:
         cache, learning, transcript: a Cache, a LearningLoop, a Ledger; each may be None.
         access: who may ask for what (an :class:`~turnwire.sap.access.Access`, or your own); None lets everybody.
         vet: who judges outcomes before they leave: one vetter or several, asked in order, before those of a capability.
-        queue: how many accepted tasks may wait; one more is refused with a Nack.
-        workers: how many are executed at a time.
-        handlers: how many handlers may be at work, those left behind when their time was over included; when all places
-            are held by such, tasks are refused with a Nack.
+        queue: how many accepted tasks of one capability may wait; one more is refused with a Nack.
+        workers: how many of one capability are executed at a time.
+        handlers: how many handlers of one capability may be at work, those left behind when their time was over
+            included; when all places are held by such, tasks are refused with a Nack. No capability takes the places
+            of another.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
         seconds: how long a task may take that brings neither deadline nor budget; None for no limit.
         lease: seconds after which a task in a shared transcript is free when its agent is not heard of.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
+        memory: bytes of tasks, Results and bodies being read that it has in its hands, at most. Before more are taken
+            the oldest finished tasks are forgotten; then tasks are refused (RATE_LIMIT), and a Result that finds no
+            room becomes a small FAILED one.
         max_result: bytes that a Result may have; a larger one becomes a small FAILED one.
         objects: where the outputs of Results go that are too large, instead (see :mod:`turnwire.sap.objects`).
 
@@ -61,7 +97,7 @@ class Agent:
     """
 
     _execution: Execution
-    _queue: PriorityQueue[Job]
+    _group: asyncio.TaskGroup
 
     def __init__(
         self,
@@ -79,9 +115,12 @@ class Agent:
         seconds: float | None = 3600.0,
         lease: float = 10.0,
         remembered: int = 10_000,
+        memory: int = MEMORY,
         max_result: int = MAX_RESULT,
         objects: Objects | None = None,
     ) -> None:
+        if handlers < 1:
+            raise ValueError("a pool has at least one place")
         self.producer = producer_of(producer)
         self.cache = cache
         self.learning = learning
@@ -94,20 +133,20 @@ class Agent:
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
         self.queue = queue
-        self.handlers = max(handlers, workers)
+        self.workers = workers
+        self.handlers = handlers
         self.seconds = seconds
         self.lease = lease
         self._remembered = remembered
-        self._deliveries = Deliveries(self.routes, self._delivered)
+        self._memory = Memory(memory)
         self._jobs: dict[str, Job] = {}  # those that are not delivered
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
-        self._places = queue  # free ones in the queue; one is taken while a task is being admitted
-        self._workers: set[asyncio.Task[None]] = set()
-        self._most_workers = workers
+        self._ended_bytes = 0
+        self._lines: dict[str, _Line] = {}  # by capability
+        self._background: set[asyncio.Task[None]] = set()
+        self._deaf: set[asyncio.Task[None]] = set()  # those that a cancellation did not end
         self._running = False
         self._transcript: Transcript | None = None
-        if self.handlers < 1:
-            raise ValueError("a pool has at least one place")
 
     @property
     def agent_id(self) -> str:
@@ -122,7 +161,7 @@ class Agent:
     @property
     def waiting(self) -> int:
         """The number of accepted tasks that wait for their turn."""
-        return self._queue.qsize() if self._running else 0
+        return sum(len(line.waiting) for line in self._lines.values()) if self._running else 0
 
     @property
     def unfinished(self) -> int:
@@ -141,6 +180,10 @@ class Agent:
         schema: dict[str, Any] | None = None,
         vet: Vetter | Iterable[Vetter] | None = None,
         redeliver: str = "again",
+        isolated: bool = False,
+        queue: int | None = None,
+        workers: int | None = None,
+        handlers: int | None = None,
     ) -> Callable[[Handler], Handler]:
         """A decorator that offers a capability.
 
@@ -150,13 +193,29 @@ class Agent:
             vet: further vetters, for this capability.
             redeliver: of a task that was started before and never finished, "again" executes it once more, "fail" gives
                 it a FAILED Result.
+            isolated: run the handler in a forked process, which is killed when its time is over or its task is
+                cancelled (POSIX alone; what the handler changes in memory is not seen here).
+            queue, workers, handlers: as those of the agent, for this capability.
         """
         expect_one_of(redeliver, "redeliver", ("again", "fail"))
+        if isolated:
+            from turnwire.sap.processes import is_possible
+
+            if not is_possible():
+                raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
+        busy = self.workers if workers is None else workers
+        limits = {
+            "queue": self.queue if queue is None else queue,
+            "workers": busy,
+            "handlers": max(self.handlers if handlers is None else handlers, busy),
+        }
 
         def offer(handler: Handler) -> Handler:
             text = description or inspect.getdoc(handler) or ""
-            self.capabilities[name] = Capability(name, handler, text, schema, vetters_of(vet), redeliver, validate)
+            self.capabilities[name] = Capability(
+                name, handler, text, schema, vetters_of(vet), redeliver, validate, isolated, **limits
+            )
             return handler
 
         return offer
@@ -165,17 +224,19 @@ class Agent:
         if not self._running:
             self._execution = Execution(self, self._started)
             self._transcript = self._execution.transcript
-            self._queue = PriorityQueue()
+            self._lines = {}
+            self._group = await asyncio.TaskGroup().__aenter__()
             self._running = True
-            self._hire()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
+        if not self._running:
+            return
         self._running = False
-        await cancel_and_wait(self._workers)
-        self._places += self._queue.qsize()
-        await self._deliveries.ended(CLOSING_SECONDS)
+        await cancel_and_wait(worker for line in self._lines.values() for worker in line.workers)
+        await self._group.__aexit__(None, None, None)
+        await self._settle_background()
         for job in list(self._jobs.values()):
             if job.done.done():
                 continue
@@ -183,15 +244,21 @@ class Agent:
                 await self._let_go(job)
             else:
                 text = "the agent was closed before the task was finished"
-                await self._finish(job, self._execution.cancelled(job.task, text))
-        await self._deliveries.ended(CLOSING_SECONDS)
+                await self._finish(job, self._execution.cancelled(job, text))
+        await self._settle_background()
         self._execution.close()
 
     async def _let_go(self, job: Job) -> None:
-        self._jobs.pop(job.key, None)
-        job.resolve(None)
+        self._drop(job)
         if job.claimed and self._transcript is not None:
             await self._transcript.let_go(job.key)
+
+    def _drop(self, job: Job) -> None:
+        """Forgets a job that gets no Result here."""
+        self._jobs.pop(job.key, None)
+        self._memory.give_back(job.held)
+        job.held = 0
+        job.resolve(None)
 
     # ---------------------------------------------------------------- receiving
 
@@ -204,12 +271,11 @@ class Agent:
         sender will send the task again if this agent ends before its Result. The same task of the same principal again
         is acknowledged, not executed again, and its Result sent again. A Nack's reason starts with a code of section 8:
         INVALID_TASK (with a JSON pointer), UNAUTHORIZED, FORBIDDEN, NOT_FOUND (unroutable), RATE_LIMIT (the queue is
-        full, or all handlers are stuck), INTERNAL (the agent is not running).
+        full, all handlers are stuck, or there is no memory for it), INTERNAL (the agent is not running, or the task
+        could not be recorded within its time).
         """
         job = await self.receive(task, reply, principal=principal, kept=kept)
-        if isinstance(job, Nack):
-            return job
-        return denied(job) if job.stage is Stage.REFUSED else ack(task)
+        return job if isinstance(job, Nack) else ack(task)
 
     async def receive(
         self,
@@ -225,14 +291,13 @@ class Agent:
 
         limit: bytes that the transport takes; a larger Result becomes a small FAILED one before it is recorded.
         given: the task is the agent's now, whoever read it changes it no more; of others it makes a copy.
-
-        The job of a principal that may not do this is REFUSED: it has a Result that says so, and holds nothing.
         """
-        expect(task, Task, "a Task is submitted")
+        if type(task) is not Task:
+            expect(task, Task, "a Task is submitted")
         if not self._running:
             return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
         try:
-            text = encode(task)
+            text = text_as_read(task) or encode(task)
         except EncodeError as error:
             return invalid(task, error)
         caller = principal_of(principal)
@@ -241,28 +306,32 @@ class Agent:
         if unroutable is not None and (denial is None or denial[0] is ErrorCode.FORBIDDEN):
             return unroutable  # whoever is known may know what there is
         if denial is not None:
-            return await self._refuse(text, caller, *denial)
-        task = task if given else thaw(text)
-        job = Job(text, caller or ANONYMOUS, reply, task=task, kept=kept, limit=limit)
+            return await self._refuse(task, caller, *denial)
+        job = Job(task if given else thaw(text), text, caller or ANONYMOUS, reply, kept=kept, limit=limit)
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
             return await self._again(known, job)
-        if self._execution.pool.stuck:
-            text = f"all {self.handlers} places for handlers are held by tasks that overran their time"
-            return nack(task, ErrorCode.RATE_LIMIT, text)
-        if not self._places:
+        line = self._line(job.capability)
+        if (pool := self._execution.pool(self.capabilities[job.capability])).stuck:
+            return nack(task, ErrorCode.RATE_LIMIT, pool.words)
+        if not line.places:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        self._places -= 1
+        size = size_in_memory(text) + _JOB
+        if not self.reserve(size):
+            return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self._memory.limit} bytes in its hands")
+        job.held = size
+        line.places -= 1
         self._jobs[job.key] = job
+        del task
         if self._transcript is None:
-            await self._admit(job)  # nothing in it waits
+            await self._admit(job, line)  # nothing in it waits
         else:  # whoever asked may be cancelled meanwhile; the admission is not
-            self._deliveries.spawn(self._admit(job))
+            self._spawn(self._admit(job, line))
         receipt = await asyncio.shield(job.admission)
         return receipt if isinstance(receipt, Nack) else job
 
     def _unroutable(self, task: Task) -> Nack | None:
-        target = task.fields["target"]
+        target = task._fields["target"]
         asked, capability = target.get("agentId"), target["capability"]
         if asked is not None and asked != self.agent_id:
             return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {asked}")
@@ -270,30 +339,37 @@ class Agent:
             return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         return None
 
-    async def _refuse(self, text: str, caller: Principal | None, code: ErrorCode, why: str) -> Job:
-        """A job that ends here: no queue, no name in any table, one small row."""
-        job = Job(text, caller or ANONYMOUS, None)
-        job.advance(Stage.REFUSED)
-        result = result_for(job.task, Outcome(error=(str(code), why)), self.producer)
+    async def _refuse(self, task: Task, caller: Principal | None, code: ErrorCode, why: str) -> Nack:
+        """The Nack of whoever may not do this: no queue, no name in any table, one small row."""
         if self._transcript is not None:
-            row = refused_row(job.principal.name, job.task_id, job.task.correlation_id, str(code), why)
+            name = "" if caller is None else caller.name
+            row = refused_row(name, task.task_id, task.correlation_id, str(code), why)
             try:
-                await self._transcript.append(row)
+                async with asyncio.timeout(self._seconds_for(task)):
+                    await self._transcript.append(row)
             except Exception:  # a full disk, say; it is refused all the same
-                _log.exception("the refusal of task %s could not be recorded", job.task_id)
-        job.resolve(job.freeze_result(result))
-        return job
+                _log.exception("the refusal of task %s could not be recorded", task.task_id)
+        return nack(task, code, why)
 
-    async def _admit(self, job: Job) -> None:
+    def _seconds_for(self, task: Task) -> float | None:
+        """Seconds for which a task waits until it is recorded, None for any number."""
+        limits = [limit for limit in (seconds_left(task), self.seconds) if limit is not None]
+        if not limits:
+            return None
+        return least if (least := min(limits)) >= SHORT else FOR_SHORT
+
+    async def _admit(self, job: Job, line: _Line) -> None:
         queued = False
         try:
-            receipt = await self._receipt(job)
+            async with asyncio.timeout(None if self._transcript is None else self._seconds_for(job.task)):
+                receipt = await self._receipt(job)
             if isinstance(receipt, Nack):
-                self._jobs.pop(job.key, None)
-                job.resolve(None)
+                self._drop(job)
             elif not job.done.done():
-                queued = self._enqueue(job)
+                queued = self._enqueue(job, line)
             job.admission.set_result(receipt)
+        except TimeoutError:
+            self._not_admitted(job, "the transcript is locked, or too slow for the time that the task has")
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
             self._not_admitted(job, f"the task could not be recorded: {type(error).__name__}")
@@ -301,18 +377,17 @@ class Agent:
             self._not_admitted(job, "the admission was cancelled")
             raise
         finally:
-            self._places += not queued
+            line.places += not queued
 
     def _not_admitted(self, job: Job, why: str) -> None:
-        self._jobs.pop(job.key, None)
         if not job.admission.done():
             job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, why))
-        job.resolve(None)
+        self._drop(job)
 
     async def _receipt(self, job: Job) -> Nack | None:
         """The Nack of a task that may have no place in the queue; one that is answered already gets its old Result."""
         known = await self._transcript.admit(job.key, job.text) if self._transcript is not None else None
-        if known is not None and known.content not in (None, job.content):
+        if known is not None and known.content is not None and known.content != _content(job):
             job.advance(Stage.REFUSED)
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
         job.advance(Stage.ACCEPTED)
@@ -323,63 +398,98 @@ class Agent:
         return None
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:
-        if known.content != job.content:
+        if known.text != job.text and _content(known) != _content(job):
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
         if known.done.done() and not known.done.cancelled():
             if job.replies:
-                self._deliveries.deliver(job, known.done.result(), known)
+                self._deliver(job, known.done.result(), known)
             return known
         known.replies += job.replies
         known.kept = known.kept or job.kept
         receipt = await asyncio.shield(known.admission)
         return receipt if isinstance(receipt, Nack) else known
 
+    # ---------------------------------------------------------------- memory
+
+    def reserve(self, size: int) -> bool:
+        """Takes bytes of the agent's memory; the oldest finished tasks are forgotten for them. False where that is not
+        enough. For transports, which do it for the bodies that they read."""
+        if size > self.room():
+            return False
+        while not self._memory.take(size):
+            self._forget_oldest()
+        return True
+
+    def release(self, size: int) -> None:
+        """Gives bytes back that were reserved."""
+        self._memory.give_back(size)
+
+    def room(self) -> int:
+        """Bytes that could be reserved."""
+        return self._memory.free + self._ended_bytes
+
+    def _forget_oldest(self) -> None:
+        _, job = self._ended.popitem(last=False)
+        self._ended_bytes -= job.held
+        self._memory.give_back(job.held)
+
     # ---------------------------------------------------------------- working
 
-    def _enqueue(self, job: Job) -> bool:
+    def _line(self, capability: str) -> _Line:
+        if (found := self._lines.get(capability)) is None:
+            found = self._lines[capability] = _Line(self.capabilities[capability])
+            self._hire(found)
+        return found
+
+    def _enqueue(self, job: Job, line: _Line) -> bool:
         """Puts a job into the queue; it leaves when a worker takes it, or it is cancelled, or its deadline passes.
 
         False when the work has ended meanwhile: then it is in no queue.
         """
         if not self._running:
             return False
-        self._hire()
-        self._queue.add(job, priority_of(job.task))
-        job.stop.add_done_callback(lambda _: self._leave(job))
+        self._hire(line)
+        line.waiting.add(job, priority_of(job.task))
+        job.stop.add_done_callback(lambda _: self._leave(job, line))
         if (left := seconds_to_deadline(job.task)) is not None:
-            job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job))
+            job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job, line))
+        if len(line.waiting) + line.busy > line.most_workers:  # nobody is free for it: its text is enough until then
+            job.drop_task()
         return True
 
-    def _leave(self, job: Job) -> None:
+    def _leave(self, job: Job, line: _Line) -> None:
         """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
-        if self._queue.remove(job):
-            self._places += 1
-            self._deliveries.spawn(self._execute(job))
+        if line.waiting.remove(job):
+            line.places += 1
+            self._spawn(self._execute(job))
 
-    def _hire(self) -> None:
+    def _hire(self, line: _Line) -> None:
         """Workers for the places of those that handlers have cancelled, and at the beginning."""
-        while len(self._workers) < self._most_workers:
-            worker = asyncio.create_task(self._work())
-            self._workers.add(worker)
-            worker.add_done_callback(self._gone)
+        while len(line.workers) < line.most_workers:
+            worker = self._group.create_task(self._work(line))
+            line.workers.add(worker)
+            worker.add_done_callback(lambda ended: self._gone(line, ended))
 
-    def _gone(self, worker: asyncio.Task[None]) -> None:
-        self._workers.discard(worker)
-        if self._running and self._queue.qsize():
-            self._hire()
+    def _gone(self, line: _Line, worker: asyncio.Task[None]) -> None:
+        line.workers.discard(worker)
+        if self._running and len(line.waiting):
+            self._hire(line)
 
-    async def _work(self) -> None:
+    async def _work(self, line: _Line) -> None:
         while True:
-            job = await self._queue.next()
-            self._places += 1
+            job = await line.waiting.next()
+            line.places += 1
+            line.busy += 1
             job.set_deadline(None)
             try:
                 await self._execute(job)
             except asyncio.CancelledError:
                 if self._running and not job.done.done():
                     text = "the work on this task was cancelled by a capability"
-                    self._deliveries.spawn(self._finish(job, self._execution.cancelled(job.task, text)))
+                    self._spawn(self._finish(job, self._execution.cancelled(job, text)))
                 raise
+            finally:
+                line.busy -= 1
 
     async def _execute(self, job: Job) -> None:
         await self._finish(job, await self._execution.result(job))
@@ -393,7 +503,7 @@ class Agent:
         text = job.freeze_result(result_for(job.task, Outcome(status=status), self.producer))
         if self._transcript is not None:
             await self._transcript.append((RESULT_KIND, text, job.key))
-        self._deliveries.deliver(job, text, job)
+        self._deliver(job, text, job)
 
     async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
@@ -402,15 +512,67 @@ class Agent:
     def _end(self, job: Job, text: str, result: Result) -> None:
         job.advance(Stage.FINISHED)
         job.freeze_result(result, text)
+        size = size_in_memory(text)
+        if not self.reserve(size):
+            self._memory.used += size  # it is there, and small
+        job.held += size
         job.resolve(text)
-        self._deliveries.deliver(job, text, job)
-
-    def _delivered(self, job: Job) -> None:
-        self._jobs.pop(job.key, None)
         job.drop_task()
-        self._ended[job.key] = job
+        self._deliver(job, text, job)
+
+    # ---------------------------------------------------------------- delivering
+
+    def _deliver(self, to: Job, text: str, of: Job) -> None:
+        """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""
+        if to.sending is None and not to.replies and self._route(of) is None:
+            self._sent(of, text)
+        else:
+            to.sending = self._spawn(self._send(to, text, of, to.sending))
+
+    async def _send(self, to: Job, text: str, of: Job, before: asyncio.Task[None] | None) -> None:
+        """A slow or lost receiver stops nobody else."""
+        try:
+            if before is not None:
+                await asyncio.wait({before})
+            for reply in list(to.replies):
+                await _received(reply(thaw(text)), of.task_id)
+            if (route := self._route(of)) is not None and of.endpoint is not None:
+                await _received(route(of.endpoint, thaw(text)), of.task_id)
+        finally:
+            self._sent(of, text)
+
+    def _route(self, job: Job) -> Route | None:
+        """The route of a job's replyTo, if there is one."""
+        return None if job.endpoint is None else self.routes.get(job.endpoint.partition(":")[0])
+
+    def _sent(self, of: Job, text: str) -> None:
+        if of.stage is not Stage.FINISHED or of.done.result() != text:
+            return
+        of.advance(Stage.DELIVERED)
+        self._jobs.pop(of.key, None)
+        self._ended[of.key] = of
+        self._ended_bytes += of.held
         while len(self._ended) > self._remembered:
-            self._ended.popitem(last=False)
+            self._forget_oldest()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Does something that no caller's cancellation reaches."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    async def _settle_background(self) -> None:
+        """Waits for all that is under way; then cancels it. What ignores that is left behind."""
+        pending = self._background - self._deaf
+        for seconds in (CLOSING_SECONDS, min(CLOSING_SECONDS, CANCEL_SECONDS)):
+            if pending:
+                _, pending = await asyncio.wait(pending, timeout=seconds)
+            for task in pending:
+                task.cancel()
+        if pending:
+            _log.error("receivers of %d results did not end when they were cancelled", len(pending))
+            self._deaf |= pending
 
     # ---------------------------------------------------------------- what may be asked about tasks
 
@@ -440,7 +602,7 @@ class Agent:
         """
         caller = self._reader(task_id, principal)
         if (job := await self._accepted(caller, task_id)) is not None:
-            return job.result() or ack(job.task)
+            return job.result() or Ack(message_id=job.task_id, correlation_id=job.correlation_id)
         known = await self._transcript.known(key_of(caller, task_id)) if self._transcript is not None else None
         if known is None or known.content is None:
             raise KeyError(task_id)
@@ -478,3 +640,29 @@ class Agent:
         if job is None or isinstance(await asyncio.shield(job.admission), Nack):
             return None
         return job
+
+
+def _content(job: Job) -> bytes:
+    """The bytes that two copies of one task have in common."""
+    return content_of(thaw(job.text))
+
+
+async def _received(sending: Awaitable[None], task_id: str) -> None:
+    try:
+        async with asyncio.timeout(REPLY_SECONDS):
+            await sending
+    except Exception:  # a receiver that is gone must not stop the others
+        _log.exception("a result of task %s could not be sent", task_id)
+
+
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits for their end; raises nothing of theirs.
+
+    What a task waits for may swallow a cancellation: ``asyncio.wait_for`` of Python 3.11 does, when its result comes at
+    the same moment.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
@@ -35,9 +35,6 @@ from turnwire.sap.messages import (
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
 from turnwire.sap.times import UUID, write_time
 from turnwire.sap.times import now as time_now
-
-if TYPE_CHECKING:
-    from turnwire.sap.jobs import Job
 
 ContextLike = ConstitutionalContext | Mapping[str, Any]
 
@@ -150,6 +147,9 @@ class _Nothing:
 
     def __repr__(self) -> str:
         return "NOTHING"
+
+    def __reduce__(self) -> str:
+        return "NOTHING"  # the one there is, in another process, too
 
 
 NOTHING: Any = _Nothing()
@@ -351,12 +351,6 @@ def _ids(data: bytes | str) -> dict[str, str]:
 def expects_ack(task: Task) -> bool:
     """replyTo.expectAck; true by default (section 4.1)."""
     return task.reply_to is None or task.reply_to.expect_ack is not False
-
-
-def denied(job: Job) -> Nack:
-    """The receipt instead of the FAILED Result of a job that was refused."""
-    result = thaw(job.done.result())
-    return nack(job.task, str(result.error.code), result.error.message or "")
 
 
 def _uuid(value: Any) -> str | None:

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
-from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, make_task, nack
+from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task, nack
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects, output_of
+from turnwire.sap.objects import Objects, output_of, reference_of
 from turnwire.sap.spec import TERMINAL, ErrorCode, Status
 from turnwire.sap.times import same_id
 
@@ -26,7 +26,7 @@ USABLE = frozenset({Status.SUCCEEDED, Status.PARTIAL})
 
 
 class Caller:
-    """A client of any transport.
+    """A client of any transport (a :class:`~turnwire.sap.transports.Transport`), but for how it sends.
 
     Args:
         issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
@@ -59,6 +59,16 @@ class Caller:
         """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come."""
         yield await self._result_of(task)
 
+    async def result(self, task_id: str) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
+        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
+        raise NotImplementedError
+
+    async def cancel(self, task_id: str) -> Result:
+        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
+        KeyError for an unknown task, and for those of others; CallError."""
+        raise NotImplementedError
+
     async def _result_of(self, task: Task) -> Result:
         """The final Result from the transport, not yet checked. Raises Refused for a Nack."""
         raise NotImplementedError
@@ -78,7 +88,8 @@ class Caller:
         retries: int | None = None,
         **fields: Any,
     ) -> Any:
-        """Calls a Task for its final Result, or a capability with its payload for the output.
+        """Calls a Task for its final Result, or a capability with its payload for the output. An output that went by
+        reference is fetched, where the client has ``objects``.
 
         Args:
             retries: how often the same task is sent again after RATE_LIMIT or a lost connection; it is not executed
@@ -92,7 +103,10 @@ class Caller:
         if isinstance(what, Task):
             if payload is not None or fields:
                 raise TypeError("a Task has its payload and its fields already")
-            return await self._tried(what, retries or 0)
+            result = await self._tried(what, retries or 0)
+            if self._objects is not None and "output" not in result and reference_of(result) is not None:
+                result.output = await output_of(result, self._objects)
+            return result
         result = await self._tried(self.task(what, payload or {}, **fields), 2 if retries is None else retries)
         if result.status not in USABLE:
             raise Failed(result)
@@ -133,6 +147,25 @@ class Caller:
         if not same_id(came["correlationId"], sent["correlationId"]):
             raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
         return self.vouched(result, sent["target"].get("agentId"))
+
+    def answer_to(self, task_id: str, answer: Any) -> Result | None:
+        """The Result that a question about a task gave, None for an Ack. Raises KeyError, Refused, BadAnswer."""
+        if isinstance(answer, Nack):
+            if code_of(answer) == ErrorCode.NOT_FOUND:
+                raise KeyError(task_id)
+            raise Refused(answer)
+        if not isinstance(answer, Result):
+            return None
+        if not same_id(answer.task_id, task_id):
+            raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
+        return self.vouched(answer)
+
+    def final_answer_to(self, task_id: str, answer: Any) -> Result:
+        """As :meth:`answer_to`; raises BadAnswer for anything but a final Result."""
+        result = self.answer_to(task_id, answer)
+        if result is None or not is_final(result):
+            raise BadAnswer(f"no final Result came for task {task_id}")
+        return result
 
     def vouched(self, result: Result, asked: str | None = None) -> Result:
         """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is

@@ -181,6 +181,14 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     return json_text.write(fields, WIRE)
 
 
+def text_as_read(task: Task) -> str | None:
+    """The text of a task that was read, where strict writing gives just that; None where it has to be written."""
+    source = task._source
+    if isinstance(source, (str, bytes)) and _whole_pressure(task._fields) is task._fields:
+        return source if isinstance(source, str) else source.decode()
+    return None
+
+
 def _messages_of(core: Any) -> Any:
     """The core's maker, checker and writer of messages of which there is nothing to say."""
     plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]

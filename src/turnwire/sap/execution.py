@@ -18,7 +18,7 @@ from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
 from turnwire.sap.jobs import Job
 from turnwire.sap.learning import from_result
-from turnwire.sap.messages import AgentError, Result, Task
+from turnwire.sap.messages import AgentError, CacheEvidence, Message, Result, Task
 from turnwire.sap.objects import by_reference
 from turnwire.sap.schema import Faults, output_issues
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
@@ -49,17 +49,23 @@ class Execution:
         self._agent = agent
         self._started = started
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
-        self.pool = HandlerPool(agent.handlers)
+        self._pools: dict[str, HandlerPool] = {}  # by capability
+        self._told: set[tuple[str, str]] = set()  # capabilities, and why their outcomes are not cached
         self.transcript: Transcript | None = None
         if agent.transcript is not None:
             self.transcript = Transcript(agent.transcript, lease=agent.lease)
             self._ledgers[id(agent.transcript)] = self.transcript
 
     def close(self) -> None:
-        """Ends the threads."""
-        self.pool.close()
+        """Ends the threads of the ledgers."""
         for ledger in self._ledgers.values():
             ledger.close()
+
+    def pool(self, capability: Capability) -> HandlerPool:
+        """The places for calls of a capability: each has its own, so that none takes those of another."""
+        if (found := self._pools.get(capability.name)) is None:
+            found = self._pools[capability.name] = HandlerPool(capability.name, capability.handlers)
+        return found
 
     def _rows_of(self, ledger: Ledger) -> Batching:
         if (found := self._ledgers.get(id(ledger))) is None:
@@ -72,51 +78,56 @@ class Execution:
             return await self._result(job)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            return self._failed(job.task, ErrorCode.INTERNAL, f"{type(error).__name__} in {self._agent.agent_id}")
+            return self.failed(job, ErrorCode.INTERNAL, f"{type(error).__name__} in {self._agent.agent_id}")
 
     async def _result(self, job: Job) -> Result | Frozen | str:
         task = job.task
         left = seconds_left(task)
         if job.stop.done():
-            return self.cancelled(task)
+            return self.cancelled(job)
         if left is not None and left <= 0:
-            return self._failed(task, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
-        capability = self._agent.capabilities[task.target.capability]
-        if capability.validate is not None and (faults := capability.validate(task.fields["payload"])):
-            return self._unprocessable(task, faults)
-        if (known := await self._from_cache(job)) is not None:
+            return self.failed(job, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
+        capability = self._agent.capabilities[job.capability]
+        if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
+            return self._unprocessable(job, faults)
+        if "cachePolicy" in task._fields["constitutionalContext"] and (known := await self._from_cache(job)):
             return known
         try:
-            other = None if self.transcript is None else await self._claimed(job, self.transcript)
+            async with asyncio.timeout(None if self.transcript is None else left):
+                other = None if self.transcript is None else await self._claimed(job, self.transcript)
         except Cancelled:
-            return self.cancelled(task)
+            return self.cancelled(job)
+        except TimeoutError:
+            return self.failed(job, ErrorCode.TIMEOUT, "the time was over before the task could be claimed")
         if other is not None:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
             text = f"{capability.name} was started before and never finished, and is not to be started again"
-            return self._failed(task, ErrorCode.INTERNAL, text, attempts=job.attempt)
+            return self.failed(job, ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
         if self.transcript is None:
             return await self._computed(job, capability)
-        saying = asyncio.create_task(self._say(job, self.transcript))
+        renewing = asyncio.create_task(self._renew_claim(job, self.transcript))
         try:
             return await self._computed(job, capability)
         finally:
-            saying.cancel()
+            renewing.cancel()
 
     # ---------------------------------------------------------------- cache
 
     async def _from_cache(self, job: Job) -> Result | None:
+        """The Result of a hit, or of a miss where the mode is "only". Of another miss the evidence is noted."""
         task, cache = job.task, self._agent.cache
         mode = mode_of(policy_of(task))
         if mode is CacheMode.BYPASS:
             return None
         if cache is None:
             missed = "this agent has no cache"
-            return self._failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
+            return self.failed(job, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
         found = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
         job.cache_key = found.cache_key
         if not found and mode is not CacheMode.ONLY:
+            job.cache = CacheEvidence(hit=False, cache_key=found.cache_key)
             return None
         known: Result = found.result(task, self._agent.producer)
         return known
@@ -124,13 +135,21 @@ class Execution:
     async def _store(self, job: Job, result: Result) -> None:
         """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
         cache = self._agent.cache
-        if cache is None:
+        if cache is None or job.cache is None:
             return
         try:
             if (row := cache.row(job.task, result, key=job.cache_key)) is not None:
                 await self._rows_of(cache.ledger).do(lambda: ([row], None))
+            elif result.status is Status.SUCCEEDED:
+                self._tell_not_stored(job, _why_not_stored(job, result))
         except Exception:
             _log.exception("the outcome of task %s could not be cached", job.task_id)
+
+    def _tell_not_stored(self, job: Job, why: str) -> None:
+        """Logs why successes are not stored, once for each capability: else nobody sees that no task is ever a hit."""
+        if self._agent.cache is not None and job.cache is not None and (job.capability, why) not in self._told:
+            self._told.add((job.capability, why))
+            _log.warning("outcomes of %s are not cached: %s", job.capability, why)
 
     # ---------------------------------------------------------------- one agent of several
 
@@ -153,7 +172,7 @@ class Execution:
             pause = min(next(pauses, _POLLS[-1]), max(0.0, claim.until - time()))
             await asyncio.wait({job.stop}, timeout=pause)
 
-    async def _say(self, job: Job, transcript: Transcript) -> None:
+    async def _renew_claim(self, job: Job, transcript: Transcript) -> None:
         """Renew at intervals the record that a task is being executed here."""
         while True:
             await asyncio.sleep(transcript.lease / 3)
@@ -172,71 +191,83 @@ class Execution:
         try:
             made = await self._made(job, capability, context, left)
         except Overrun:
-            return self._failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
+            return self.failed(job, ErrorCode.TIMEOUT, "the time for this task is over")
         except Cancelled:
-            return self.cancelled(task)
+            return self.cancelled(job)
         except Stuck as stuck:
-            return self._failed(task, ErrorCode.RATE_LIMIT, str(stuck))
+            return self.failed(job, ErrorCode.RATE_LIMIT, str(stuck))
         except Refusal as refusal:
-            return self._failed(task, refusal.code, refusal.message)
+            return self.failed(job, refusal.code, refusal.message)
         except EncodeError as error:
-            return self._failed(task, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
+            return self.failed(job, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
         except Exception as error:  # whatever a capability does, its task gets a Result
             _log.exception("capability %s failed", capability.name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
-            return self._failed(task, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
+            return self.failed(job, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
         result = made.result
         if issues := _contract_issues(task, result):
+            self._tell_not_stored(job, "they break the task's outputContract")
             result.meta = {**(result.meta or {}), "outputIssues": issues}
             return result
         await self._store(job, result)
         return made
 
     async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Frozen:
-        loop = asyncio.get_running_loop()
+        loop, pool = asyncio.get_running_loop(), self.pool(capability)
         end = None if seconds is None else loop.time() + seconds
 
         def left() -> float | None:
             return None if end is None else end - loop.time()
 
-        made = await self.pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
-        outcome, draft = guarded(self._drafted, job.task, made)
+        made = await pool.run(
+            capability.handler, job.copy(), context, seconds=left(), stop=job.stop, isolated=capability.isolated
+        )
+        outcome, draft = guarded(self._drafted, job, made)
         vetters = (*self._agent.vet, *capability.vet)
         if not vetters:
             return draft
         copy = thaw(draft.text)
 
         async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
-            return await self.pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
+            return await pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=copy.fields["output"])
         outcome = await vetted(outcome, copy, vetters, ask, job.task)
-        return guarded(self._drafted, job.task, outcome)[1]
+        return guarded(self._drafted, job, outcome)[1]
 
-    def _drafted(self, task: Task, made: Any) -> tuple[Outcome, Frozen]:
+    def _drafted(self, job: Job, made: Any) -> tuple[Outcome, Frozen]:
         """A handler's value as an Outcome, and its Result, which can be written and is the handler's no more."""
+        if isinstance(made, Message):
+            text = f"the capability returned a {type(made).__name__}; return an output, or a sap.Outcome: the agent "
+            raise Refusal(ErrorCode.INTERNAL, f"{text}makes the Result of it")
         outcome = made if isinstance(made, Outcome) else Outcome(made)
-        draft = result_for(task, outcome, self._agent.producer)
+        draft = self._result_of(job, outcome)
         if draft.fields["status"] not in TERMINAL:
             raise Refusal(ErrorCode.INTERNAL, f"the capability answered {draft.status}, which is not a terminal status")
         return outcome, Frozen(draft, encode(draft))
 
     # ---------------------------------------------------------------- Results of our own
 
-    def _failed(self, task: Task, code: ErrorCode | str, message: str, **details: Any) -> Result:
+    def _result_of(self, job: Job, outcome: Outcome) -> Result:
+        """The Result of an outcome, with the evidence of the cache where the task was looked up there and missed."""
+        if job.cache is not None and outcome.cache is None:
+            outcome = replace(outcome, cache=job.cache)
+        return result_for(job.task, outcome, self._agent.producer)
+
+    def failed(self, job: Job, code: ErrorCode | str, message: str, **details: Any) -> Result:
+        """The Result of a task that failed."""
         error = AgentError(code=str(code), message=message, details=details or None)
-        return result_for(task, Outcome(error=error), self._agent.producer)
+        return self._result_of(job, Outcome(error=error))
 
-    def cancelled(self, task: Task, message: str = "the task was cancelled") -> Result:
+    def cancelled(self, job: Job, message: str = "the task was cancelled") -> Result:
         """The Result of a task that was cancelled."""
-        outcome = Outcome(status=Status.CANCELLED, error=AgentError(message=message))
-        return result_for(task, outcome, self._agent.producer)
+        return self._result_of(job, Outcome(status=Status.CANCELLED, error=AgentError(message=message)))
 
-    def _unprocessable(self, task: Task, faults: Faults) -> Result:
+    def _unprocessable(self, job: Job, faults: Faults) -> Result:
         text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
         issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
-        return self._failed(task, ErrorCode.UNPROCESSABLE, text, issues=issues)
+        return self.failed(job, ErrorCode.UNPROCESSABLE, text, issues=issues)
 
     # ---------------------------------------------------------------- how a Result becomes final
 
@@ -249,7 +280,7 @@ class Execution:
                 text, made = (text, made) if first == text else (first, thaw(first))
         except Exception:  # whoever waits for the task hears of a full disk, too
             _log.exception("the result of task %s could not be recorded", job.task_id)
-            made = self._failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded")
+            made = self.failed(job, ErrorCode.INTERNAL, "the result could not be recorded")
             text = encode(made)
         await self._learn(job.task, made)
         return text, made
@@ -259,7 +290,7 @@ class Execution:
         result = given.result if isinstance(given, Frozen) else given
         made = self._signed(result)
         text = given.text if isinstance(given, Frozen) and made is result else encode(made)
-        limit = self._agent.max_result if job.limit is None else min(job.limit, self._agent.max_result)
+        limit = min(self._agent.max_result, self._agent.room(), *(() if job.limit is None else (job.limit,)))
         if (size := size_of(text, limit)) <= limit:
             return text, made
         if self._agent.objects is not None:
@@ -288,6 +319,19 @@ class Execution:
             _log.exception("nothing was learned from task %s", task.task_id)
 
 
+def _why_not_stored(job: Job, result: Result) -> str:
+    """Words for a success that the cache did not take."""
+    evidence = result.constitutional_evidence
+    if job.cache_key is None:
+        return "their payloads have no canonical form, so no key"
+    if NOT_VETTED in result._fields["constitutionalEvidence"].get("policyChecks", ()):
+        way = "give vet= to the agent or the capability, return an Outcome with alignment and policy_checks"
+        return f"nobody vetted them; {way}, or make the cache with unvetted=True"
+    if evidence.alignment is not Alignment.VALID:
+        return f"their alignment is {evidence.alignment}, not VALID"
+    return "they show violations or failed checks, or are larger than a message may be"
+
+
 def size_of(text: str, limit: int) -> int:
     """Bytes of a text in UTF-8; some number up to the limit where it surely has no more."""
     return len(text) if len(text) * 4 <= limit else len(text.encode())
@@ -305,20 +349,20 @@ def too_large(result: Result, size: int, limit: int) -> Result:
 
 
 def _contract_issues(task: Task, result: Result) -> list[str]:
-    if "outputContract" not in task.fields or result.status is not Status.SUCCEEDED or "output" not in result:
+    if "outputContract" not in task._fields or result.status is not Status.SUCCEEDED or "output" not in result:
         return []
     found = output_issues(result.output, task)
     return [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
 
 
 def _budget(task: Task) -> dict[str, Any]:
-    telemetry = task.fields.get("telemetry", {})
+    telemetry = task._fields.get("telemetry", {})
     return dict(telemetry.get("budget", {}))
 
 
 def seconds_left(task: Task, now: datetime | None = None) -> float | None:
     """Seconds until telemetry.deadline or budget.seconds, whichever is sooner; None without either."""
-    if "telemetry" not in task.fields:
+    if "telemetry" not in task._fields:
         return None
     seconds = _budget(task).get("seconds")
     limits = []
@@ -331,7 +375,7 @@ def seconds_left(task: Task, now: datetime | None = None) -> float | None:
 
 def seconds_to_deadline(task: Task, now: datetime | None = None) -> float | None:
     """Seconds until telemetry.deadline, None without one."""
-    telemetry = task.fields.get("telemetry")
+    telemetry = task._fields.get("telemetry")
     if telemetry is None or "deadline" not in telemetry:
         return None
     return (moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds()

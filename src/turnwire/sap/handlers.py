@@ -1,8 +1,9 @@
 """Capabilities' handlers, and how they are run so that nothing they do reaches the agent around them.
 
-A plain function runs in a thread of the agent's own pool, a coroutine function in an asyncio task of its own. Whatever
-it raises, ``SystemExit`` and a cancellation of its own included, comes back as a value; one that overruns its time is
-left behind and holds its place in the pool until it ends.
+A plain function runs in a thread, a coroutine function in an asyncio task of its own, and either in a process where
+the capability is isolated. Whatever it raises, ``SystemExit`` and a cancellation of its own included, comes back as a
+value. One that overruns its time is left behind and holds its place among those of its capability until it ends: a
+coroutine may heed its cancellation, a process is killed, a thread cannot be ended.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
-import queue
 import threading
 from collections.abc import Callable
 from types import FunctionType
@@ -21,9 +21,12 @@ from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task
+    from turnwire.sap.processes import Process
     from turnwire.sap.vetting import Vetter
 
 T = TypeVar("T")
+Made = tuple[Any, BaseException | None]
+"""The value of a call, or what it raised."""
 
 
 class Context(NamedTuple):
@@ -49,7 +52,8 @@ class Capability(NamedTuple):
 
     handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
     "again" or "fail", what becomes of a task that was started and never finished; validate: payload -> its faults by
-    the schema.
+    the schema; isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how
+    many are executed at a time, and how many calls may be going on, those left behind included.
     """
 
     name: str
@@ -59,6 +63,10 @@ class Capability(NamedTuple):
     vet: tuple[Vetter, ...] = ()
     redeliver: str = "again"
     validate: Callable[[Any], list[tuple[str, str]]] | None = None
+    isolated: bool = False
+    queue: int = 64
+    workers: int = 4
+    handlers: int = 32
 
 
 class Refusal(Exception):
@@ -68,6 +76,9 @@ class Refusal(Exception):
         super().__init__(message)
         self.code = str(code)
         self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.message)
 
 
 class Overrun(Exception):
@@ -79,7 +90,7 @@ class Cancelled(Exception):
 
 
 class Stuck(Exception):
-    """Every place of the pool is held by a call that overran its time."""
+    """Every place of a pool is held by a call that overran its time."""
 
 
 class Died(Exception):
@@ -103,29 +114,30 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
 class _Place:
     """The place of one call in a pool; ``thread`` is done when the thread of a plain function has ended."""
 
-    __slots__ = ("thread",)
+    __slots__ = ("process", "thread")
 
-    def __init__(self) -> None:
-        self.thread: asyncio.Future[Any] | None = None
+    def __init__(self, process: Process | None) -> None:
+        self.thread: asyncio.Future[Made] | None = None
+        self.process = process
 
 
 class HandlerPool:
-    """Places for calls of handlers and vetters, and daemon threads for the plain ones.
+    """Places for the calls of one capability: of its handler, and of the vetters that look at what it made.
 
     Args:
-        size: how many calls may be going on, those left behind included.
+        name: of the capability. size: how many calls may be going on, those left behind included.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, name: str, size: int) -> None:
         if size < 1:
             raise ValueError("a pool has at least one place")
         self.size = size
         self.left_behind: set[_Place] = set()
+        self.words = (
+            f"all {size} places for handlers of {name} are held by calls that overran their time; a thread cannot be "
+            "ended, a process can (isolated=True)"
+        )
         self._places = asyncio.Semaphore(size)
-        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._idle = 0
-        self._threads = 0
-        self._lock = threading.Lock()
 
     @property
     def stuck(self) -> bool:
@@ -133,22 +145,28 @@ class HandlerPool:
         return len(self.left_behind) >= self.size
 
     async def run(
-        self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None] | None = None
+        self,
+        call: Callable[..., Any],
+        *values: Any,
+        seconds: float | None,
+        stop: asyncio.Future[None] | None = None,
+        isolated: bool = False,
     ) -> Any:
         """Runs the call and gives its value. Raises what it raises (Died for what is not an Exception), Overrun,
         Cancelled, Stuck.
 
-        seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done.
+        seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done. isolated: in
+        a process, which is killed when the time is over.
         """
         loop = asyncio.get_running_loop()
         end = None if seconds is None else loop.time() + seconds
         if self.stuck:
-            raise Stuck(f"all {self.size} places for handlers are held by calls that overran their time")
+            raise Stuck(self.words)
         if self._places.locked():
             await self._place(end, stop)
         else:
             await self._places.acquire()
-        place, first = _Place(), loop.create_future()
+        place, first = _Place(_process_for(call, values) if isolated else None), loop.create_future()
         running = loop.create_task(self._guarded(place, first, call, values))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
@@ -160,6 +178,8 @@ class HandlerPool:
                 running.add_done_callback(lambda _: self._ended(place))
                 if not first.done():
                     self.left_behind.add(place)
+                    if place.process is not None:
+                        place.process.end()
                     running.cancel()  # a coroutine may heed it; a thread cannot
         value, error = first.result()
         if error is None:
@@ -190,20 +210,20 @@ class HandlerPool:
         self._places.release()
 
     async def _guarded(
-        self, place: _Place, first: asyncio.Future[Any], call: Callable[..., Any], values: tuple[Any, ...]
+        self, place: _Place, first: asyncio.Future[Made], call: Callable[..., Any], values: tuple[Any, ...]
     ) -> None:
         """Gives ``first`` the value, or what was raised as one: a task that ends with SystemExit would end the loop."""
         made = await self._called(place, call, values)
         if not first.done():
             first.set_result(made)
 
-    async def _called(
-        self, place: _Place, call: Callable[..., Any], values: tuple[Any, ...]
-    ) -> tuple[Any, BaseException | None]:
+    async def _called(self, place: _Place, call: Callable[..., Any], values: tuple[Any, ...]) -> Made:
         try:
-            if _is_coroutine_function(call):
+            if place.process is not None:
+                call, values = place.process, ()
+            elif _is_coroutine_function(call):
                 return await call(*values), None
-            place.thread = self._in_thread(call, values)
+            place.thread = _in_thread(call, values)
             made, error = await asyncio.shield(place.thread)
             if error is None and inspect.isawaitable(made):
                 made = await made
@@ -211,49 +231,30 @@ class HandlerPool:
         except BaseException as error:
             return None, error
 
-    def _in_thread(
-        self, call: Callable[..., Any], values: tuple[Any, ...]
-    ) -> asyncio.Future[tuple[Any, BaseException | None]]:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-        context = contextvars.copy_context()
 
-        def work() -> None:
-            try:
-                made: tuple[Any, BaseException | None] = (context.run(call, *values), None)
-            except BaseException as error:
-                made = (None, error)
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(done.set_result, made)
+def _process_for(call: Callable[..., Any], values: tuple[Any, ...]) -> Process:
+    from turnwire.sap.processes import Process
 
-        self._start(work)
-        return done
+    return Process(call, values)
 
-    def _start(self, work: Callable[[], None]) -> None:
-        with self._lock:
-            if self._idle:
-                self._idle -= 1
-                fresh = False
-            else:
-                self._threads += 1
-                fresh = True
-            number = self._threads
-        self._work.put(work)
-        if fresh:
-            threading.Thread(target=self._serve, name=f"sap-handler-{number}", daemon=True).start()
 
-    def _serve(self) -> None:
-        while (work := self._work.get()) is not None:
-            work()
-            with self._lock:
-                self._idle += 1
+def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Future[Made]:
+    """What a call makes in a thread of its own, which nobody waits for when the program ends."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Made] = loop.create_future()
+    context = contextvars.copy_context()
 
-    def close(self) -> None:
-        """Ends the idle threads; those of calls that go on end with their call."""
-        with self._lock:
-            threads, self._threads, self._idle = self._threads, 0, 0
-        for _ in range(threads):
-            self._work.put(None)
+    def work() -> None:
+        made: Made
+        try:
+            made = context.run(call, *values), None
+        except BaseException as error:
+            made = None, error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(done.set_result, made)
+
+    threading.Thread(target=work, name=f"sap-{getattr(call, '__name__', 'handler')}", daemon=True).start()
+    return done
 
 
 async def _first_of(wanted: asyncio.Future[Any], stop: asyncio.Future[None] | None, end: float | None) -> None:

@@ -1,27 +1,30 @@
-"""One task within an agent: its stages as a table, and all that the agent keeps of it."""
+"""One task within an agent: its stages as a table, all that the agent keeps of it, and the queue in which it waits."""
 
 from __future__ import annotations
 
 import asyncio
+import pickle
+import sys
 from collections.abc import Awaitable, Callable
 from enum import Enum
+from itertools import count
+from typing import Generic, TypeVar
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
 from turnwire.sap.codec import encode
-from turnwire.sap.lifecycle import Lifecycle, content_of
-from turnwire.sap.messages import Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, Status
-from turnwire.sap.times import uuid_key
-from turnwire.sap.transcripts import key_of
+from turnwire.sap.messages import CacheEvidence, Nack, Result, Task
+from turnwire.sap.spec import TERMINAL, Priority, Status
+
+T = TypeVar("T")
 
 
 class Stage(str, Enum):
     """A stage of a task within an agent."""
 
     RECEIVED = "received"  # it is being judged; nobody else has heard of it
-    REFUSED = "refused"  # a Nack, or a Result that says why; it holds nothing
+    REFUSED = "refused"  # a Nack; it holds nothing
     ACCEPTED = "accepted"  # an Ack; it waits for its turn
     RUNNING = "running"  # its handler may be at work
     FINISHED = "finished"  # its terminal Result is fixed, and in the transcript where there is one
@@ -44,7 +47,7 @@ RUNNING."""
 
 SHOWN: dict[Stage, frozenset[Status]] = {
     Stage.RECEIVED: frozenset(),
-    Stage.REFUSED: frozenset({Status.FAILED}),
+    Stage.REFUSED: frozenset(),
     Stage.ACCEPTED: frozenset({Status.QUEUED}),
     Stage.RUNNING: frozenset({Status.RUNNING}),
     Stage.FINISHED: TERMINAL,
@@ -59,78 +62,71 @@ Reply = Callable[[Result], Awaitable[None]]
 class Job:
     """One task of one principal on its way through :data:`STAGES`.
 
-    What decides about it is taken here, once: ``text`` (the Task as it came), ``content`` (to know it again) and
-    ``key`` (principal and taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
+    What decides about it is taken here, once: ``text`` (the Task as it came), its ids, and ``key`` (principal and
+    taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
         admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
         done: done with the frozen terminal Result, cancelled where there will be none. stop: done when the task is to
             be cancelled.
-        cache_key: of the task in the agent's cache, where it was looked for there.
+        cache_key: of the task in the agent's cache, where it was looked for there; cache: the evidence of that.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
-            have, None for any number.
+            have, None for any number. held: bytes of the agent's memory that are counted for it.
     """
 
     def __init__(
         self,
+        task: Task,
         text: str,
         principal: Principal,
         reply: Reply | None,
         *,
-        task: Task | None = None,
         kept: bool = False,
         limit: int | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
         self.text = text
-        self._task: Task | None = thaw(text) if task is None else task
-        self._content: bytes | None = None
+        self._task: Task | None = task
+        fields = task.fields
+        self.task_id: str = fields["taskId"]
+        self.correlation_id: str = fields["correlationId"]
+        self.capability: str = fields["target"]["capability"]
+        self.traced = bool(fields.get("telemetry", {}).get("trace"))
+        reply_to = fields.get("replyTo", {})
+        self.endpoint: str | None = reply_to.get("endpoint")
+        self.expects_ack = reply_to.get("expectAck") is not False
         self.principal = principal
-        self.key = key_of(principal, self.task.fields["taskId"])
+        self.key = key_of(principal, self.task_id)
         self.replies = [] if reply is None else [reply]
         self.kept = kept
         self.limit = limit
+        self.held = 0
         self.stage = Stage.RECEIVED
         self.attempt = 1
         self.claimed = False
         self.cache_key: str | None = None
+        self.cache: CacheEvidence | None = None
         self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        self.lifecycle = Lifecycle(frozen=True)
-        self.lifecycle.feed(self.task)
 
     @property
     def task(self) -> Task:
-        """The task, to be looked at only."""
-        found: Task = thaw(self.text) if self._task is None else self._task
-        return found
-
-    @property
-    def content(self) -> bytes:
-        """The bytes that two copies of one task have in common."""
-        if self._content is None:
-            self._content = content_of(self.task)
-        return self._content
-
-    @property
-    def task_id(self) -> str:
-        """The id as the task has it."""
-        return self.task.task_id
-
-    @property
-    def traced(self) -> bool:
-        """True if every state is to be reported."""
-        telemetry = self.task.fields.get("telemetry")
-        return telemetry is not None and bool(telemetry.get("trace"))
+        """The task, to be looked at only; read again where only its text was kept."""
+        if self._task is None:
+            self._task = thaw(self.text)
+        return self._task
 
     def copy(self) -> Task:
         """The task, for somebody who may do with it what he likes."""
-        copy: Task = thaw(self.text)
-        return copy
+        return Task.from_dict(pickle.loads(pickle.dumps(self.task._fields, pickle.HIGHEST_PROTOCOL)))
+
+    def drop_task(self) -> None:
+        """Keeps the text alone, which is much smaller than the objects that are made of it."""
+        self._task = None
 
     def advance(self, stage: Stage) -> None:
         """Goes on to a stage. Raises RuntimeError for a step that is not in the table: a fault of ours."""
@@ -143,15 +139,15 @@ class Job:
     def freeze_result(self, result: Result, text: str | None = None) -> str:
         """The text of a Result that is to leave in this stage; text: it is frozen already.
 
-        Raises RuleError, RuntimeError, EncodeError.
+        Raises RuntimeError for a status that does not belong to the stage, and for the Result of another task; raises
+        EncodeError.
         """
-        text = encode(result) if text is None else text
-        if result.fields["status"] not in SHOWN[self.stage]:
+        fields = result._fields
+        if fields["status"] not in SHOWN[self.stage]:
             raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
-        if uuid_key(result.fields["taskId"]) != uuid_key(self.task.fields["taskId"]):
+        if fields["taskId"].lower() != self.task_id.lower():
             raise RuntimeError("the Result is of another task")
-        self.lifecycle.feed(result)
-        return text
+        return encode(result) if text is None else text
 
     def result(self) -> Result | None:
         """A copy of the terminal Result, None while there is none."""
@@ -191,7 +187,105 @@ class Job:
         if not self.done.done() and not self.stop.done():
             self.stop.set_result(None)
 
-    def drop_task(self) -> None:
-        """Lets go of all but the texts: it is delivered, and kept for whoever sends its task again."""
-        self._task = None
-        del self.lifecycle, self.stop
+
+def key_of(principal: Principal, task_id: str) -> str:
+    """The key of a task: its taskId in lower case, and behind it the name of the principal, where there is one."""
+    return f"{task_id.lower()} {principal.name}" if principal.name else task_id.lower()
+
+
+class Memory:
+    """The bytes that an agent, or an app in front of one, may have in its hands.
+
+    Args:
+        limit: how many, at most.
+
+    Attributes:
+        used: how many are taken.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+
+    @property
+    def free(self) -> int:
+        """Bytes that are left."""
+        return self.limit - self.used
+
+    def take(self, size: int) -> bool:
+        """Takes bytes; false where so many are not left, and none are taken."""
+        if size > self.free:
+            return False
+        self.used += size
+        return True
+
+    def give_back(self, size: int) -> None:
+        """Gives bytes back that were taken."""
+        self.used -= size
+
+
+def size_in_memory(text: str | None) -> int:
+    """Bytes that a text takes in memory."""
+    return 0 if text is None else sys.getsizeof(text)
+
+
+ALLOWANCE: dict[str, int] = {
+    Priority.URGENT.value: 0,
+    Priority.HIGH.value: 16,
+    Priority.NORMAL.value: 64,
+    Priority.LOW.value: 256,
+}
+"""The number of later tasks that may go before one of this priority, at most: ageing, counted in tasks instead of
+seconds."""
+
+
+def priority_of(task: Task) -> str:
+    """telemetry.priority, else routingHints.priority, else normal."""
+    fields = task._fields
+    hints = fields["target"].get("routingHints", {})
+    for said in (fields.get("telemetry", {}).get("priority"), hints.get("priority")):
+        if isinstance(said, str) and said in ALLOWANCE:
+            return said
+    return Priority.NORMAL.value
+
+
+_STALE = 64
+"""Entries of those that were taken out of their turn that the queue may have, besides as many as wait."""
+
+
+class AgeingQueue(Generic[T]):
+    """Whoever waits, the next one first. One that came n tasks later goes first only if its allowance is n smaller."""
+
+    def __init__(self) -> None:
+        self._ranks: asyncio.PriorityQueue[tuple[int, int]] = asyncio.PriorityQueue()  # (rank, number)
+        self._waiting: dict[int, T] = {}  # by number; what is taken out of its turn leaves its rank behind
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, item: T, priority: str) -> None:
+        """Adds one."""
+        number = next(self._numbers)
+        self._waiting[number] = item
+        self._ranks.put_nowait((number + ALLOWANCE[priority], number))
+
+    async def next(self) -> T:
+        """Takes the next one; waits for it."""
+        while True:
+            _, number = await self._ranks.get()
+            if number in self._waiting:
+                return self._waiting.pop(number)
+
+    def remove(self, item: T) -> bool:
+        """Takes one out of its turn; false where it was not there."""
+        number = next((number for number, one in self._waiting.items() if one is item), None)
+        if number is None:
+            return False
+        del self._waiting[number]
+        if self._ranks.qsize() > 2 * len(self._waiting) + _STALE:
+            ranks = [self._ranks.get_nowait() for _ in range(self._ranks.qsize())]
+            for entry in ranks:
+                if entry[1] in self._waiting:
+                    self._ranks.put_nowait(entry)
+        return True

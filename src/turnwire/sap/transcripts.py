@@ -24,12 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError
 from turnwire.json import text as json_text
-from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Result
 from turnwire.sap.spec import TERMINAL, WIRE
-from turnwire.sap.times import uuid_key
 
 if TYPE_CHECKING:
     from turnwire.ledger import Entry, Ledger
@@ -137,11 +135,6 @@ def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
 TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
 REFUSED_LIMIT = 1024  # bytes of a row about a refusal
 _reader = json_text.reader(WIRE)
-
-
-def key_of(principal: Principal, task_id: str) -> str:
-    """The key of the rows of a task."""
-    return f"{uuid_key(task_id)} {principal.name}" if principal.name else uuid_key(task_id)
 
 
 def refused_row(principal: str, task_id: str, correlation_id: str, code: str, text: str) -> Row:

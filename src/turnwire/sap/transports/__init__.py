@@ -1,22 +1,42 @@
-"""Transports of SAP (section 10), and what all share: who may call an agent, and how a caller is identified."""
+"""Transports of SAP (section 10): what each has in common with the others, at both of its ends."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from turnwire.sap.access import ANONYMOUS, Named, Principal, authenticated
+from turnwire.sap.access import ANONYMOUS, Named
 
 if TYPE_CHECKING:
-    from turnwire.sap.deliveries import Route
+    from turnwire.sap.agent import Route
     from turnwire.sap.handlers import Capability
     from turnwire.sap.jobs import Job, Reply
     from turnwire.sap.messages import Ack, Nack, Result, Task
 
 
+class Transport(Protocol):
+    """The end of a transport where tasks go in: the bus, and the clients of HTTP, MCP and NATS."""
+
+    async def send(self, task: Task, /) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt. Raises CallError where none comes."""
+
+    def statuses(self, task: Task, /) -> AsyncIterator[Result]:
+        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come."""
+
+    async def call(self, what: Task | str, payload: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
+        """The final Result of a Task, or the output of a capability."""
+
+    async def result(self, task_id: str, /) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
+
+    async def cancel(self, task_id: str, /) -> Result:
+        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
+        KeyError for an unknown task, and for those of others."""
+
+
 class Serving(Protocol):
-    """An :class:`~turnwire.sap.Agent` or a :class:`~turnwire.sap.Bus`, as transports use it."""
+    """The end of a transport where tasks are executed: an :class:`~turnwire.sap.Agent` or a
+    :class:`~turnwire.sap.Bus`."""
 
     @property
     def agent_id(self) -> str | None:
@@ -27,15 +47,17 @@ class Serving(Protocol):
         """True if somebody works on accepted tasks."""
 
     @property
-    def queue(self) -> int:
-        """The number of accepted tasks that may wait."""
-
-    @property
     def capabilities(self) -> Mapping[str, Capability]:
         """The capabilities that are offered, by name."""
 
     def add_route(self, scheme: str, route: Route) -> None:
         """Sends Results whose replyTo has this scheme there, unless there is such a route already."""
+
+    def reserve(self, size: int) -> bool:
+        """Takes bytes for what is read of a task; False where so many are not left."""
+
+    def release(self, size: int) -> None:
+        """Gives back bytes that were reserved."""
 
     async def receive(
         self,
@@ -52,10 +74,5 @@ class Serving(Protocol):
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """As :meth:`turnwire.sap.Agent.look_up`."""
 
-
-async def identified(identify: Callable[[Any], Any] | None, request: Any) -> Principal | None:
-    """The principal of a request by a transport's ``identify``; without one ANONYMOUS, None for whoever is denied."""
-    if identify is None:
-        return ANONYMOUS
-    found = identify(request)
-    return authenticated(await found if inspect.isawaitable(found) else found)
+    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """As :meth:`turnwire.sap.Agent.cancel`."""

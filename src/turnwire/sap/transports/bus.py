@@ -16,10 +16,10 @@ from turnwire.errors import Unanswered
 from turnwire.json.text import write
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Named, Principal, principal_of
-from turnwire.sap.agent import Agent
-from turnwire.sap.builders import Refused, ack, copy_of, denied, expects_ack, nack
+from turnwire.sap.agent import MEMORY, Agent
+from turnwire.sap.builders import Refused, ack, copy_of, expects_ack, nack
 from turnwire.sap.calls import Caller, is_final
-from turnwire.sap.jobs import Job, Stage
+from turnwire.sap.jobs import Job, Memory
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.spec import ErrorCode
@@ -27,7 +27,7 @@ from turnwire.sap.spec import ErrorCode
 if TYPE_CHECKING:
     from typing import Self
 
-    from turnwire.sap.deliveries import Route
+    from turnwire.sap.agent import Route
     from turnwire.sap.handlers import Capability
     from turnwire.sap.jobs import Reply
 
@@ -98,6 +98,7 @@ class Bus(Caller):
         self._providers: dict[str, Provider] = {}
         self._mailboxes: dict[str, list[Mailbox]] = {}
         self._stack: AsyncExitStack | None = None
+        self._bodies = Memory(MEMORY)  # of transports in front, until the agents count them themselves
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
@@ -139,11 +140,6 @@ class Bus(Caller):
         return self._stack is not None
 
     @property
-    def queue(self) -> int:
-        """The number of accepted tasks that may wait with all agents."""
-        return sum(provider.agent.queue for provider in self._providers.values())
-
-    @property
     def capabilities(self) -> dict[str, Capability]:
         """The capabilities of all agents; of several with one capability, what the first registered says of it."""
         found: dict[str, Capability] = {}
@@ -180,6 +176,14 @@ class Bus(Caller):
             raise KeyError(task_id)
         return found
 
+    def reserve(self, size: int) -> bool:
+        """As :meth:`turnwire.sap.Agent.reserve`, for what is not with an agent yet."""
+        return self._bodies.take(size)
+
+    def release(self, size: int) -> None:
+        """As :meth:`turnwire.sap.Agent.release`."""
+        self._bodies.give_back(size)
+
     # ---------------------------------------------------------------- in this process
 
     def subscribe(self, endpoint: str, size: int = 64) -> Mailbox:
@@ -208,9 +212,18 @@ class Bus(Caller):
             if expects_ack(task):
                 raise self._unanswered(task) from None
             return ack(task)
-        if isinstance(job, Nack):
-            return job
-        return denied(job) if job.stage is Stage.REFUSED else ack(task)
+        return job if isinstance(job, Nack) else ack(task)
+
+    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
+        return self.answer_to(task_id, await self.look_up(task_id, principal=principal))
+
+    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
+        for provider in self._providers.values():
+            with contextlib.suppress(KeyError):
+                return await provider.agent.cancel(task_id, principal=principal)
+        raise KeyError(task_id)
 
     async def call(
         self,
@@ -280,6 +293,14 @@ class BusClient(Caller):
         """As :meth:`Bus.statuses`."""
         async for result in self._bus.statuses(task, principal=self._principal):
             yield result
+
+    async def result(self, task_id: str) -> Result | None:
+        """As :meth:`Bus.result`."""
+        return await self._bus.result(task_id, principal=self._principal)
+
+    async def cancel(self, task_id: str) -> Result:
+        """As :meth:`Bus.cancel`."""
+        return await self._bus.cancel(task_id, principal=self._principal)
 
     async def _result_of(self, task: Task) -> Result:
         return await self._bus._result_of(task, principal=self._principal)

@@ -4,11 +4,11 @@
                              ``Prefer: respond-async`` (with no body where replyTo.expectAck is false), or each Result
                              as a line when it accepts application/x-ndjson
     GET  /tasks/{taskId}     200 with the final Result, 202 with the Ack while there is none, 404
+    DELETE /tasks/{taskId}   cancels a task for who issued it; 200 with its Result, 404
     POST /results            takes Results for a replyTo (where the app was given a receiver)
 
-A refusal is ``application/problem+json`` (RFC 9457) with the Nack as its member ``nack``; a task that its sender may
-not have executed gets its FAILED Result with 401 or 403. X-Correlation-Id goes both ways; the body wins over the
-header.
+A refusal is ``application/problem+json`` (RFC 9457) with the Nack as its member ``nack``. X-Correlation-Id goes both
+ways; the body wins over the header.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import asyncio
 import hmac
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
-from turnwire.sap.access import Action, Named, Principal, authorise
-from turnwire.sap.builders import ack, code_of, denied, expects_ack, unreadable
+from turnwire.sap.access import Action, Named, Principal, authorise, identified
+from turnwire.sap.builders import code_of, unreadable
 from turnwire.sap.calls import is_final
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.jobs import Job, Stage
+from turnwire.sap.jobs import Job, Reply
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving, identified
+from turnwire.sap.transports import Serving
 
 try:
     import httpx
@@ -119,6 +119,7 @@ def app(
     routes = [
         Route("/tasks", _Posted(endpoint.post_task), methods=["POST"]),
         Route("/tasks/{task_id}", endpoint.get_task, methods=["GET"]),
+        Route("/tasks/{task_id}", endpoint.cancel_task, methods=["DELETE"]),
     ]
     if receive is not None:
         routes.append(Route("/results", _Posted(endpoint.post_result), methods=["POST"]))
@@ -171,75 +172,109 @@ class _Endpoint:
 
     async def post_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
-        message = await self._message(request)
-        if not isinstance(message, Task):
-            text = f"a Task is posted here, not a {type(message).__name__}"
-            raise _Problem(ErrorCode.INVALID_TASK, text)
         if LINES in request.headers.get("accept", ""):
-            return await self._stream(message, caller)
-        job = await self.agent.receive(message, principal=caller, given=True)
-        if isinstance(job, Nack):
-            raise _refusal(job)
-        wants_ack = "respond-async" in request.headers.get("prefer", "")
-        if job.stage is Stage.REFUSED:
-            if wants_ack:
-                raise _refusal(denied(job))
-            result = await job.wait()
-            code = "" if result.error is None else str(result.error.code)
-            return _answer(encode(result), _HTTP_STATUS.get(code, 403), result.correlation_id)
-        if not wants_ack:
-            return _answer(await job.text_of_result(), 200, message.correlation_id)
-        if not expects_ack(message):
-            return Response(status_code=202, headers={CORRELATION: message.correlation_id})
-        return _answer(encode(ack(message)), 202, message.correlation_id)
+            coming: asyncio.Queue[Result] = asyncio.Queue()
+            job = await self._job(request, caller, coming.put)
+            headers = {CORRELATION: job.correlation_id}
+            return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
+        job = await self._job(request, caller)
+        if "respond-async" not in request.headers.get("prefer", ""):
+            return _answer(await job.text_of_result(), 200, job.correlation_id)
+        if not job.expects_ack:
+            return Response(status_code=202, headers={CORRELATION: job.correlation_id})
+        return _answer(encode(_ack(job)), 202, job.correlation_id)
 
-    async def _stream(self, task: Task, caller: Principal | None) -> Response:
-        coming: asyncio.Queue[Result] = asyncio.Queue()
-        job = await self.agent.receive(task, coming.put, principal=caller)
+    async def _job(self, request: Request, caller: Principal | None, reply: Reply | None = None) -> Job:
+        """The job of the task that is posted; nobody but the agent keeps the task."""
+        async with self._message(request) as message:
+            if not isinstance(message, Task):
+                text = f"a Task is posted here, not a {type(message).__name__}"
+                raise _Problem(ErrorCode.INVALID_TASK, text)
+            job = await self.agent.receive(message, reply, principal=caller, given=True)
         if isinstance(job, Nack):
             raise _refusal(job)
-        if job.stage is Stage.REFUSED:
-            raise _refusal(denied(job))
-        headers = {CORRELATION: task.correlation_id}
-        return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
+        return job
 
     async def get_task(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
-        if (denial := authorise(caller, Action.READ)) is not None:
-            raise _Problem(*denial)
+        caller = await self._known(request, Action.READ)
         try:
             found = await self.agent.look_up(request.path_params["task_id"], principal=caller)
         except KeyError:
             raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
         return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
+    async def cancel_task(self, request: Request) -> Response:
+        caller = await self._known(request, Action.CANCEL)
+        try:
+            result = await self.agent.cancel(request.path_params["task_id"], principal=caller)
+        except KeyError:
+            raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
+        return _answer(encode(result, strict=False), 200, result.correlation_id)
+
+    async def _known(self, request: Request, action: Action) -> Principal | None:
+        caller = await identified(self.identify, request)
+        if (denial := authorise(caller, action)) is not None:
+            raise _Problem(*denial)
+        return caller
+
     async def post_result(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
         if caller is None:
             raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        message = await self._message(request)
-        if not isinstance(message, Result) or self.receive is None:
-            raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
-        if (denial := authorise(caller, Action.DELIVER, message)) is not None:
-            raise _Problem(*denial)
-        await self.receive(message)
+        async with self._message(request) as message:
+            if not isinstance(message, Result) or self.receive is None:
+                raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
+            if (denial := authorise(caller, Action.DELIVER, message)) is not None:
+                raise _Problem(*denial)
+            await self.receive(message)
         return Response(status_code=204, headers={CORRELATION: message.correlation_id})
 
-    async def _message(self, request: Request) -> Task | Result | Ack | Nack:
+    @asynccontextmanager
+    async def _message(self, request: Request) -> AsyncIterator[Task | Result | Ack | Nack]:
+        """The message of a body, whose bytes are counted until whoever reads it has it."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise _Problem(ErrorCode.INVALID_TASK, "the body is application/json", status=415)
+        chunks: list[bytes] = []
         try:
-            async with asyncio.timeout(self.body_seconds):
-                body = await _body(request, self.max_body)
-        except TimeoutError:
-            text = f"the body took more than {self.body_seconds:g} seconds"
-            raise _Problem(ErrorCode.INVALID_TASK, text, status=408) from None
-        request.scope[_READ] = True
+            try:
+                async with asyncio.timeout(self.body_seconds):
+                    await self._read(request, chunks)
+            except TimeoutError:
+                text = f"the body took more than {self.body_seconds:g} seconds"
+                raise _Problem(ErrorCode.INVALID_TASK, text, status=408) from None
+            request.scope[_READ] = True
+            yield _decoded(request, b"".join(chunks))
+        finally:
+            self.agent.release(sum(map(len, chunks)))
+
+    async def _read(self, request: Request, chunks: list[bytes]) -> None:
+        """Reads the body, never more of it than the limit and one chunk, and nothing for which there is no memory."""
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self.max_body:
+            raise _Problem(ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", status=413)
+        size = 0
         try:
-            return decode(body)
-        except DecodeError as error:
-            refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
-            raise _refusal(refused, reason=str(error.reason), offset=error.offset, path=error.path) from None
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > self.max_body:
+                    raise _Problem(ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", status=413)
+                if not self.agent.reserve(len(chunk)):
+                    raise _Problem(ErrorCode.RATE_LIMIT, "there is no memory for the body now")
+                chunks.append(chunk)
+        except ClientDisconnect:
+            raise _Problem(ErrorCode.INVALID_TASK, "the connection ended within the body") from None
+
+
+def _decoded(request: Request, body: bytes) -> Task | Result | Ack | Nack:
+    try:
+        return decode(body)
+    except DecodeError as error:
+        refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
+        raise _refusal(refused, reason=str(error.reason), offset=error.offset, path=error.path) from None
+
+
+def _ack(job: Job) -> Ack:
+    return Ack(message_id=job.task_id, correlation_id=job.correlation_id)
 
 
 async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
@@ -249,24 +284,6 @@ async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
         yield encode(result) + "\n"
         if is_final(result):
             return
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    """The body, never more of it in memory than the limit and one chunk."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > limit:
-        raise _Problem(ErrorCode.INVALID_TASK, f"more than {limit} bytes", status=413)
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > limit:
-                raise _Problem(ErrorCode.INVALID_TASK, f"more than {limit} bytes", status=413)
-            chunks.append(chunk)
-    except ClientDisconnect:
-        raise _Problem(ErrorCode.INVALID_TASK, "the connection ended within the body") from None
-    return b"".join(chunks)
 
 
 def _answer(text: str, status: int, correlation: str | None) -> Response:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.builders import Refused, ack, code_of, expects_ack
+from turnwire.sap.builders import Refused, ack, expects_ack
 from turnwire.sap.calls import Caller, is_final, read_answer
 from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
-from turnwire.sap.spec import WIRE, ErrorCode
-from turnwire.sap.times import same_id
+from turnwire.sap.spec import WIRE
 
 try:
     import httpx
@@ -93,18 +92,15 @@ class Client(Caller):
         return self.receipt(task, answer)
 
     async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
-        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
-        answer = await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers))
-        if isinstance(answer, Nack):
-            if code_of(answer) == ErrorCode.NOT_FOUND:
-                raise KeyError(task_id)
-            raise Refused(answer)
-        if not isinstance(answer, Result) or not is_final(answer):
-            return None
-        if not same_id(answer.task_id, task_id):
-            raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
-        return self.vouched(answer)
+        """As :meth:`turnwire.sap.Caller.result`."""
+        found = self.answer_to(task_id, await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers)))
+        return found if found is not None and is_final(found) else None
+
+    async def cancel(self, task_id: str) -> Result:
+        """As :meth:`turnwire.sap.Caller.cancel`."""
+        return self.final_answer_to(
+            task_id, await self._request("DELETE", f"/tasks/{task_id}", None, dict(self._headers))
+        )
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""

@@ -8,6 +8,8 @@ envelope is made by the server: fresh ids, the principal of the session as issue
     urn:ubos:sap/context          a constitutionalContext
     urn:ubos:sap/correlationId    the correlationId
     urn:ubos:sap/receipt          true: the answer is the receipt, at once; the same task called again has the Result
+    urn:ubos:sap/result           a taskId: the answer is what there is of that task, its Result or its Ack
+    urn:ubos:sap/cancel           a taskId: that task of the caller is cancelled, and the answer is its Result
 
 The answer's ``_meta`` has the whole Result, Ack or Nack (urn:ubos:sap/result, urn:ubos:sap/ack, urn:ubos:sap/nack) and
 the correlationId, so that ids and evidence are kept. A caller that wants progress hears when the task is accepted (not
@@ -22,17 +24,17 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Named, Principal
-from turnwire.sap.builders import NOBODY, ContextLike, Refused, ack, denied, expects_ack, make_task, nack, unreadable
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
+from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
 from turnwire.sap.calls import USABLE, Caller
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
-from turnwire.sap.jobs import Job, Stage
+from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving, identified
+from turnwire.sap.transports import Serving
 
 try:
     import mcp_types as types
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
 CORRELATION = "urn:ubos:sap/correlationId"
 TASK, CONTEXT = "urn:ubos:sap/task", "urn:ubos:sap/context"
-RECEIPT = "urn:ubos:sap/receipt"
+RECEIPT, CANCEL = "urn:ubos:sap/receipt", "urn:ubos:sap/cancel"
 RESULT, ACK, NACK = "urn:ubos:sap/result", "urn:ubos:sap/ack", "urn:ubos:sap/nack"
 ENVELOPE = "urn:ubos:sap/envelope"
 """Keys in ``_meta`` of calls and answers. ENVELOPE is in the meta of a Task that the server made: "server"."""
@@ -108,6 +110,9 @@ async def _call(
     context: ContextLike | None,
 ) -> types.CallToolResult:
     meta: Mapping[str, Any] = params.meta or {}
+    for key, action, ask in ((RESULT, Action.READ, agent.look_up), (CANCEL, Action.CANCEL, agent.cancel)):
+        if isinstance(task_id := meta.get(key), str):
+            return await _asked_about(task_id, caller, action, ask)
     task = _task_of(agent, params, caller, context, meta)
     if isinstance(task, Nack):
         return _refused(task)
@@ -115,18 +120,35 @@ async def _call(
         text = f"the task is for {task.target.capability}, the tool is {params.name}"
         return _refused(nack(task, ErrorCode.INVALID_TASK, text))
     receiving = asyncio.ensure_future(agent.receive(task, principal=caller))
+    del task
     try:
         job = await asyncio.shield(receiving)
         if isinstance(job, Nack):
             return _refused(job)
         if meta.get(RECEIPT) is True:
-            return _receipt(job, task)
-        if job.stage is not Stage.REFUSED:
-            await _progress(request, job, task)
+            return _receipt(Ack(message_id=job.task_id, correlation_id=job.correlation_id))
+        await _progress(request, job)
         return _answered(await job.wait())
     except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
         receiving.add_done_callback(_cancel)
         raise
+
+
+async def _asked_about(
+    task_id: str,
+    caller: Principal | None,
+    action: Action,
+    ask: Callable[..., Awaitable[Result | Ack]],
+) -> types.CallToolResult:
+    """The answer to a question about a task of the caller's own."""
+    denial = authorise(caller, action)
+    if denial is None:
+        try:
+            found = await ask(task_id, principal=caller)
+            return _receipt(found) if isinstance(found, Ack) else _answered(found)
+        except KeyError:
+            denial = ErrorCode.NOT_FOUND, "no such task"
+    return _refused(Nack(message_id=task_id, reason=f"{denial[0]}: {denial[1]}"))
 
 
 def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
@@ -134,9 +156,9 @@ def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
         job.cancel()
 
 
-async def _progress(request: Any, job: Job, task: Task) -> None:
+async def _progress(request: Any, job: Job) -> None:
     """Tells the states of a task to a caller who asked for progress; the SDK sends nothing to others."""
-    if expects_ack(task):
+    if job.expects_ack:
         await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
     waited: set[asyncio.Future[Any]] = {job.begun, job.done}
     await asyncio.wait(waited, return_when="FIRST_COMPLETED")
@@ -144,11 +166,7 @@ async def _progress(request: Any, job: Job, task: Task) -> None:
         await request.session.report_progress(_PROGRESS[Status.RUNNING], 1.0, str(Status.RUNNING))
 
 
-def _receipt(job: Job, task: Task) -> types.CallToolResult:
-    """An Ack, or the Nack of somebody who may not do this."""
-    if job.stage is Stage.REFUSED:
-        return _refused(denied(job))
-    accepted = ack(task)
+def _receipt(accepted: Ack) -> types.CallToolResult:
     meta = {ACK: dict(accepted.fields), CORRELATION: accepted.correlation_id}
     return _content(str(Status.QUEUED), None, meta, failed=False)
 
@@ -275,6 +293,14 @@ class Client(Caller):
         """The final Result: the states before it come as progress notifications of MCP, which are not Results."""
         yield self.checked(task, await self._result_of(task))
 
+    async def result(self, task_id: str) -> Result | None:
+        """As :meth:`turnwire.sap.Caller.result`."""
+        return self.answer_to(task_id, await self._told(RESULT, {}, {RESULT: task_id}, None))
+
+    async def cancel(self, task_id: str) -> Result:
+        """As :meth:`turnwire.sap.Caller.cancel`."""
+        return self.final_answer_to(task_id, await self._told(CANCEL, {}, {CANCEL: task_id}, None))
+
     async def _result_of(self, task: Task) -> Result:
         answer = await self._asked(task, {}, None)
         if isinstance(answer, Nack):
@@ -284,17 +310,20 @@ class Client(Caller):
     async def _asked(self, task: Task, more: Mapping[str, Any], seconds: float | None) -> Result | Ack | Nack:
         sent = json_text.read_object(encode(task), WIRE)
         meta: Any = {CORRELATION: task.correlation_id, TASK: sent, **more}
+        return await self._told(task.target.capability, sent["payload"], meta, seconds)
+
+    async def _told(
+        self, tool: str, arguments: dict[str, Any], meta: Any, seconds: float | None
+    ) -> Result | Ack | Nack:
         try:
-            answer = await self._client.call_tool(
-                task.target.capability, sent["payload"], meta=meta, read_timeout_seconds=seconds
-            )
+            answer = await self._client.call_tool(tool, arguments, meta=meta, read_timeout_seconds=seconds)
         except MCPError as error:
             raise _lost(error) from error
         except (OSError, TimeoutError) as error:
             raise Unreachable(f"{type(error).__name__}: {error}") from error
         said: Mapping[str, Any] = answer.meta or {}
         for key, kind in ((NACK, Nack), (ACK, Ack), (RESULT, Result)):
-            if isinstance(said.get(key), dict) and (key is not ACK or more):
+            if isinstance(said.get(key), dict) and (key is not ACK or {RECEIPT, RESULT} & {*meta}):
                 try:
                     read = decode(json_text.write(said[key], WIRE))
                 except (DecodeError, EncodeError) as error:

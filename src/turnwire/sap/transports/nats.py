@@ -3,6 +3,8 @@
     <prefix>.tasks.<queue>                          Tasks of anybody; one stream, and one bound, for each queue
     <prefix>.tasks.<queue>.<principal>              Tasks of those whom the server lets publish there, see by_subject
     <prefix>.tasks.<queue>.<principal>.<priority>   Those that are urgent, high or low; the principal of anybody's is ~
+    <prefix>.cancels.<queue>                        {"taskId": ...}: whoever sent the task wants its end
+    <prefix>.cancels.<queue>.<principal>            the same, of a principal that is known
     <prefix>.receipts.<taskId>                      Ack or Nack
     <prefix>.results.<taskId>                       Results, kept for a while
     <prefix>.results.<principal>.<taskId>           Results of tasks whose principal is known
@@ -20,22 +22,24 @@ import base64
 import contextlib
 import logging
 import re
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Reason, Unanswered, Unreachable
-from turnwire.sap.access import ANONYMOUS, Named, Principal
+from turnwire.json import text as json_text
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
+from turnwire.sap.agent import cancel_and_wait
 from turnwire.sap.builders import Refused, ack, code_of, expects_ack, nack, unreadable
 from turnwire.sap.calls import Caller, is_final, read_answer
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
-from turnwire.sap.jobs import Stage
+from turnwire.sap.jobs import ALLOWANCE, key_of, priority_of
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Priority
-from turnwire.sap.times import same_id, uuid_key
-from turnwire.sap.transports import Serving, identified
-from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait, priority_of
+from turnwire.sap.times import uuid_key
+from turnwire.sap.transports import Serving
 
 try:
     from nats.aio.client import Client as Connection
@@ -288,8 +292,8 @@ class Link:
         if not is_name(name):
             raise ValueError(f"{name!r} cannot be part of a subject")
         middle = f".{step_of(principal)}" if principal is not None and principal.name else ""
-        if kind == "tasks":
-            return f"{self.prefix}.tasks.{name}{middle}"
+        if kind in ("tasks", "cancels"):
+            return f"{self.prefix}.{kind}.{name}{middle}"
         return f"{self.prefix}.{kind}{middle}.{name}"
 
 
@@ -457,6 +461,8 @@ def _rank(source: TaskSource) -> int:
 
 
 HEADERS = 512  # bytes of a message that are kept for its headers
+AT_ONCE = 16  # tasks of one capability that are with the agent at a time, at least
+CANCELS = 10_000  # wishes that are kept for tasks that have not come yet
 _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
 
@@ -469,8 +475,8 @@ class Worker:
         identify: who sent a message, e.g. :func:`by_subject` or ``signed(keys)``; None is refused. Without it all
             senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
-        at_once: how many tasks are with the agent at a time; default: as many as may wait there, and no fewer than
-            16. Beyond those, the first one of each priority is held.
+        at_once: how many tasks are with the agent at a time; default: of each capability as many as may wait there,
+            and no fewer than 16. Beyond those, the first one of each priority is held.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
         keep_seconds: how long the server keeps Results.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
@@ -495,7 +501,10 @@ class Worker:
         self._queue = queue
         self._identify = identify
         self._waiting = waiting
-        self._slots = asyncio.Semaphore(max(16, agent.queue) if at_once is None else at_once)
+        self._at_once = at_once
+        self._slots: asyncio.Semaphore
+        self._with_agent: Counter[str] = Counter()  # tasks by capability
+        self._cancels: OrderedDict[str, None] = OrderedDict()  # keys of tasks that are to end when they come
         self._tasks: OrderedTasks
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
@@ -507,11 +516,20 @@ class Worker:
             raise RuntimeError("a worker feeds an agent that is entered: async with agent, worker: ...")
         await self._link.open(self._queue, self._waiting, self._keep_seconds)
         self._agent.add_route("nats", self._route)
+        most = sum(self._most(name) for name in self._agent.capabilities)
+        self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self._at_once is None else self._at_once)
         sources = [await self._source(*each) for each in self._link.sources(self._queue)]
         self._tasks = OrderedTasks(sources, self._ack_wait)
         self._link.reconnected = self._tasks.ask_again
         self._begin()
+        wishes = self._link.subject("cancels", self._queue)
+        for subject in (wishes, f"{wishes}.*"):
+            await self._link.connection.subscribe(subject, cb=self._cancel)
         return self
+
+    def _most(self, capability: str) -> int:
+        """Tasks of a capability that may be with the agent at a time."""
+        return max(AT_ONCE, self._agent.capabilities[capability].queue)
 
     async def _source(self, name: str, subject: str, priority: str) -> TaskSource:
         """The source, shared by all workers, of one of the queue's subjects; made where it is not there."""
@@ -564,33 +582,76 @@ class Worker:
             heart.cancel()
 
     async def _answer(self, message: Any) -> None:
+        size = len(message.data)
+        if not self._agent.reserve(size):  # the queue keeps it
+            await message.nak(delay=1)
+            return
         try:
             task = decode(message.data)
             if not isinstance(task, Task):
                 raise DecodeError(Reason.UNKNOWN_KIND, f"a {type(task).__name__} is not a Task", offset=0, wire=WIRE)
         except DecodeError as error:
+            self._agent.release(size)
             await self._refuse_unread(message, error)
             return
-        caller = await identified(self._identify, message)
+        capability = task.target.capability
+        known = self._agent.capabilities
+        if len(known) > 1 and capability in known and self._with_agent[capability] >= self._most(capability):
+            self._agent.release(size)
+            await message.nak(delay=1)  # it waits in the stream, where it takes no place of another capability's
+            return
+        self._with_agent[capability] += 1
+        try:
+            await self._execute(message, task, size)
+        finally:
+            self._with_agent[capability] -= 1
 
-        async def progress(result: Result) -> None:
-            if result.status not in TERMINAL:
-                await self._publish(result, caller)
+    async def _execute(self, message: Any, task: Task, size: int) -> None:
+        task_id, expected = task.task_id, expects_ack(task)
+        try:
+            caller = await identified(self._identify, message)
+            message.data = b""  # the agent has it now
 
-        limit = self._link.largest - HEADERS
-        job = await self._agent.receive(task, progress, principal=caller, kept=True, limit=limit)
+            async def progress(result: Result) -> None:
+                if result.status not in TERMINAL:
+                    await self._publish(result, caller)
+
+            limit = self._link.largest - HEADERS
+            job = await self._agent.receive(task, progress, principal=caller, kept=True, limit=limit, given=True)
+        finally:
+            self._agent.release(size)
+        del task
         if isinstance(job, Nack):
             if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before
                 await message.nak(delay=1)
                 return
-            await self._receipt(message, task.task_id, job)
-        elif job.stage is Stage.REFUSED:
-            await self._receipt(message, task.task_id, await job.wait())
+            await self._receipt(message, task_id, job)
         else:
-            if expects_ack(task):
-                await self._receipt(message, task.task_id, ack(task))
+            if job.key in self._cancels:
+                del self._cancels[job.key]
+                job.cancel()
+            if expected:
+                await self._receipt(message, task_id, Ack(message_id=task_id, correlation_id=job.correlation_id))
             await self._publish(await job.wait(), caller)
         await message.ack_sync()
+
+    async def _cancel(self, message: Any) -> None:
+        """Ends the task of whoever sent it, here or as soon as it comes. Its Result goes where its Results go."""
+        caller = await identified(self._identify, message)
+        try:
+            task_id = _reader.read(message.data).get("taskId")
+        except DecodeError:
+            return
+        if caller is None or authorise(caller, Action.CANCEL) is not None or not isinstance(task_id, str):
+            return
+        if not is_name(task_id):
+            return
+        try:
+            await self._agent.cancel(task_id, principal=caller)
+        except KeyError:
+            self._cancels[key_of(caller, task_id)] = None
+            while len(self._cancels) > CANCELS:
+                self._cancels.popitem(last=False)
 
     async def _refuse_unread(self, message: Any, error: DecodeError) -> None:
         """The sender is told where the header or the body says who waits, and the message is ended."""
@@ -601,7 +662,7 @@ class Worker:
         await self._receipt(message, headers.get(TASK_ID) or refused.message_id, refused)
         await message.term()
 
-    async def _receipt(self, message: Any, task_id: str, said: Ack | Nack | Result) -> None:
+    async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
         """To the inbox that the message names. What everybody may hear, to the subject of the task as well."""
         headers = {CORRELATION: said.correlation_id} if said.correlation_id is not None else None
         text = encode(said, strict=False).encode()
@@ -635,6 +696,7 @@ class Worker:
         await self._link.connection.publish(subject, encode(result, strict=False).encode(), headers=headers)
 
 
+_reader = json_text.reader(WIRE)
 _FULL = 10077  # JetStream: maximum messages exceeded
 
 
@@ -692,11 +754,7 @@ class Client(Caller):
         With ``replyTo.expectAck`` false that is the queue's. Raises Unanswered when no worker answers in time,
         Unreachable, EncodeError.
         """
-        receipt = await self._sent(task)
-        if isinstance(receipt, Result):  # of somebody who may not have it executed
-            error = receipt.error
-            return nack(task, error.code or "" if error else "", error.message or "" if error else "")
-        return receipt
+        return await self._sent(task)
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
@@ -707,12 +765,9 @@ class Client(Caller):
                 receipt = await self._sent(task)
                 if isinstance(receipt, Nack):
                     raise Refused(receipt)
-                if isinstance(receipt, Result):
-                    yield receipt
-                    return
                 with contextlib.suppress(Reconnected):  # then it is sent again, which does not execute it again
                     while True:
-                        result = await self._next(task, results)
+                        result = await self._next(task.task_id, results, lambda answer: self.checked(task, answer))
                         yield result
                         if is_final(result):
                             return
@@ -727,10 +782,42 @@ class Client(Caller):
             message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
         except NotFoundError:
             return None
-        result = read_answer(message.data)
-        if not isinstance(result, Result) or not same_id(result.task_id, task_id):
+        return self._kept(task_id, read_answer(message.data))
+
+    def _kept(self, task_id: str, answer: Any) -> Result:
+        if (result := self.answer_to(task_id, answer)) is None:
             raise BadAnswer(f"what is kept for task {task_id} is not a Result of it")
-        return self.vouched(result)
+        return result
+
+    async def cancel(self, task_id: str) -> Result:
+        """As :meth:`turnwire.sap.Caller.cancel`. A task that is still in the queue ends when its turn comes. Raises
+        Unanswered where no Result comes within the timeout: no worker is there, or nobody knows the task."""
+        subject = self._link.subject("results", uuid_key(task_id), self._principal)
+        results = await self._link.connection.subscribe(subject)
+        try:
+            known = await self.result(task_id)
+            if known is not None and is_final(known):
+                return known
+            text = json_text.write({"taskId": task_id}, WIRE).encode()
+            wish = self._link.subject("cancels", self._queue, self._principal)
+            await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
+            while True:
+                result = await self._next(task_id, results, lambda answer: self._kept(task_id, answer))
+                if is_final(result):
+                    return result
+        finally:
+            await results.unsubscribe()
+
+    def _signature(self, text: bytes) -> dict[str, str]:
+        """The headers by which a worker knows who sent a message, where this client has a key."""
+        if self._signer is None:
+            return {}
+        from turnwire.sap.signing import sign
+
+        return {
+            SIGNER: self._principal.name,
+            SIGNATURE: base64.b64encode(sign(text, self._signer)).decode(),
+        }
 
     async def _result_of(self, task: Task) -> Result:
         async for result in self.statuses(task):
@@ -738,26 +825,26 @@ class Client(Caller):
                 return result
         raise Unanswered(f"no result of task {task.task_id}")
 
-    async def _next(self, task: Task, results: Any) -> Result:
+    async def _next(self, task_id: str, results: Any, check: Callable[[Any], Result]) -> Result:
         """The next Result of the task; what others publish there is not taken, and named where nothing else comes."""
         strange: list[str] = []
         end = asyncio.get_running_loop().time() + self._timeout
         while (left := end - asyncio.get_running_loop().time()) > 0:
             try:
                 message = await self._link.unless_lost(results.next_msg(timeout=left))
-                return self.checked(task, read_answer(message.data))
+                return check(read_answer(message.data))
             except BadAnswer as error:
-                _log.warning("a Result for task %s was not taken: %s", task.task_id, error)
+                _log.warning("a Result for task %s was not taken: %s", task_id, error)
                 strange.append(str(error))
             except NatsTimeout:
                 break
             except ConnectionClosedError as error:
                 raise Unreachable(f"the connection was lost: {error}") from error
         if strange:
-            raise BadAnswer(f"no Result of task {task.task_id} came, but: {'; '.join(strange[:3])}")
-        raise Unanswered(f"no result of task {task.task_id}")
+            raise BadAnswer(f"no Result of task {task_id} came, but: {'; '.join(strange[:3])}")
+        raise Unanswered(f"no result of task {task_id}")
 
-    async def _sent(self, task: Task) -> Ack | Nack | Result:
+    async def _sent(self, task: Task) -> Ack | Nack:
         inbox = self._link.connection.new_inbox()
         receipts = await self._link.connection.subscribe(inbox)
         try:
@@ -778,8 +865,6 @@ class Client(Caller):
         finally:
             await receipts.unsubscribe()
         receipt = read_answer(message.data)
-        if isinstance(receipt, Result):
-            return self.checked(task, receipt)
         if not isinstance(receipt, (Ack, Nack)):
             raise BadAnswer(f"the worker answered with a {type(receipt).__name__}")
         return receipt
@@ -788,11 +873,7 @@ class Client(Caller):
         # Not Nats-Msg-Id: the server would swallow a task that is sent again, and the worker can answer it again.
         text = encode(task).encode()
         headers = {CORRELATION: task.correlation_id, TASK_ID: uuid_key(task.task_id), INBOX: inbox}
-        if self._signer is not None:
-            from turnwire.sap.signing import sign
-
-            headers[SIGNER] = self._principal.name
-            headers[SIGNATURE] = base64.b64encode(sign(text, self._signer)).decode()
+        headers.update(self._signature(text))
         try:
             await self._publish(text, headers, priority_of(task))
         except APIError as error:
