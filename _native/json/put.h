@@ -99,7 +99,7 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
     case TW_RULE_TEXT: case TW_RULE_ANY: return 1;
     case TW_RULE_SPOKEN: case TW_RULE_SPOKEN_OR_NULL: case TW_RULE_SAID: case TW_RULE_LENT:
         w->lent |= rule->kind == TW_RULE_LENT;
-        return size && PyUnicode_READ_CHAR(value, 0) != '<';
+        return size && PyUnicode_READ_CHAR(value, 0) > ' ' && PyUnicode_READ_CHAR(value, 0) != '<';
     }
     if (!PyUnicode_IS_ASCII(value)) return 0;
     p = (const uint8_t *)PyUnicode_DATA(value);

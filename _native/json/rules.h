@@ -334,7 +334,7 @@ static const uint8_t *tw_walk_text(tw_walk *w, const uint8_t *p, const tw_rule *
         return q;
     case TW_RULE_SPOKEN: case TW_RULE_SPOKEN_OR_NULL: case TW_RULE_SAID: case TW_RULE_LENT:
         w->lent |= rule->kind == TW_RULE_LENT;
-        return size && *p != '<' && (*p != '\\' || p[1] != 'u') ? q : NULL;
+        return size && *p > ' ' && *p != '<' && *p != '\\' ? q : NULL;
     case TW_RULE_WORD: case TW_RULE_VERSION: case TW_RULE_CHOICE: case TW_RULE_AGREES:
         word = tw_word_of(rule->word, rule->words, p, size, w->end);
         if (word < 0) return NULL;

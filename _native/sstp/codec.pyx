@@ -121,7 +121,9 @@ cdef class Table:
 
 
 cdef inline bint is_text(object value) noexcept:
-    return type(value) is str and PyUnicode_GET_LENGTH(value) > 0 and PyUnicode_READ_CHAR(value, 0) != 60
+    if type(value) is not str or PyUnicode_GET_LENGTH(value) == 0:
+        return False
+    return PyUnicode_READ_CHAR(value, 0) > 32 and PyUnicode_READ_CHAR(value, 0) != 60  # no space, no <
 
 
 cdef bint is_plain(object value, int code) except -1:

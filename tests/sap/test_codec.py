@@ -7,13 +7,16 @@ import dataclasses
 import json
 import pickle
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import turnwire
 from tests import vectors
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
+from turnwire.cli import main
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sap.secrets import secrets
 
@@ -423,3 +426,38 @@ def test_a_digest_has_64_hexadecimal_digits() -> None:
         task = changed(TASK, "/attachments", [{"uri": "https://a.example/b", "kind": "k", "digest": text}])
         found = [issue.where for issue in sap.check(sap.decode(json.dumps(task))) if issue.reason is Reason.BAD_DIGEST]
         assert found == ([] if re.fullmatch(r"sha256:[0-9A-Fa-f]{64}", text) else ["/attachments/0/digest"]), text
+
+
+SCHEMAS = [
+    {"type": "object", "properties": {"protocolVersion": {"const": "2.0"}, "taskId": {"type": "string"}}},
+    {"properties": {"protocolVersion": {"const": "2.0"}, "taskId": {"format": "uuid"}, "status": {"enum": ["QUEUED"]}}},
+    {
+        "$defs": {
+            "Task": {"properties": {"protocolVersion": {"$ref": "#/v"}, "issuer": True, "taskId": {"type": "string"}}}
+        }
+    },
+    sap.json_schema(),
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
+def test_a_json_schema_of_sap_looks_alike_and_is_no_fault(schema: dict[str, Any], tmp_path: Path) -> None:
+    text = f"A task:\n\n{json.dumps(TASK)}\n\n```json\n{json.dumps(schema, indent=2)}\n```\n"
+    scan = turnwire.scan(text.encode())
+    assert [type(one.message) for one in scan.messages()] == [sap.Task]
+    assert {(one.wire, one.reason) for one in scan.errors()} == {("sap", Reason.LOOK_ALIKE)}
+    path = tmp_path / "document.md"
+    path.write_text(text)
+    assert main(["validate", str(path)]) == 0 and main(["validate", "--strict", str(path)]) == 1
+    (judged,) = sap.conform_files([path])
+    assert judged[1].line("required").doubts and not judged[1].line("required").faults
+
+
+def test_what_has_a_value_of_sap_is_a_message_though_its_others_are_objects() -> None:
+    broken = changed(TASK, "/protocolVersion", {"type": "string"})
+    with pytest.raises(DecodeError) as caught:
+        sap.decode(json.dumps(broken))
+    assert caught.value.reason is Reason.WRONG_TYPE
+    with pytest.raises(DecodeError) as caught:
+        sap.decode(json.dumps({name: {"a": 1} for name in TASK}))
+    assert caught.value.reason is Reason.WRONG_TYPE

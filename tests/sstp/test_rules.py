@@ -268,6 +268,19 @@ def test_placeholders_are_issues(sstp):
         assert verdict(sstp, value) == (("ok",), "ok")
 
 
+@pytest.mark.parametrize("text", ["", " ", "\t", " \r\n "])
+@pytest.mark.parametrize("kind", Kind)
+def test_an_empty_session_id_is_a_warning_and_not_written(sstp, kind, text):
+    value = example(kind)
+    value["header"]["session_id"] = text
+    found = (Reason.EMPTY_VALUE, "/header/session_id")
+    assert verdict(sstp, value) == (("issue", found), found)
+    checklist = package.conformance(json.dumps(value))
+    assert checklist.line("session").status == "fail"
+    value["header"]["session_id"] = f"{text}s"
+    assert verdict(sstp, value) == (("ok",), "ok")
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -17,6 +17,7 @@ from turnwire.sstp.acknowledgements import (
     ACKNOWLEDGEMENTS,
     MOST,
     first_word,
+    is_acknowledgement,
     is_doubtful,
     is_receipt,
     may_begin,
@@ -214,9 +215,9 @@ def test_bundles_of_one_delegation_need_not_wait():
     [
         ("Understood.", ["acknowledgement"]),
         ("Verstanden. Chi capisce", []),
-        ("Understood. Will do.", ["doubtful_acknowledgement"]),
+        ("Understood. Will do.", ["acknowledgement"]),
         ("I acknowledge receipt of your message.", ["doubtful_acknowledgement"]),
-        ("Thanks for the update, noted!", ["doubtful_acknowledgement"]),
+        ("Thanks for the update, noted!", ["acknowledgement"]),
         ("Duly noted. I will proceed accordingly.", ["doubtful_acknowledgement"]),
         ("That makes sense, thanks for clarifying.", ["doubtful_acknowledgement"]),
         ("Great work everyone!", ["doubtful_acknowledgement"]),
@@ -233,6 +234,78 @@ def test_acknowledgements(text, found):
     session = sstp.Session()
     session.feed(message("a", 1))
     assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "👍",
+            "✅",
+            "👍👍",
+            "👌🏽",
+            "❤️",
+            "🙏 🎉",
+            "+1",
+            "thx",
+            "10-4",
+            "Okay, I will wait.",
+            "ok thx 👍",
+            "👍 Got it",
+        ),
+        *("Noted 👍 will do", "Roger, wilco!", "OK — thanks", "got it\nthank you", "Merci, bien reçu.", "好的，收到！"),
+        *("yes yes yes", "Understood and will do", "ok " * 2000, "👍" * 2000, "ok, danke, vale"),
+    ],
+)
+def test_emoji_and_forms_in_any_combination_are_an_acknowledgement(text):
+    session = sstp.Session()
+    session.feed(message("a", 1))
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == ["acknowledgement"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("👍 the parser is fixed", "ok thx for nothing in particular", "+1 GB", "10-4 = 6", "thx1138 is done", "5"),
+        *("Okay, I will wait for the build.", "got it to 40 k", "→", "©", "...", "ok 2", "done: 3 of 4", "copy a.txt"),
+    ],
+)
+def test_what_says_more_than_forms_and_emoji_is_none(text):
+    session = sstp.Session()
+    session.feed(message("a", 1))
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *(
+            (text, [])
+            for text in ("👍", "+1", "ok 👍", "Yes, sure.", "✅ done", "Okay, I will wait.", "agreed, thanks")
+        ),
+        *((text, ["acknowledgement"]) for text in ("thx", "10-4", "Noted, thanks.", "got it thank you", "Roger!")),
+    ],
+)
+def test_a_combination_answers_a_question_where_a_part_of_it_can(text, found):
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.QUERY, "b", question="Shall the old parser go away?"))
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == found
+
+
+@pytest.mark.parametrize("piece", ["ok ", "ok, ", "👍 ", "👍", "i ", "thank ", ". ", "i will i ", "sounds ", "x👍"])
+def test_long_texts_of_forms_are_judged_in_one_pass(piece):
+    is_acknowledgement(piece * 50_000)  # a square of that would never end
+
+
+def test_three_bundles_answer_their_delegation():
+    bundles = [message("b", clock, Kind.EVIDENCE_BUNDLE, text=f"claim {clock}") for clock in (1, 2, 3)]
+    history = [message("a", 1, Kind.DELEGATION, "b"), *bundles]
+    found = sstp.conformance(*history)
+    assert found.verdict == "conforms", str(found)
+    after = message("a", 2, Kind.KNOWLEDGE, text="all is proved")
+    assert sstp.conformance(*history, after).verdict == "conforms"
+    alone = sstp.conformance(*bundles)
+    assert [line.clause.id for line in alone if line.status == "fail"] == ["one_speaker"]
 
 
 def test_the_table_of_acknowledgements_can_be_extended():
@@ -413,7 +486,8 @@ def test_first_words_tell_only_what_all_words_would(left, right, forms):
     begin = first_word(left)
     if begin is not None:
         assert words(left).split(" ")[0] == begin
-        assert may_begin(begin, forms) or not (words(left) in forms or is_doubtful(left, forms))
+        said = words(left) in forms or is_doubtful(left, forms) or is_acknowledgement(left, forms)
+        assert may_begin(begin, forms) or not said
         assert first_word(right) in (None, begin) or words(left) != words(right)
 
 

@@ -257,8 +257,12 @@ class SapChecklist(checklists.RecordChecklist):
                 self._stamp = stamp
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """Judges a damaged record: it breaks the clause that its reason goes with."""
+        """Judges a damaged record: it breaks the clause that its reason goes with. What only looks like a message is
+        doubtful."""
         text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
+        if error.reason is Reason.LOOK_ALIKE:
+            self.doubt("required", line, text, offset)
+            return
         self.applied.update(("forms", "required"))
         self.fault(_clause(error.reason), line, text, offset)
         if (error.path or "").startswith("/constitutionalEvidence"):

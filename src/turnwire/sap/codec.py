@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
 from turnwire.sap.messages import KEYS, MESSAGES, Ack, JsonObject, Message, Nack, Result, Task, set_fields, set_source
-from turnwire.sap.spec import ERROR_CODES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
+from turnwire.sap.spec import ERROR_CODES, RESULT_MARKS, TASK_MARKS, WIRE, Kind, Receipt, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -122,12 +122,28 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
+    if _is_schema(fields, kind.TABLE):
+        return Reason.LOOK_ALIKE, "these are the properties of a JSON Schema of SAP, not a message", ""
     from turnwire.sap._codec_py import judge
 
     for finding in judge(fields, kind.TABLE):
         if finding.severity == "error":
             return finding.reason, finding.text, finding.where
     return None
+
+
+_SCHEMA_WORDS = frozenset(
+    {"type", "const", "enum", "format", "pattern", "$ref", "anyOf", "oneOf", "allOf", "description"}
+)
+
+
+def _is_schema(fields: dict[str, Any], table: Table) -> bool:
+    """True if each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)."""
+    found = [fields[field.name] for field in table.fields if field.kind in _TEXT_KINDS and field.name in fields]
+    return bool(found) and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in found)
+
+
+_TEXT_KINDS = frozenset({Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM})
 
 
 def _located(raw: str | bytes, reason: Reason, text: str, path: str | None) -> DecodeError:

@@ -19,7 +19,7 @@ Row = tuple[str, str, bool]
 
 
 def _text(value: Any) -> bool:
-    return type(value) is str and value != "" and value[0] != "<"
+    return type(value) is str and value[:1] > " " and value[0] != "<"
 
 
 def _clock(value: Any) -> bool:

@@ -1,15 +1,17 @@
-"""Acknowledgements, which contribute nothing, as a table of forms ("Do not acknowledge, echo, or confirm receipt").
+"""Acknowledgements, which contribute nothing, as tables of forms ("Do not acknowledge, echo, or confirm receipt").
 
-A form is a whole text, without case, surplus white space and closing marks. Users extend the table:
-``Session(acknowledgements=[*sstp.ACKNOWLEDGEMENTS, "chi capisce"])``. A text that is put together of forms, or says the
-same with an object ("I acknowledge receipt of your message"), is doubtful: it is told, and changes no verdict.
+A form is a whole text, without case, surplus white space and closing marks; a text that is put together of forms and
+emoji is an acknowledgement, too. Users extend the table:
+``Session(acknowledgements=[*sstp.ACKNOWLEDGEMENTS, "chi capisce"])``. A paraphrase, which says the same with an object
+("I acknowledge receipt of your message"), is doubtful: it is told, and changes no verdict.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from functools import lru_cache
+from collections.abc import Callable, Collection
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 
 def _listed(forms: str) -> frozenset[str]:
@@ -18,11 +20,13 @@ def _listed(forms: str) -> frozenset[str]:
 
 FORMS: dict[str, str] = {
     "en": """
-        ack, acknowledged, agreed, all clear, confirmed, confirming receipt, copy, copy that, done, fine, good, got
-        it, great, i acknowledge, i agree, i see, i understand, i will, looks good, makes sense, many thanks, message
-        received, no problem, noted, noted with thanks, ok, okay, ok thanks, on it, perfect, read, receipt
-        acknowledged, receipt confirmed, received, right, roger, roger that, sounds good, sure, sure thing, thank you,
-        thanks, thanks for the update, understood, will do, wilco, works for me, yes, you are welcome
+        +1, 10-4, ack, acknowledged, agreed, all clear, aye, cheers, confirmed, confirming receipt, copy, copy that,
+        done, fine, good, got it, gotcha, great, i acknowledge, i agree, i see, i understand, i will, i will wait,
+        i'll wait, k, kk, looks good, makes sense, many thanks, message received, no problem, noted, noted with
+        thanks, np, ok, okay, okey, ok thanks, on it, perfect, read, receipt acknowledged, receipt confirmed,
+        received, right, roger, roger that, sounds good, sure, sure thing, ten-four, thank you, thanks, thanks a lot,
+        thanks for the update, thx, ty, understood, will do, will wait, wilco, works for me, yep, yes, you are
+        welcome, yup
     """,
     "de": "alles klar, bestätigt, danke, einverstanden, erhalten, geht klar, in ordnung, notiert, verstanden",
     "es": "confirmado, de acuerdo, entendido, gracias, muchas gracias, recibido, vale",
@@ -39,50 +43,63 @@ ACKNOWLEDGEMENTS = frozenset[str]().union(*map(_listed, FORMS.values()))
 """All forms of the table."""
 
 ANSWERS = _listed("""
-    agreed, all clear, confirmed, done, fine, good, great, i agree, i see, i understand, i will, looks good, makes
-    sense, no problem, ok, okay, ok thanks, on it, perfect, right, sounds good, sure, sure thing, will do, works
-    for me, yes, alles klar, bestätigt, einverstanden, geht klar, in ordnung, confirmado, de acuerdo, vale,
-    d'accord, d'accordo, va bene, combinado, 好的, хорошо
+    +1, agreed, all clear, aye, confirmed, done, fine, good, great, i agree, i see, i understand, i will, i will wait,
+    i'll wait, k, kk, looks good, makes sense, no problem, np, ok, okay, okey, ok thanks, on it, perfect, right,
+    sounds good, sure, sure thing, will do, will wait, works for me, yep, yes, yup, alles klar, bestätigt,
+    einverstanden, geht klar, in ordnung, confirmado, de acuerdo, vale, d'accord, d'accordo, va bene, combinado,
+    好的, хорошо
 """)
-"""The forms that can answer a question. The others of the table say only that it arrived, and answer one only where it
-asks for just that ("Have you received it?")."""
+"""The forms that can answer a question, as emoji can. The others of the table say only that it arrived, and answer one
+only where it asks for just that ("Have you received it?")."""
 
 MOST = 200
 """Characters of the longest text that can be doubtful."""
-_THING = (
-    r"(?:(?:the|your|this|that|all|my|our) )?(?:last |latest |previous |new |full )?"
-    r"(?:message|messages|request|query|question|task|assignment|delegation|intent|goal|instructions?|information|info"
-    r"|details?|update|note|answer|reply|response|findings?|report|data|input|commit|decision|above|it)"
+
+_WORDS = {
+    "thing": (
+        r"(?:(?:the|your|this|that|all|my|our) )?(?:last |latest |previous |new |full )?"
+        r"(?:message|messages|request|query|question|task|assignment|delegation|intent|goal|instructions?|information"
+        r"|info|details?|update|note|answer|reply|response|findings?|report|data|input|commit|decision|above|it)"
+    ),
+    "from": r"(?: from [\w.@-]+)?(?: (?:as |with )?(?:well|thanks|requested|below|above))?",
+    "we": r"(?:i|we)",
+    "will": r"(?:i|we)(?: will|'ll)",
+    "have": r"(?:i|we)(?: have|'ve)?",
+    "thanks": r"(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?",
+    "it": r"(?:that |this |it )?",
+}
+"""What several paraphrases have in common, by its name in the table of them."""
+
+PARAPHRASES = (
+    "{we}(?: hereby| have|'ve| fully| can| do)? ?(?:acknowledge|confirm)(?:d)?(?: the| having)?(?: safe)?"
+    " ?(?:receipt|reception|received)(?: of {thing})?{from}",
+    "{we}(?: hereby| have|'ve)? ?(?:acknowledge|acknowledged) {thing}{from}",
+    "{have} ?(?:received|got|noted|seen|read)(?: and (?:understood|noted|read))? {thing}{from}",
+    "{thing} (?:was |has been |is |are |were )?(?:well |duly )?(?:received|acknowledged|noted|understood){from}",
+    "(?:confirming|acknowledging)(?: the)? (?:receipt(?: of {thing})?|{thing}){from}",
+    "{thanks}(?: for {thing}){from}",
+    "{we} (?:fully |completely )?(?:understand|agree)(?: (?:with )?{thing})?",
+    "{will} (?:do (?:so|that|it)|get (?:right )?(?:on|to) it|look into it|take care of it)",
+    "{it}(?:sounds|looks) (?:good|great|fine)(?: to me)?",
+    "{it}(?:all )?makes (?:perfect )?sense(?: to me)?",
+    "(?:that|this|it|all) is (?:clear|fine|understood)|fine (?:by|with) me",
+    "(?:duly|well|safely|fully|all) (?:noted|received|understood)|(?:well )?received with thanks",
+    "(?:{thing} )?(?:was |has been )?received and (?:logged|noted|understood|acknowledged)(?: {thing})?",
+    "(?:i am|i'm|we are|we're|working|already working) on it",
+    "{will} get back to you(?: shortly| soon)?",
+    "(?:let me|i will|i'll) (?:look into|check|handle|take care of) (?:it|that|this)",
+    "(?:(?:{will}|will) (?:do so|proceed|start|get started|begin|keep (?:it|that|this) in mind)|proceeding)"
+    "(?: as (?:instructed|requested|asked|planned)| accordingly| now| right away| shortly)?",
+    "{thanks} for (?:(?:clarifying|confirming|sharing|explaining)(?: (?:it|that|this))?|letting (?:me|us) know"
+    "|(?:the|your) (?:clarification|confirmation|explanation|heads up|help"
+    "|(?:detailed |quick )?(?:update|answer|reply|response)))",
+    "(?:{we} )?(?:really |very much )?appreciate (?:it|that|this|the update|your help)",
+    "(?:much|greatly) appreciated",
+    "(?:nice|great|good) (?:work|job)(?: (?:everyone|all|team))?|(?:thanks|thank you) (?:all|everyone|team)",
 )
-_FROM = r"(?: from [\w.@-]+)?(?: (?:as |with )?(?:well|thanks|requested|below|above))?"
-_PARAPHRASES = re.compile(
-    rf"(?:i|we)(?: hereby| have|'ve| fully| can| do)? ?(?:acknowledge|confirm)(?:d)?(?: the| having)?"
-    rf"(?: safe)? ?(?:receipt|reception|received)(?: of {_THING})?{_FROM}"
-    rf"|(?:i|we)(?: hereby| have|'ve)? ?(?:acknowledge|acknowledged) {_THING}{_FROM}"
-    rf"|(?:i|we)(?: have|'ve)? ?(?:received|got|noted|seen|read)(?: and (?:understood|noted|read))? {_THING}{_FROM}"
-    rf"|{_THING} (?:was |has been |is |are |were )?(?:well |duly )?(?:received|acknowledged|noted|understood){_FROM}"
-    rf"|(?:confirming|acknowledging)(?: the)? (?:receipt(?: of {_THING})?|{_THING}){_FROM}"
-    rf"|(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?(?: for {_THING}){_FROM}"
-    rf"|(?:i|we) (?:fully |completely )?(?:understand|agree)(?: (?:with )?{_THING})?"
-    rf"|(?:i|we)(?: will|'ll) (?:do (?:so|that|it)|get (?:right )?(?:on|to) it|look into it|take care of it)"
-    r"|(?:that |this |it )?(?:sounds|looks) (?:good|great|fine)(?: to me)?"
-    r"|(?:that |this |it )?(?:all )?makes (?:perfect )?sense(?: to me)?"
-    r"|(?:that|this|it|all) is (?:clear|fine|understood)|fine (?:by|with) me"
-    r"|(?:duly|well|safely|fully|all) (?:noted|received|understood)|(?:well )?received with thanks"
-    rf"|(?:{_THING} )?(?:was |has been )?received and (?:logged|noted|understood|acknowledged)(?: {_THING})?"
-    r"|(?:i am|i'm|we are|we're|working|already working) on it"
-    r"|(?:i|we)(?: will|'ll) get back to you(?: shortly| soon)?"
-    r"|(?:let me|i will|i'll) (?:look into|check|handle|take care of) (?:it|that|this)"
-    r"|(?:(?:(?:i|we)(?: will|'ll)|will) (?:do so|proceed|start|get started|begin|keep (?:it|that|this) in mind)"
-    r"|proceeding)(?: as (?:instructed|requested|asked|planned)| accordingly| now| right away| shortly)?"
-    r"|(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?"
-    r" for (?:(?:clarifying|confirming|sharing|explaining)(?: (?:it|that|this))?|letting (?:me|us) know"
-    r"|(?:the|your) (?:clarification|confirmation|explanation|heads up|help"
-    r"|(?:detailed |quick )?(?:update|answer|reply|response)))"
-    r"|(?:(?:i|we) )?(?:really |very much )?appreciate (?:it|that|this|the update|your help)"
-    r"|(?:much|greatly) appreciated"
-    r"|(?:nice|great|good) (?:work|job)(?: (?:everyone|all|team))?|(?:thanks|thank you) (?:all|everyone|team)"
-)
+"""Texts that say the same with an object, as regular expressions over a text as :func:`words` makes it."""
+
+_PARAPHRASE = re.compile("|".join(f"(?:{one.format_map(_WORDS)})" for one in PARAPHRASES))
 _MILD = _listed("""
     affirmative, alright, all right, awesome, clear, cool, crystal clear, excellent, good to know, happy to help,
     i confirm, my pleasure, nice, no worries, ready when you are, standing by, very well, well done, wonderful
@@ -99,14 +116,16 @@ _STARTS = _listed("""
 """The words with which a paraphrase can begin."""
 _RECEIPT = re.compile(r"\b(?:acknowledg|confirming|receipt|receiv|noted|got\b|read\b|thank)")
 _PARTS = re.compile(r"[.!,;:\n\u3002\uff01\uff0c\u2014]+|\s+-+\s+|\s+and\s+(?=(?:will|thank|i|we|on)\b)")
+_EMOJI = re.compile(
+    "[\u203c\u2049\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
+    "\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]+"  # with what joins and varies them
+)
+_FIRST = re.compile(r"\s*+([0-9A-Za-z]++)(?:\s|\Z)")
 
 
 def words(text: str) -> str:
     """A text without case, surplus white space and closing marks: how texts are compared."""
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
-
-
-_FIRST = re.compile(r"\s*+([0-9A-Za-z]++)(?:\s|\Z)")
 
 
 def first_word(text: str) -> str | None:
@@ -117,45 +136,46 @@ def first_word(text: str) -> str | None:
 
 
 def may_begin(word: str, forms: Collection[str]) -> bool:
-    """True if a text whose :func:`first_word` this is may be a form, or doubtful."""
-    return word in _STARTS or word in _starts(forms)
+    """True if a text whose :func:`first_word` this is may be an acknowledgement, or doubtful."""
+    return word in _STARTS or word in _table(forms).starts
+
+
+def is_acknowledgement(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
+    """True if a text is put together of forms and emoji alone; where it answers a question, only if no part of it can
+    be the answer."""
+    said = words(text)
+    if not said or _begins_otherwise(said, forms):
+        return False
+    bare = _EMOJI.sub(". ", said)
+    parts = [part for part in map(words, _PARTS.split(bare)) if part]
+    longest = _table(forms).longest
+    if question is None:
+        return all(_is_combined(part, longest, forms.__contains__) for part in parts) and (bool(parts) or bare != said)
+    if bare != said or not parts:
+        return False
+    is_mere = partial(is_receipt, question=question, forms=forms)
+    return all(_is_combined(part, longest, is_mere) for part in parts)
 
 
 def is_doubtful(
     text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
 ) -> bool:
-    """True if a text that is no form itself is put together of forms, or says the same as one with an object; where it
-    answers a question, also whether it begins by saying that it arrived. plain: the text as :func:`words` makes it."""
+    """True if a text is put together of forms and paraphrases; where it answers a question, also whether it begins by
+    saying that it arrived. plain: the text as :func:`words` makes it."""
     if len(text) > MOST:
         return False
     plain = words(text) if plain is None else plain
-    start = plain.partition(" ")[0]
-    if start.isalnum() and start.isascii() and start not in _STARTS and start not in _starts(forms):
+    if _begins_otherwise(plain, forms):
         return False
     parted = _PARTS.search(plain)
     first = words(plain if parted is None else plain[: parted.start()])
-    if first and not _says_no_more(first, forms) and _PARAPHRASES.fullmatch(plain) is None:
+    paraphrase = _PARAPHRASE.fullmatch(plain) is not None
+    if first and not paraphrase and not _says_no_more(first, forms):
         return False
     if question is not None and not _is_receipt(first, question, forms):
         return False
     parts = [part for part in map(words, _PARTS.split(plain)) if part]
-    return _PARAPHRASES.fullmatch(plain) is not None or (
-        bool(parts) and all(_says_no_more(part, forms) for part in parts)
-    )
-
-
-def _says_no_more(part: str, forms: Collection[str]) -> bool:
-    return part in forms or part in _MILD or _PARAPHRASES.fullmatch(part) is not None
-
-
-@lru_cache(maxsize=8)
-def _starts_of(forms: frozenset[str]) -> frozenset[str]:
-    return frozenset(re.split("[^0-9A-Za-z]", form, maxsplit=1)[0] for form in forms)
-
-
-def _starts(forms: Collection[str]) -> frozenset[str]:
-    """The words with which the forms begin."""
-    return _starts_of(forms if isinstance(forms, frozenset) else frozenset(forms))
+    return paraphrase or (bool(parts) and all(_says_no_more(part, forms) for part in parts))
 
 
 def is_receipt(said: str, question: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
@@ -169,3 +189,41 @@ def _is_receipt(said: str, question: str, forms: Collection[str]) -> bool:
         return False
     asked = words(question)
     return not any(word in asked for word in said.split() if len(word) > 3 or not word.isascii())
+
+
+def _says_no_more(part: str, forms: Collection[str]) -> bool:
+    return part in forms or part in _MILD or _PARAPHRASE.fullmatch(part) is not None
+
+
+def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> bool:
+    """True if a text is one form, or several after one another; longest: the most words of one."""
+    said = part.split(" ")
+    ends = {0}
+    for start in range(len(said)):
+        if start in ends:
+            stops = range(start + 1, min(start + longest, len(said)) + 1)
+            ends.update(stop for stop in stops if is_form(" ".join(said[start:stop])))
+    return len(said) in ends
+
+
+def _begins_otherwise(plain: str, forms: Collection[str]) -> bool:
+    """True if a text begins with a word with which no form and no paraphrase does: most texts do."""
+    start = plain.partition(" ")[0]
+    return start.isalnum() and start.isascii() and not may_begin(start, forms)
+
+
+class _Table(NamedTuple):
+    """What is asked of a table of forms: the words with which they begin, and how many words the longest has."""
+
+    starts: frozenset[str]
+    longest: int
+
+
+@lru_cache(maxsize=8)
+def _table_of(forms: frozenset[str]) -> _Table:
+    starts = frozenset(re.split("[^0-9A-Za-z]", form, maxsplit=1)[0] for form in forms)
+    return _Table(starts, max((form.count(" ") + 1 for form in forms), default=0))
+
+
+def _table(forms: Collection[str]) -> _Table:
+    return _table_of(forms if isinstance(forms, frozenset) else frozenset(forms))

@@ -280,6 +280,8 @@ def _read(number: int, message: Any, wrapped: dict[int, str]) -> Iterator[tuple[
 def _clause(reason: Reason, where: str) -> str:
     if reason is Reason.LOOK_ALIKE and where in ("/origin", "/header/protocol"):
         return "kind"  # another protocol; elsewhere it is a name like another's
+    if reason is Reason.EMPTY_VALUE and where == "/header/session_id":
+        return "session"
     if reason in REASONS:
         return REASONS[reason]
     if reason in _BY_PLACE:

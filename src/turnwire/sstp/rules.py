@@ -25,6 +25,12 @@ from turnwire.sstp.spec import (
 
 _KINDS = {kind.value: kind for kind in Kind}
 _WORDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
+_SPACE = " \t\n\r\v\f"
+_EMPTY = {
+    "actor_id": ("info", "an empty name tells nobody apart"),
+    "session_id": ("warning", "an empty session_id names no session"),
+}
+"""Header fields that say nothing where they are blank: severity, words."""
 _NEED = {"read": "error", "write": "warning"}
 
 
@@ -109,7 +115,7 @@ def _field(field: Field, part: dict[str, Any], path: str, absent: str | None) ->
 def _fine(value: Any, kind: str) -> bool:
     """True if there is surely nothing to say about the value of a field; most are so, and each judge takes longer."""
     if kind == "text":
-        return type(value) is str and value[:1] not in ("", "<")  # all placeholders begin so
+        return type(value) is str and value[:1] > " " and value[0] != "<"  # all placeholders begin so
     if kind == "clock":
         return type(value) is int and value > 0
     if kind == "fraction":
@@ -120,8 +126,8 @@ def _fine(value: Any, kind: str) -> bool:
 def _text(value: Any, where: str, field: Field) -> Iterator[Issue]:
     if not isinstance(value, str):
         yield _error(Reason.WRONG_TYPE, where, f"{field.name} is a string, not {_kind_of(value)}")
-    elif not value and field.name == "actor_id":
-        yield Issue(Reason.EMPTY_VALUE, where, "info", "an empty name tells nobody apart")
+    elif field.name in _EMPTY and not value.strip(_SPACE):
+        yield Issue(Reason.EMPTY_VALUE, where, *_EMPTY[field.name])
     else:
         yield from _placeholder(value, where, field.name)
 

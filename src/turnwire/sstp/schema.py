@@ -35,6 +35,7 @@ def _message(kind: Kind, strict: bool) -> dict[str, Any]:
     header["properties"]["kind"] = {"const": kind.value}
     if strict:
         header["properties"]["schema_id"] = {"const": SCHEMA_IDS[kind]}
+        header["properties"]["session_id"]["pattern"] = r"[^ \t\n\r\v\f]"  # it is not blank
     payload = _object(PAYLOADS[kind], strict)
     result: dict[str, Any] = {
         "description": f"{kind}: {MEANING[kind]}",

@@ -13,7 +13,14 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, first_word, is_doubtful, is_receipt, may_begin, words
+from turnwire.sstp.acknowledgements import (
+    ACKNOWLEDGEMENTS,
+    first_word,
+    is_acknowledgement,
+    is_doubtful,
+    may_begin,
+    words,
+)
 from turnwire.sstp.messages import Message
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, PROOFS, WIRE, Kind
@@ -186,6 +193,7 @@ class Session:
         self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
         self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
         self._delegations: dict[str, list[Message]] = {}  # the same of delegations
+        self._proving: set[str] = set()  # folded names of those who prove what was delegated to them
         self._identities: dict[str, frozenset[str]] = {}  # folded name -> those of the first actor who has it
         self._closed = roster is not None
         self._actors: dict[str, None] = {}
@@ -378,7 +386,7 @@ class Session:
         who, other = self.turn
         if who == ANYONE or other is None or (self._fold(other) == speaker) == (who == ADDRESSEE):
             return True
-        return kind in PROOFS and speaker in self._delegations and who == OTHERS and same(other, actor)
+        return kind in PROOFS and speaker in self._proving and who == OTHERS and same(other, actor)
 
     def _words(self, text: str) -> str:
         """A text as :func:`words` makes it."""
@@ -394,22 +402,20 @@ class Session:
         return self._last is None or (self._last_word is not None and begins != self._last_word)
 
     def _contribution(self, kind: Kind, actor: str, speaker: str, text: str) -> Iterator[Issue]:
-        said = words(text)
+        said, forms = words(text), self._acknowledgements
         asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
-        echoed = self._last is not None and self._words(self._last[1]) == said
-        if (
-            said not in self._acknowledgements
-            and not echoed
-            and not is_doubtful(text, self._acknowledgements, None, said)  # a question makes nothing more doubtful
-        ):
-            return
-        where = f"/payload/{MAIN_TEXT[kind]}"
         question = None if asked is None else _main_text(asked[-1])
-        if said in self._acknowledgements and (question is None or is_receipt(said, question, self._acknowledgements)):
+        where = f"/payload/{MAIN_TEXT[kind]}"
+        if is_acknowledgement(text, forms, question):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif is_doubtful(text, self._acknowledgements, question, said):
+        elif is_doubtful(text, forms, question, said):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-        elif self._last and echoed and said.count(" ") >= 2 and not same(self._last[0], actor):
+        elif (
+            self._last
+            and self._words(self._last[1]) == said
+            and said.count(" ") >= 2
+            and not same(self._last[0], actor)
+        ):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
@@ -435,8 +441,11 @@ class Session:
         kind = message.KIND
         if kind is Kind.KNOWLEDGE:
             self._queries.pop(speaker, None)
+        delegated = self._delegations.pop(speaker, None)
         if kind is not Kind.EVIDENCE_BUNDLE:
-            self._delegations.pop(speaker, None)
+            self._proving.discard(speaker)
+        elif delegated is not None:
+            self._proving.add(speaker)
         if kind is Kind.QUERY:
             self._queries.setdefault(self._fold(addressee or ""), []).append(message)
         elif kind is Kind.DELEGATION:

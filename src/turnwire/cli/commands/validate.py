@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from turnwire.log import Batch
 
 Check = Callable[[Any], list[Issue]]
-ERROR = "error"
+ERROR, WARNING = "error", "warning"
+
+
+def _severity(reason: Reason | str) -> str:
+    """The severity of a reject: what only looks like a message (another protocol's, a JSON Schema) is no fault."""
+    return WARNING if reason == Reason.LOOK_ALIKE else ERROR
 
 
 class Finding(NamedTuple):
@@ -157,12 +162,12 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
         _summarize(wire, tally, mode)
         if not tally.records + tally.severities[ERROR]:
             inputs.tell_nothing(names, wire, bool(tally.bytes))
-    bad = tally.severities[ERROR] + (tally.severities["warning"] if settings["strict"] else 0)
+    bad = tally.severities[ERROR] + (tally.severities[WARNING] if settings["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
 
 
 def _summarize(wire: str | None, tally: ValidationCounts, mode: str) -> None:
-    warnings, infos = tally.severities["warning"], tally.severities["info"]
+    warnings, infos = tally.severities[WARNING], tally.severities["info"]
     others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
     text = f", {counted(tally.text, 'byte')} of them other text" if mode == "log" else ""
@@ -186,7 +191,15 @@ def _findings_in_logs(
     def faults(start: int) -> list[Finding]:
         """The rejects from number ``start`` on."""
         return [
-            Finding(one["file"], fault_line(one), one["fault"], one["wire"], ERROR, one["reason"], explained(one)[0])
+            Finding(
+                one["file"],
+                fault_line(one),
+                one["fault"],
+                one["wire"],
+                _severity(one["reason"]),
+                one["reason"],
+                explained(one)[0],
+            )
             for one in scan.rejects.since(start)
         ]
 
@@ -298,7 +311,8 @@ def _findings_in_line(
     try:
         message = validator.decode(line, wire)
     except DecodeError as error:
-        yield Finding(name, number, offset + (error.offset or 0), wire, ERROR, str(error.reason), error.text)
+        severity = _severity(error.reason)
+        yield Finding(name, number, offset + (error.offset or 0), wire, severity, str(error.reason), error.text)
         return
     tally.records += 1
     for issue in validator.checks[wire](message):
