@@ -119,11 +119,11 @@ def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None
 
 def fault(fields: dict[str, Any]) -> Refusal | None:
     """The refusal of an object by ``decode``: reason, words, JSON pointer; None where it does not."""
+    if _is_schema(fields):
+        return Reason.LOOK_ALIKE, "these are the properties of a JSON Schema of SAP, not a message", ""
     kind = kind_of(fields)
     if kind is None:
         return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
-    if _is_schema(fields, kind.TABLE):
-        return Reason.LOOK_ALIKE, "these are the properties of a JSON Schema of SAP, not a message", ""
     from turnwire.sap._codec_py import judge
 
     for finding in judge(fields, kind.TABLE):
@@ -132,18 +132,22 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     return None
 
 
+_TEXTS = frozenset(
+    field.name
+    for table in MESSAGES
+    for field in table.fields
+    if field.kind in (Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM)
+)
+"""Fields of messages that are texts."""
 _SCHEMA_WORDS = frozenset(
     {"type", "const", "enum", "format", "pattern", "$ref", "anyOf", "oneOf", "allOf", "description"}
 )
 
 
-def _is_schema(fields: dict[str, Any], table: Table) -> bool:
+def _is_schema(fields: dict[str, Any]) -> bool:
     """True if each field that is a text in a message is described by a JSON Schema instead (section 9 prints some)."""
-    found = [fields[field.name] for field in table.fields if field.kind in _TEXT_KINDS and field.name in fields]
+    found = [fields[name] for name in _TEXTS & fields.keys()]
     return bool(found) and all(isinstance(one, dict) and not _SCHEMA_WORDS.isdisjoint(one) for one in found)
-
-
-_TEXT_KINDS = frozenset({Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM})
 
 
 def _located(raw: str | bytes, reason: Reason, text: str, path: str | None) -> DecodeError:
