@@ -9,6 +9,7 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
 from libc.stdint cimport uint64_t
 
+from _native.common.adopt cimport adopt, put
 from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
@@ -141,43 +142,15 @@ cdef class Envelope:
     def extra(self, dict value not None):
         self._extra = value
 
-    @property
-    def space(self):
-        """The content as a Space document, read leniently when first asked for."""
-        return methods.space(self)
-
-    @property
-    def family(self):
-        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
-        return methods.channel_parts(self.channel)[0]
-
-    def replace(self, **changes):
-        """A copy with some fields replaced; ``extra`` is copied."""
-        return methods.replace(self, changes)
-
-    def to_dict(self):
-        """The JSON object of this envelope, extra keys behind the fields."""
-        return methods.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, fields):
-        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
-        return methods.from_dict(cls, fields)
-
     def __repr__(self):
         return methods.represent(self)
-
-    def _repr_html_(self):
-        return methods.html(self)
 
     def __eq__(self, other):
         return methods.equal(self, other)
 
-    def __copy__(self):
-        return type(self)(*methods.state(self))
 
-    def __reduce__(self):
-        return type(self), methods.state(self)
+adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
+put(Envelope, "__init__", methods.initialiser(Envelope.__init__))
 
 
 cpdef build(dict fields, source=None):

@@ -1,5 +1,6 @@
 """nSLIP in C: the twin of ``nslip/_codec_py.py``. The grammar is in nslip/parse.h; rare things are shared Python code."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
 from cpython.exc cimport PyErr_CheckSignals
@@ -10,6 +11,7 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from _native.nslip.parse cimport *
+from _native.common.adopt cimport adopt, let_change, put
 from _native.common.text cimport Text, open_text, close_text
 
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
@@ -47,6 +49,7 @@ cdef extern from "_native/nslip/message.h" nogil:
 cdef extern from "_native/nslip/message.h":
     bint tw_object_setup(object sample, object status, object tag, object touched)
     PyObject *tw_object_take()
+    bint tw_object_begin(object o)
     int tw_delete_attribute(object o, object name) except -1
     object tw_ascii(const uint8_t *s, size_t n)
     object tw_good_text(const uint8_t *s, size_t n)
@@ -66,6 +69,7 @@ cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
 cdef object REQUIRED = object()
 cdef object NO_SLOTS = object()
+cdef object UNSET = object()
 cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
@@ -95,7 +99,12 @@ cdef inline int slot_index(object slot) except -2:
     return 8 if code == 20 else -1
 
 
-cdef class SlipMessage:
+cdef class MessageBase:
+    """What both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake, which reads a
+    class that has ``__dataclass_fields__`` itself without a regard to who owns the values."""
+
+
+cdef class SlipMessage(MessageBase):
     """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
 
     Args:
@@ -114,8 +123,8 @@ cdef class SlipMessage:
     cdef object __weakref__
 
     __wire__ = WIRE
+    __annotations__ = methods.ANNOTATIONS
     __match_args__ = methods.FIELDS
-    __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None
 
     def __init__(self, conv_id=REQUIRED, turn=REQUIRED, src=REQUIRED, dst=REQUIRED, act=REQUIRED, frame=REQUIRED,
@@ -143,7 +152,17 @@ cdef class SlipMessage:
             raise methods.undeletable(name)
         tw_delete_attribute(self, name)
 
+    @cython.final
+    cdef void unset(self):
+        """Of an object that no constructor made, no field is there before it is set."""
+        self.touched = Touched.__new__(Touched)
+        self.touched.fields = [UNSET] * 6
+        self.touched.slots = UNSET
+
+    @cython.final
     cdef Touched touch(self):
+        if tw_object_begin(self):
+            self.unset()
         if self.touched is None:
             self.touched = Touched.__new__(Touched)
             # Decoding leaves a message out of the collector's lists; from here on it may be part of a cycle.
@@ -151,10 +170,13 @@ cdef class SlipMessage:
                 PyObject_GC_Track(<void *>self)
         return self.touched
 
+    @cython.final
     cdef object get_field(self, int which):
         cdef object value
         if self.touched is not None and self.touched.fields is not None:
             value = self.touched.fields[which]
+            if value is UNSET:
+                raise AttributeError("a field that was not set")
             if value is not None:
                 return value[0]
         if which == TW_ACT:
@@ -163,8 +185,12 @@ cdef class SlipMessage:
             return FRAMES[self.v.head[TW_FRAME]] if self.v.head[TW_FRAME] <= TW_MAX_FRAME else self.v.head[TW_FRAME]
         return self.v.head[which]
 
+    @cython.final
     cdef int set_field(self, int which, object value) except -1:
-        cdef Touched touched = self.touched
+        cdef Touched touched
+        if tw_object_begin(self):
+            self.unset()
+        touched = self.touched
         if which > TW_FRAME:
             if PyLong_CheckExact(value):
                 try:
@@ -239,6 +265,7 @@ cdef class SlipMessage:
     def frame(self, value):
         self.set_field(TW_FRAME, value)
 
+    @cython.final
     cdef object slot_value(self, int index):
         if index == TW_STATUS:
             return self.status
@@ -254,6 +281,8 @@ cdef class SlipMessage:
         cdef int place
         if touched.slots is NO_SLOTS:
             return None
+        if touched.slots is UNSET:
+            raise AttributeError("slots were not set")
         if touched.slots is None:
             slots = {}
             for place in range(self.v.count):
@@ -287,36 +316,16 @@ cdef class SlipMessage:
             return self.slot_value(index)
         return self.slots.get(slot, default) if index < 0 else default
 
-    def replace(self, **changes):
-        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
-        return methods.replace(self, changes)
-
-    def to_dict(self):
-        """A JSON-able dict: names for act, frame and slots."""
-        return methods.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, fields):
-        """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
-        return methods.from_dict(cls, fields)
-
     def __repr__(self):
         return methods.represent(self)
-
-    def _repr_html_(self):
-        return methods.html(self)
 
     def __eq__(self, other):
         return methods.equal(self, other)
 
-    def __copy__(self):
-        return methods.shallow_copy(self)
 
-    def __deepcopy__(self, memo):
-        return methods.deep_copy(self, memo)
-
-    def __reduce__(self):
-        return methods.reduce(self, SlipMessage)
+adopt(MessageBase, methods.SlipMethods)
+put(SlipMessage, "__init__", methods.initialiser(SlipMessage.__init__))
+let_change(SlipMessage)
 
 
 # --- encode and check ------------------------------------------------------------------------------------------------

@@ -49,6 +49,19 @@ static void tw_object_dealloc(PyObject *o)
     tw_full_dealloc(o);
 }
 
+/* Some libraries make an object without the constructors of its class (msgspec does): its members are still to be set.
+ * Returns 1 for such a one, whose members are None then. */
+static inline int tw_object_begin(PyObject *o)
+{
+    size_t at[3] = { tw_at_status, tw_at_tag, tw_at_touched };
+    if (*tw_member(o, tw_at_touched)) return 0;
+    for (int i = 0; i < 3; i++) {
+        Py_INCREF(Py_None);
+        *tw_member(o, at[i]) = Py_None;
+    }
+    return 1;
+}
+
 /* A kept message with one reference, or NULL. */
 static inline PyObject *tw_object_take(void)
 {

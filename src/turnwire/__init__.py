@@ -21,16 +21,41 @@ if TYPE_CHECKING:
     from turnwire.read.extraction import extract
     from turnwire.log.output.batch import Batch
     from turnwire.log.scanning import Scan, scan
+    from turnwire.message import Message, dec_hook, enc_hook
     from turnwire.prompts import prompt
     from turnwire.read.decoder import Decoder
 
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "Converter", "DecodeError", "Decoder"]
-__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "UnknownName", "Wire"]
-__all__ += ["WireError", "backend", "check", "convert", "decode", "detect", "encode", "explain", "extract", "nslip"]
-__all__ += ["prompt", "register", "scan", "slip", "wires"]
+__all__ += [
+    "EncodeError",
+    "Issue",
+    "Limits",
+    "Message",
+    "MissingDependency",
+    "Reason",
+    "RuleError",
+    "Scan",
+    "UnknownName",
+    "Wire",
+]
+__all__ += [
+    "WireError",
+    "backend",
+    "check",
+    "convert",
+    "dec_hook",
+    "decode",
+    "detect",
+    "enc_hook",
+    "encode",
+    "explain",
+    "extract",
+]
+__all__ += ["nslip", "prompt", "register", "scan", "slip", "wires"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
+_LATER |= dict.fromkeys(("Message", "enc_hook", "dec_hook"), "message")
 _LATER |= {"Decoder": "read.decoder", "extract": "read.extraction", "prompt": "prompts"}
 _LATER["explain"] = "read.explaining"
 _LATER |= dict.fromkeys(("convert", "Context", "Converted", "Converter"), "conversion")

@@ -222,17 +222,22 @@ _named = wire  # ``decode`` has an argument of that name
 
 def wire_of(message: object) -> str | None:
     """The wire that a message object, or a document, belongs to, or None."""
-    for cls in type(message).__mro__:
-        name = cls.__dict__.get("__wire__")
+    return wire_of_class(type(message))
+
+
+def wire_of_class(cls: type) -> str | None:
+    """The wire whose messages, or documents, are of a class, or None."""
+    for base in cls.__mro__:
+        name = base.__dict__.get("__wire__")
         if name is not None:
             return str(name)
         for known, package in _BUILT_IN.items():
-            if cls.__module__ == package or cls.__module__.startswith(f"{package}."):
+            if base.__module__ == package or base.__module__.startswith(f"{package}."):
                 return known
-    if type(message).__module__ == "builtins":
+    if cls.__module__ == "builtins":
         return None
     others = list(_all().values())[len(_BUILT_IN) :]
-    return next((each.name for each in others if isinstance(message, _classes(each))), None)
+    return next((each.name for each in others if issubclass(cls, _classes(each))), None)
 
 
 def _classes(known: Wire) -> tuple[type, ...]:
@@ -274,6 +279,11 @@ def __getattr__(name: str) -> Any:
     if name == "WIRES":
         return names()
     raise AttributeError(f"module 'turnwire.registry' has no attribute {name!r}")
+
+
+def scanning() -> Any:
+    """``turnwire.scan``, which is built on the protocols: what they are built on reaches it by its name only."""
+    return import_module("turnwire.log.scanning").scan
 
 
 def reading(name: str) -> Any:

@@ -7,14 +7,16 @@ they take no part in comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from turnwire.csp.spec import BLOCK_WORD, FIELDS, Intent
-from turnwire.errors import expect
+from turnwire import message as contract
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, WIRE, Intent
+from turnwire.errors import DecodeError, Reason, expect
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Self
 
     from turnwire.csp.fileop import Plan, Resolver
     from turnwire.errors import Issue
@@ -45,7 +47,101 @@ class _Record:
         return fields(type(self).__name__, _pairs_shown(self))
 
 
-class Block(_Record):
+class _Parts(_Record, contract.Serialisable):
+    """A record that is written as a dict by the names in ``_shown``: texts, and the parts of ``_PARTS``."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values by name, as plain JSON values; pairs are lists. ``from_dict`` reads them."""
+        return {name: _plain(getattr(self, name)) for name in self._shown}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The record of :meth:`to_dict`. Raises DecodeError(missing_field|unknown_key|wrong_type) with the field in
+        ``path``; whether the values are good is judged when the record is written or checked."""
+        contract.expect_mapping(fields, WIRE)
+        for name in fields:
+            if name not in cls._shown:
+                raise _fault(Reason.UNKNOWN_KEY, f"{cls.__name__} has no field {name!r}", f"/{name}")
+        for name in cls._shown:
+            if name not in fields:
+                raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
+        return cls(**{name: _part(name, fields[name]) for name in cls._shown})
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some attributes replaced; what is not replaced is shared."""
+        contract.refuse_unknown(type(self), changes, self._shown)
+        return type(self)(**{**{name: getattr(self, name) for name in self._shown}, **changes})
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        text = {"type": ["string", "null"]}
+        return {
+            "type": "object",
+            "title": cls.__name__,
+            "properties": {name: _PARTS[name][0] if name in _PARTS else text for name in cls._shown},
+            "required": list(cls._shown),
+            "additionalProperties": False,
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Parts):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _part(name: str, value: Any) -> Any:
+    """A value of ``to_dict`` as the constructors take it."""
+    good = isinstance(value, str) or value is None
+    if name in _PARTS:
+        good = _PARTS[name][1](value)
+    if not good:
+        raise _fault(Reason.WRONG_TYPE, f"{name} cannot be {type(value).__name__} here", f"/{name}")
+    if name == "block":
+        return block_from(value)
+    return _INTENTS.get(value, value) if name == "intent" else value
+
+
+_INTENTS = {intent.value: intent for intent in Intent}
+
+
+def _fault(reason: Reason, text: str, path: str) -> DecodeError:
+    return DecodeError(reason, text, wire=WIRE, path=path)
+
+
+def _all(items: Any, good: Callable[[Any], bool]) -> bool:
+    return isinstance(items, (list, tuple)) and all(map(good, items))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_PARTS: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
+    "fields": (
+        {"type": "array", "items": {**_TEXTS, "minItems": 2, "maxItems": 2}},
+        lambda value: _all(value, lambda pair: _all(pair, _is_text) and len(pair) == 2),
+    ),
+    "ops": (
+        {"type": "array", "items": {"type": "array", "items": {"type": ["string", "null"]}, "maxItems": 3}},
+        lambda value: _all(
+            value, lambda op: _all(op[:2], _is_text) and len(op) in (2, 3) and isinstance(op[-1], str | None)
+        ),
+    ),
+    "flags": (_TEXTS, lambda value: _all(value, _is_text)),
+    "lines": (_TEXTS, lambda value: _all(value, _is_text)),
+    "mode": ({"type": "boolean"}, lambda value: isinstance(value, bool)),
+    "block": ({"type": ["object", "null"]}, lambda value: isinstance(value, Mapping | None)),
+}
+"""Parts that are no texts: their JSON Schema, and whether a value is one."""
+
+
+class Block(_Parts):
     """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value)."""
 
     __slots__ = ("fields", "id")
@@ -175,7 +271,7 @@ class Op(NamedTuple):
     value: str | None = None
 
 
-class Patch(_Record):
+class Patch(_Parts):
     """A delta [PATCH]: ``ops`` lead from the checkpoint ``base`` to the checkpoint ``apply``."""
 
     __slots__ = ("apply", "base", "id", "ops")
@@ -208,9 +304,25 @@ class Patch(_Record):
 
 
 AnyBlock = Task | Result | Error | Patch | FileOp | Generic
+_CLASSES: dict[str, type[Block | Patch]] = {cls.kind: cls for cls in (Task, Result, Error, Patch, FileOp)}
 
 
-class CspMessage(_Record):
+def block_to(block: AnyBlock) -> dict[str, Any]:
+    """The values of a block, and its kind."""
+    return {"kind": block.kind, **block.to_dict()}
+
+
+def block_from(fields: Mapping[str, Any] | None) -> AnyBlock | None:
+    """The block of :func:`block_to`; None for None. Raises DecodeError."""
+    if fields is None:
+        return None
+    kind = fields.get("kind")
+    cls: Any = _CLASSES.get(kind, Generic) if isinstance(kind, str) else Generic
+    found: AnyBlock = cls.from_dict(fields if cls is Generic else {k: v for k, v in fields.items() if k != "kind"})
+    return found
+
+
+class CspMessage(_Parts, contract.Message):
     """One message [MESSAGE FORMAT].
 
     Args:
@@ -220,6 +332,8 @@ class CspMessage(_Record):
     """
 
     __slots__ = ("_source", "block", "ctx", "intent", "issues", "line", "receiver", "sender")
+    sender: str | None
+    receiver: str | None
     _shown = ("sender", "receiver", "ctx", "intent", "block")
     __match_args__ = ("sender", "receiver", "ctx", "intent", "block")
 
@@ -249,12 +363,39 @@ class CspMessage(_Record):
             state[1].pop("_source", None)
         return state
 
-    def replace(self, **changes: Any) -> CspMessage:
-        """A copy with some attributes replaced (the block is shared unless it is replaced)."""
-        unknown = changes.keys() - set(self._shown)
-        if unknown:
-            raise TypeError(f"CspMessage has no field {min(unknown)!r}")
-        return CspMessage(**{**{name: getattr(self, name) for name in self._shown}, **changes})
+    @property
+    def wire(self) -> str:
+        """csp."""
+        return WIRE
+
+    @property
+    def kind(self) -> str | None:
+        """The intent."""
+        return contract.name_of(self.intent)
+
+    @property
+    def conversation(self) -> str | None:
+        """``ctx``."""
+        return self.ctx
+
+    @property
+    def sequence(self) -> None:
+        """None: CSP/1 has no numbers."""
+        return
+
+    @property
+    def time(self) -> None:
+        """None: CSP/1 has no times."""
+        return
+
+    @property
+    def subject(self) -> str | None:
+        """The id of the block."""
+        return None if self.block is None else self.block.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """The headers by name, and the block with its kind."""
+        return {**super().to_dict(), "block": None if self.block is None else block_to(self.block)}
 
 
 def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:
@@ -264,7 +405,7 @@ def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage
     return CspMessage(sender, receiver, ctx, intent, block)
 
 
-class Template(_Record):
+class Template(_Parts, contract.Message):
     """A header for spawned agents [TASK_TPL]: ``flags`` and ``lines``; ``mode`` is the ``CSP/1 MODE;`` spelling."""
 
     __slots__ = ("flags", "line", "lines", "mode")
@@ -278,6 +419,10 @@ class Template(_Record):
         self.lines = list(lines)
         self.mode = mode
         self.line = line
+
+    wire = property(lambda self: WIRE)
+    kind = property(lambda self: "TEMPLATE")
+    sender = receiver = conversation = sequence = time = None
 
     def compact(self) -> Template:
         """The same template with each order on one line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turnwire.kick.space import Space
 
 
-class Envelope:
+class Envelope(methods.EnvelopeMethods):
     """One message between agents (section 001).
 
     Args:
@@ -35,17 +35,6 @@ class Envelope:
     __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
     __wire__ = WIRE
     __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
-    __hash__ = None  # type: ignore[assignment]
-    id: str
-    timestamp: str
-    sender: str
-    receiver: str
-    type: MessageType
-    channel: str
-    content: str
-    correlation_id: str | None
-    extra: dict[str, Any]
-    _parsed: tuple[str, Space] | None
 
     def __init__(
         self,
@@ -74,44 +63,6 @@ class Envelope:
         object.__delattr__(self, name)
         if name in FIELDS:  # there is no field without a value
             object.__setattr__(self, name, None)
-
-    @property
-    def space(self) -> Space:
-        """The content as a Space document, read leniently when first asked for."""
-        return methods.space(self)
-
-    @property
-    def family(self) -> str | None:
-        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
-        return methods.channel_parts(self.channel)[0]
-
-    def replace(self, **changes: Any) -> Envelope:
-        """A copy with some fields replaced; ``extra`` is copied."""
-        return methods.replace(self, changes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of this envelope, extra keys after the fields."""
-        return methods.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Envelope:
-        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
-        return methods.from_dict(cls, fields)
-
-    def __repr__(self) -> str:
-        return methods.represent(self)
-
-    def _repr_html_(self) -> str:
-        return methods.html(self)
-
-    def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)  # type: ignore[no-any-return]
-
-    def __copy__(self) -> Envelope:
-        return type(self)(*methods.state(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), methods.state(self)
 
 
 _read = json_text.reader(WIRE, FIELDS).read

@@ -1,4 +1,4 @@
-"""The rare methods of Envelope, once for both twins: the native and the pure class delegate to these functions."""
+"""What Envelope has beside its fields, once for both twins: the class that both take their methods from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,26 @@ from typing import TYPE_CHECKING, Any
 from turnwire.errors import DecodeError, Reason
 from turnwire.json import text as json_text
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.times import seconds
+from turnwire.message import (
+    Message,
+    Signature,
+    expect_mapping,
+    moment,
+    name_of,
+    refuse_unknown,
+    text_or_none,
+    without_dialect,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Self
+
     from turnwire.kick.codec import Envelope
     from turnwire.kick.space import Space
+    from turnwire.kick.spec import MessageType
 
 
 def message_type(value: Any) -> Any:
@@ -45,44 +61,13 @@ def space(envelope: Envelope) -> Space:
     if parsed is None or parsed[0] is not envelope.content:
         parsed = (envelope.content, parse_space(envelope.content, mode="lenient"))
         envelope._parsed = parsed
-    return parsed[1]
+    found: Space = parsed[1]
+    return found
 
 
-def state(envelope: Envelope) -> tuple[Any, ...]:
+def state(envelope: Any) -> tuple[Any, ...]:
     """The fields and a copy of ``extra``, in the order of the constructor."""
     return (*(getattr(envelope, name) for name in FIELDS), dict(envelope.extra))
-
-
-def replace(envelope: Envelope, changes: dict[str, Any]) -> Envelope:
-    """A copy with some fields replaced."""
-    values = dict(zip((*FIELDS, "extra"), state(envelope), strict=True))
-    unknown = changes.keys() - values.keys()
-    if unknown:
-        raise TypeError(f"Envelope has no field {sorted(unknown)[0]!r}")
-    return type(envelope)(**{**values, **changes})
-
-
-def to_dict(envelope: Envelope) -> dict[str, Any]:
-    """The JSON object of an envelope: the fields in the order of section 001, then the extra keys."""
-    result = {name: getattr(envelope, name) for name in FIELDS}
-    result["type"] = str(envelope.type) if isinstance(envelope.type, str) else envelope.type
-    if envelope.correlation_id is None:
-        del result["correlation_id"]
-    for key, value in envelope.extra.items():
-        result.setdefault(key, value)
-    return result
-
-
-def from_dict(cls: type[Envelope], fields: Mapping[str, Any]) -> Envelope:
-    """The envelope of a JSON object; see :func:`field_fault` for what is refused."""
-    if not isinstance(fields, Mapping):
-        raise DecodeError(Reason.WRONG_TYPE, "a mapping is needed", wire=WIRE)
-    fault = field_fault(fields)
-    if fault is not None:
-        raise DecodeError(fault[0], fault[2], wire=WIRE, path=f"/{fault[1]}")
-    extra = {key: value for key, value in fields.items() if key not in FIELDS}
-    values = {name: fields.get(name) for name in FIELDS}
-    return cls(**values, extra=extra)  # type: ignore[arg-type]
 
 
 def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
@@ -121,7 +106,7 @@ def _json_kind(value: Any) -> str:
     return "null" if value is None else type(value).__name__
 
 
-def represent(envelope: Envelope) -> str:
+def represent(envelope: Any) -> str:
     """Sender, receiver and channel; content may be long and hostile, so only its length is shown."""
     size = f"{len(envelope.content)} characters" if isinstance(envelope.content, str) else repr(envelope.content)
     answer = f" for {envelope.correlation_id!r}" if envelope.correlation_id is not None else ""
@@ -131,16 +116,140 @@ def represent(envelope: Envelope) -> str:
     )
 
 
-def html(envelope: Envelope) -> str:
-    """The HTML that a notebook shows of an envelope."""
-    from turnwire.showing import fields
-
-    names = (*type(envelope).__match_args__, *(["extra"] if envelope.extra else []))
-    return fields(type(envelope).__name__, [(name, getattr(envelope, name)) for name in names])
-
-
-def equal(left: Envelope, right: object) -> Any:
+def equal(left: Any, right: object) -> bool:
     """True if all fields and extras are equal."""
     if type(left) is not type(right):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     return state(left) == state(right)
+
+
+def initialiser(init: Callable[..., None]) -> Callable[..., None]:
+    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
+
+    def __init__(
+        self: Any,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        init(self, id, timestamp, sender, receiver, type, channel, content, correlation_id, extra)
+
+    __init__.__qualname__ = "Envelope.__init__"
+    return __init__
+
+
+class EnvelopeMethods(Message):
+    """The contract of messages for Envelope; its sender and receiver are fields of its own."""
+
+    __slots__ = ()
+    __signature__ = Signature(initialiser(object.__init__))
+    __hash__ = None  # type: ignore[assignment]
+    if TYPE_CHECKING:
+        id: str
+        timestamp: str
+        sender: str
+        receiver: str
+        type: MessageType
+        channel: str
+        content: str
+        correlation_id: str | None
+        extra: dict[str, Any]
+        _parsed: Any
+
+    @property
+    def wire(self) -> str:
+        """kick."""
+        return WIRE
+
+    @property
+    def kind(self) -> str | None:
+        """``type``."""
+        return name_of(self.type)
+
+    @property
+    def conversation(self) -> str | None:
+        """``correlation_id``."""
+        return text_or_none(self.correlation_id)
+
+    @property
+    def sequence(self) -> None:
+        """None: envelopes have no numbers."""
+        return
+
+    @property
+    def time(self) -> datetime | None:
+        """The moment of ``timestamp``, in UTC where it names no zone; None where it is none, or before the year 1."""
+        found = seconds(self.timestamp) if isinstance(self.timestamp, str) else None
+        return None if found is None else moment(found)
+
+    @property
+    def subject(self) -> str | None:
+        """``channel``."""
+        return text_or_none(self.channel)
+
+    @property
+    def space(self) -> Space:
+        """The content as a Space document, read leniently when first asked for."""
+        return space(self)  # type: ignore[arg-type]
+
+    @property
+    def family(self) -> str | None:
+        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        return channel_parts(self.channel)[0]
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields replaced; ``extra`` is copied."""
+        values = dict(zip((*FIELDS, "extra"), state(self), strict=True))
+        refuse_unknown(type(self), changes, values)
+        return type(self)(**{**values, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of an envelope: the fields in the order of section 001, then the extra keys."""
+        result = {name: getattr(self, name) for name in FIELDS}
+        result["type"] = str(self.type) if isinstance(self.type, str) else self.type
+        if self.correlation_id is None:
+            del result["correlation_id"]
+        for key, value in self.extra.items():
+            result.setdefault(key, value)
+        return result
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The envelope of a JSON object. Raises DecodeError with the field in ``path``; see :func:`field_fault`."""
+        expect_mapping(fields, WIRE)
+        fault = field_fault(fields)
+        if fault is not None:
+            raise DecodeError(fault[0], fault[2], wire=WIRE, path=f"/{fault[1]}")
+        extra = {key: value for key, value in fields.items() if key not in FIELDS}
+        make: Any = cls
+        return make(**{name: fields.get(name) for name in FIELDS}, extra=extra)  # type: ignore[no-any-return]
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        from turnwire.kick.codec import json_schema
+
+        return without_dialect(json_schema())
+
+    def __repr__(self) -> str:
+        return represent(self)
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        names = (*FIELDS, *(["extra"] if self.extra else []))
+        return fields(type(self).__name__, [(name, getattr(self, name)) for name in names])
+
+    def __eq__(self, other: object) -> bool:
+        return equal(self, other)
+
+    def __copy__(self) -> Self:
+        return type(self)(*state(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), state(self)

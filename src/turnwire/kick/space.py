@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
+from turnwire import message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.kick.faults import input_source, space_fault
-from turnwire.kick.spec import BOM_ISSUE, HEADER_ISSUES, SIGIL_BYTES
+from turnwire.kick.section_methods import header_text
+from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL_BYTES, WIRE
 from turnwire.kick.writing import space_text
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes 
 __all__ = ["RejectedPiece", "SalvagedSpace", "Section", "Space", "parse_space", "salvage_space"]
 
 
-class Space:
+class Space(contract.Message):
     """A Space document: a preamble, then sections.
 
     Attributes:
@@ -77,6 +79,63 @@ class Space:
             if all(getattr(section, part) == value for part, value in wanted):
                 return section
         return None
+
+    @property
+    def wire(self) -> str:
+        """kick."""
+        return WIRE
+
+    @property
+    def kind(self) -> str:
+        """document."""
+        return DOCUMENT
+
+    @property
+    def sender(self) -> None:
+        """None, as everything else but the subject."""
+        return
+
+    receiver = conversation = sequence = time = sender
+
+    @property
+    def subject(self) -> str | None:
+        """The first header line."""
+        if not self.sections:
+            return None
+        first = self.sections[0]
+        return header_text(first) if first.raw is None else first.raw.partition("\n")[0].rstrip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The text, under ``document``, and the options it was read with that are not the usual ones."""
+        options = ("fences", "stuffing")
+        return {"document": self.text(strict=False), **{name: True for name in options if getattr(self, name)}}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Space:
+        """The document of :meth:`to_dict`, read leniently. Raises DecodeError."""
+        contract.expect_mapping(fields, WIRE)
+        text = fields.get("document")
+        if not isinstance(text, str):
+            raise DecodeError(Reason.WRONG_TYPE, "document is a text", wire=WIRE, path="/document")
+        options = {name: bool(fields.get(name)) for name in ("fences", "stuffing")}
+        return parse_space(text, mode="lenient", **options)
+
+    def replace(self, **changes: Any) -> Space:
+        """A copy with some attributes replaced; the sections are shared."""
+        names = ("preamble", "sections", "issues", "bom", "fences", "stuffing")
+        values = {name: getattr(self, name) for name in names}
+        contract.refuse_unknown(type(self), changes, values)
+        return Space(**{**values, **changes})
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        options = {name: {"type": "boolean"} for name in ("fences", "stuffing")}
+        return {
+            "type": "object",
+            "title": "Space document",
+            "properties": {"document": {"type": "string"}, **options},
+            "required": ["document"],
+        }
 
     def __repr__(self) -> str:
         return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"

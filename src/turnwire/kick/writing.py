@@ -37,7 +37,7 @@ def envelope_text(
         for reason, where, severity, text in check(envelope, policy):
             if severity == "warning":
                 raise encode_fault(reason, text, str(where))
-    fields = methods.to_dict(envelope)  # type: ignore[arg-type]
+    fields: dict[str, Any] = envelope.to_dict()  # type: ignore[attr-defined]
     if not strict:
         fault = methods.field_fault(fields)
         if fault is not None:

@@ -61,6 +61,9 @@ __all__ = [
     "to_protobuf",
 ]
 
+__version__ = "0.1.0"
+"""That of slipcore, for which ``turnwire.slip`` stands in."""
+
 __getattr__, __dir__ = lazy(
     __name__,
     {

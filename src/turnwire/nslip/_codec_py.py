@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable
-    from typing import Any, Self
+    from typing import Any
 
     from typing_extensions import Buffer
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from turnwire.nslip._parser_py import Fields
 
 
-class SlipMessage:
+class SlipMessage(methods.SlipMethods):
     """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
 
     Args:
@@ -48,9 +48,8 @@ class SlipMessage:
 
     __slots__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra", "__weakref__")
     __wire__ = WIRE
+    __annotations__ = methods.ANNOTATIONS
     __match_args__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
-    __dataclass_fields__ = methods.DataclassFields()
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -81,37 +80,6 @@ class SlipMessage:
     def get(self, slot: int, default: Any = None) -> Any:
         """The value of a slot, or ``default``."""
         return self.slots.get(slot, default)  # type: ignore[call-overload]
-
-    def replace(self, **changes: Any) -> Self:
-        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
-        return methods.replace(self, changes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-able dict: names for act, frame and slots."""
-        return methods.to_dict(self)
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
-        return methods.from_dict(cls, fields)
-
-    def __repr__(self) -> str:
-        return methods.represent(self)
-
-    def _repr_html_(self) -> str:
-        return methods.html(self)
-
-    def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)
-
-    def __copy__(self) -> Self:
-        return methods.shallow_copy(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return methods.deep_copy(self, memo)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return methods.reduce(self, SlipMessage)
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------

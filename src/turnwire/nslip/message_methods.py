@@ -1,21 +1,31 @@
-"""The rare methods of SlipMessage, once for both twins: the native and the pure class delegate to these functions."""
+"""What SlipMessage has beside its fields, once for both twins: the class that both take their methods from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.nslip.spec import WIRE, Act, Extra, FrameType, Slot
+from turnwire.message import Message, Signature, expect_mapping, name_of, number_or_none, refuse_unknown, text_or_none
+from turnwire.nslip.spec import MAX_INTEGER, STRING_SLOTS, WIRE, Act, Extra, FrameType, Slot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from collections.abc import Callable
+    from typing import Self
 
-    from turnwire.nslip.codec import SlipMessage
 
-    Message = TypeVar("Message", bound=SlipMessage)
-
-FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
+ANNOTATIONS: dict[str, Any] = {
+    "conv_id": int,
+    "turn": int,
+    "src": int,
+    "dst": int,
+    "act": Act,
+    "frame": FrameType,
+    "slots": dict[Slot, Any],
+}
+"""The fields of slipcore 0.1.0 and their types."""
+FIELDS = tuple(ANNOTATIONS)
 
 
 def missing_arguments(given: tuple[bool, ...]) -> TypeError:
@@ -33,13 +43,13 @@ def undeletable(name: str) -> AttributeError:
     return AttributeError(f"a field of a SlipMessage cannot be deleted: {name!r}")
 
 
-def state(message: SlipMessage) -> tuple[Any, ...]:
+def state(message: Any) -> tuple[Any, ...]:
     """The seven fields and ``extra``, in the order of the constructor."""
     extra = message.extra
     return (*(getattr(message, name) for name in FIELDS), Extra() if extra is None else extra)
 
 
-def represent(message: SlipMessage) -> str:
+def represent(message: Any) -> str:
     """The repr of slipcore 0.1.0; ``extra`` is shown only where there is one."""
     act = getattr(message.act, "name", message.act)
     frame = getattr(message.frame, "name", message.frame)
@@ -50,30 +60,230 @@ def represent(message: SlipMessage) -> str:
     )
 
 
-def html(message: SlipMessage) -> str:
-    """The HTML that a notebook shows of a message."""
-    from turnwire.showing import fields
-
-    shown = [(name, getattr(message, name)) for name in FIELDS]
-    return fields(type(message).__name__, [*shown, *([("extra", dict(message.extra))] if message.extra else [])])
-
-
-def equal(left: SlipMessage, right: object) -> bool:
+def equal(left: Any, right: object) -> bool:
     """True if all fields are equal; slots compare as dicts do, without their order."""
     if type(left) is not type(right):
         return NotImplemented  # type: ignore[no-any-return]
     return state(left) == state(right)
 
 
-def replace(message: Message, changes: dict[str, Any]) -> Message:
-    """A copy with some fields replaced. ``slots`` and ``extra`` are copied, so that the two share nothing."""
-    values = {name: getattr(message, name) for name in FIELDS}
-    values["slots"] = dict(message.slots)
-    values["extra"] = copy_extra(message.extra)
-    unknown = changes.keys() - values.keys()
-    if unknown:
-        raise TypeError(f"SlipMessage has no field {sorted(unknown)[0]!r}")
-    return type(message)(**{**values, **changes})
+class DataclassFields:
+    """``__dataclass_fields__``, made when first asked for: the import of ``dataclasses`` costs more than all of
+    turnwire, and nobody pays it who does not use it.
+
+    The seven fields are those of slipcore 0.1.0. A message that has kept fields has ``extra`` as an InitVar beside
+    them: ``asdict`` and ``fields`` do not see it, ``dataclasses.replace`` and msgspec hand it on.
+    """
+
+    def __get__(self, message: Any, owner: type) -> dict[str, Any]:
+        from dataclasses import InitVar, make_dataclass
+
+        kept = [("extra", InitVar, None)] if message is not None and message.extra else []
+        fields: dict[str, Any] = vars(make_dataclass("SlipMessage", [*ANNOTATIONS.items(), *kept]))[
+            "__dataclass_fields__"
+        ]
+        return fields
+
+
+class DataclassParameters:
+    """``__dataclass_params__``: those of ``@dataclass`` without arguments."""
+
+    def __get__(self, message: Any, owner: type) -> Any:
+        from dataclasses import make_dataclass
+
+        return vars(make_dataclass("SlipMessage", ()))["__dataclass_params__"]
+
+
+def initialiser(init: Callable[..., None]) -> Callable[..., None]:
+    """``__init__`` of the compiled class as a function of Python, whose signature ``inspect`` and ``mock`` see."""
+
+    def __init__(
+        self: Any,
+        conv_id: int,
+        turn: int,
+        src: int,
+        dst: int,
+        act: Act,
+        frame: FrameType,
+        slots: Any = None,
+        *,
+        extra: Any = None,
+    ) -> None:
+        init(self, conv_id, turn, src, dst, act, frame, slots, extra=extra)
+
+    __init__.__qualname__ = "SlipMessage.__init__"
+    return __init__
+
+
+class SlipMethods(Message):
+    """The contract of messages for SlipMessage, and what makes it the dataclass that slipcore's is."""
+
+    __slots__ = ()
+    __dataclass_fields__ = DataclassFields()
+    __dataclass_params__ = DataclassParameters()
+    __signature__ = Signature(initialiser(object.__init__))
+    __hash__ = None  # type: ignore[assignment]
+    conv_id: int
+    turn: int
+    src: int
+    dst: int
+    act: Act
+    frame: FrameType
+    slots: dict[Slot, Any]
+    if TYPE_CHECKING:
+        extra: dict[str, str]
+    else:
+        __annotations__ = ANNOTATIONS
+
+    def __post_init__(self) -> None:
+        """For those who make a dataclass by its fields alone."""
+        if not hasattr(self, "extra"):
+            setattr(self, "extra", Extra())  # noqa: B010  (a slot of the classes that inherit this)
+
+    @property
+    def wire(self) -> str:
+        """nslip."""
+        return WIRE
+
+    @property
+    def kind(self) -> str | None:
+        """The name of the act."""
+        return name_of(self.act)
+
+    @property
+    def sender(self) -> str:
+        """``src`` as decimal text."""
+        return str(self.src)
+
+    @property
+    def receiver(self) -> str:
+        """``dst`` as decimal text."""
+        return str(self.dst)
+
+    @property
+    def conversation(self) -> str:
+        """``conv_id`` as decimal text."""
+        return str(self.conv_id)
+
+    @property
+    def sequence(self) -> int | None:
+        """``turn``."""
+        return number_or_none(self.turn)
+
+    @property
+    def time(self) -> None:
+        """None: nSLIP has no times."""
+        return
+
+    @property
+    def subject(self) -> str | None:
+        """The slot TAG."""
+        return text_or_none(self.slots.get(Slot.TAG))
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
+        values = dict(zip((*FIELDS, "extra"), state(self), strict=True))
+        refuse_unknown(type(self), changes, values)
+        values["slots"] = dict(self.slots)
+        values["extra"] = copy_extra(self.extra)
+        cls: Any = type(self)
+        return cls(**{**values, **changes})  # type: ignore[no-any-return]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-able dict: names for act, frame and slots; ``extra`` only where there is one."""
+        result: dict[str, Any] = {name: getattr(self, name) for name in FIELDS[:4]}
+        result["act"] = getattr(self.act, "name", self.act)
+        result["frame"] = getattr(self.frame, "name", self.frame)
+        result["slots"] = {getattr(slot, "name", slot): value for slot, value in self.slots.items()}
+        if self.extra:
+            result["extra"] = [
+                {"prefix": prefix, "value": value, "before": getattr(self.extra, "before", {}).get(prefix)}
+                for prefix, value in self.extra.items()
+            ]
+        return result
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The message of :meth:`to_dict`; names and codes are both taken for act, frame and slots.
+
+        Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
+        """
+        expect_mapping(fields, WIRE)
+        for name in FIELDS[:6]:
+            if name not in fields:
+                raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
+        unknown = fields.keys() - set(FIELDS) - {"extra"}
+        if unknown:
+            name = min(map(str, unknown))
+            raise _fault(Reason.UNKNOWN_SLOT, f"a message has no field {name!r}", f"/{name}")
+        slots = fields.get("slots") or {}
+        expect_mapping(slots, WIRE, "/slots")
+        extra = _extra_from(fields.get("extra") or ())
+        frame: Any = fields["frame"]
+        if not ("f" in extra and isinstance(frame, int)):
+            frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
+        make: Any = cls
+        return make(  # type: ignore[no-any-return]
+            *(fields[name] for name in FIELDS[:4]),
+            _member(Act, fields["act"], Reason.UNKNOWN_ACT, "/act"),
+            frame,
+            {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
+            extra=extra or None,
+        )
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        number = {"type": "integer", "minimum": 0, "maximum": MAX_INTEGER}
+        slots = {slot.name: {"type": "string"} if slot in STRING_SLOTS else number for slot in Slot}
+        return {
+            "type": "object",
+            "title": "SlipMessage",
+            "properties": {
+                **dict.fromkeys(FIELDS[:4], number),
+                "act": {"enum": [act.name for act in Act]},
+                "frame": {"enum": [frame.name for frame in FrameType]},
+                "slots": {"type": "object", "properties": slots, "additionalProperties": False},
+                "extra": {"type": "array", "items": {"type": "object", "required": ["prefix", "value"]}},
+            },
+            "required": list(FIELDS[:6]),
+            "additionalProperties": False,
+        }
+
+    def __repr__(self) -> str:
+        return represent(self)
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        shown = [(name, getattr(self, name)) for name in FIELDS]
+        return fields(type(self).__name__, [*shown, *([("extra", dict(self.extra))] if self.extra else [])])
+
+    def __eq__(self, other: object) -> bool:
+        return equal(self, other)
+
+    def __copy__(self) -> Self:
+        """The copy that ``copy.copy`` makes of a dataclass: the same slots dict in a second message."""
+        return rebuild(type(self), *state(self))  # type: ignore[no-any-return]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        from copy import deepcopy
+
+        return rebuild(type(self), *deepcopy(state(self), memo))  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A plain message names no class, so that native pickles load where turnwire is pure and back."""
+        plain = "__wire__" in vars(type(self))
+        return rebuild, (None if plain else type(self), *state(self))
+
+
+def rebuild(cls: Any, *fields: Any) -> Any:
+    """The other half of ``SlipMessage.__reduce__``."""
+    if cls is None:
+        from turnwire.nslip.codec import SlipMessage
+
+        cls = SlipMessage
+    *values, extra = fields
+    return cls(*values, extra=extra)
 
 
 def copy_extra(extra: Any) -> Any:
@@ -83,54 +293,6 @@ def copy_extra(extra: Any) -> Any:
     result = Extra(extra)
     result.before = dict(extra.before)
     return result
-
-
-def to_dict(message: SlipMessage) -> dict[str, Any]:
-    """A plain JSON-able dict: ints, names of act and frame, ``slots`` by name; ``extra`` only where there is one."""
-    result: dict[str, Any] = {name: getattr(message, name) for name in FIELDS[:4]}
-    result["act"] = getattr(message.act, "name", message.act)
-    result["frame"] = getattr(message.frame, "name", message.frame)
-    result["slots"] = {getattr(slot, "name", slot): value for slot, value in message.slots.items()}
-    if message.extra:
-        result["extra"] = [
-            {"prefix": prefix, "value": value, "before": getattr(message.extra, "before", {}).get(prefix)}
-            for prefix, value in message.extra.items()
-        ]
-    return result
-
-
-def from_dict(cls: type[Message], fields: Mapping[str, Any]) -> Message:
-    """The message of ``to_dict``; names and codes are both taken for act, frame and slots.
-
-    Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
-    """
-    if not isinstance(fields, Mapping):
-        raise _fault(Reason.WRONG_TYPE, "a mapping is needed", "")
-    for name in FIELDS[:6]:
-        if name not in fields:
-            raise _fault(Reason.MISSING_FIELD, f"{name} is required", f"/{name}")
-    unknown = fields.keys() - set(FIELDS) - {"extra"}
-    if unknown:
-        name = min(map(str, unknown))
-        raise _fault(Reason.UNKNOWN_SLOT, f"a message has no field {name!r}", f"/{name}")
-    slots = fields.get("slots") or {}
-    if not isinstance(slots, Mapping):
-        raise _fault(Reason.WRONG_TYPE, "slots is a mapping", "/slots")
-    extra = _extra_from(fields.get("extra") or ())
-    frame: Any = fields["frame"]
-    if not ("f" in extra and isinstance(frame, int)):
-        frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
-    conv_id, turn, src, dst = (fields[name] for name in FIELDS[:4])
-    return cls(
-        conv_id,
-        turn,
-        src,
-        dst,
-        _member(Act, fields["act"], Reason.UNKNOWN_ACT, "/act"),
-        frame,
-        {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
-        extra=extra or None,
-    )
 
 
 def _extra_from(items: Any) -> Extra:
@@ -170,59 +332,3 @@ def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
 
 def _fault(reason: Reason, text: str, path: str) -> DecodeError:
     return DecodeError(reason, text, wire=WIRE, path=path or None)
-
-
-class DataclassFields:
-    """``__dataclass_fields__``, made when first asked for, so that ``dataclasses.replace`` and ``asdict`` work.
-
-    The seven fields are those of slipcore 0.1.0. ``extra`` is an InitVar beside them: ``fields`` and ``asdict`` do not
-    see it, and ``replace`` hands it on.
-
-    The import of ``dataclasses`` costs more than all of turnwire; nobody pays it who does not use it.
-    """
-
-    def __get__(self, instance: object, owner: type) -> dict[str, Any]:
-        from dataclasses import InitVar, make_dataclass
-
-        template = make_dataclass(
-            "SlipMessage",
-            [
-                *((name, int) for name in FIELDS[:4]),
-                ("act", Act),
-                ("frame", FrameType),
-                ("slots", dict),
-                ("extra", InitVar, None),
-            ],
-        )
-        fields: dict[str, Any] = vars(template)["__dataclass_fields__"]
-        return fields
-
-
-def shallow_copy(message: Message) -> Message:
-    """The copy that ``copy.copy`` makes of a dataclass: the same slots dict in a second message."""
-    *fields, extra = state(message)
-    return type(message)(*fields, extra=extra)
-
-
-def deep_copy(message: Message, memo: dict[int, Any]) -> Message:
-    """A copy that shares nothing."""
-    from copy import deepcopy
-
-    *fields, extra = deepcopy(state(message), memo)
-    return type(message)(*fields, extra=extra)
-
-
-def reduce(message: SlipMessage, base: type) -> tuple[Any, ...]:
-    """For pickle. A plain message names no class, so that native pickles load where turnwire is pure and back."""
-    cls = None if type(message) is base else type(message)
-    return rebuild, (cls, *state(message))
-
-
-def rebuild(cls: type[SlipMessage] | None, *fields: Any) -> SlipMessage:
-    """The other half of :func:`reduce`."""
-    if cls is None:
-        from turnwire.nslip.codec import SlipMessage
-
-        cls = SlipMessage
-    *values, extra = fields
-    return cls(*values, extra=extra)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
+from turnwire import message as contract
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.held import maker
 from turnwire.sap.spec import (
     MAY,
@@ -29,12 +31,13 @@ from turnwire.sap.spec import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Self
 
 T = TypeVar("T")
 
 
-class JsonObject:
+class JsonObject(contract.Serialisable):
     """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
 
     Attributes:
@@ -48,6 +51,7 @@ class JsonObject:
     __slots__ = ("_fields", "_held", "_source")
     __hash__ = None  # type: ignore[assignment]
     TABLE: ClassVar[Table]
+    __match_args__: ClassVar[tuple[str, ...]] = ()
     MEMBERS: ClassVar[dict[str, JsonField[Any]]] = {}
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
@@ -75,12 +79,13 @@ class JsonObject:
         if section:
             fields = tuple(member.field for member in cls.MEMBERS.values())
             cls.TABLE = Table(name or cls.__name__, section, fields)
-            # Section 10 wants envelopes that map 1:1 to dataclasses: this only lists the fields, the descriptors stay.
-            dataclass(init=False, repr=False, eq=False)(cls)
+            cls.__match_args__ = tuple(cls.MEMBERS)  # type: ignore[misc]
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """A record over the given dict (kept, not copied), unknown fields and all; not checked."""
+        """A record over the given dict (kept, not copied), unknown fields and all; not checked. Raises
+        DecodeError(wrong_type) for what is no mapping."""
+        contract.expect_mapping(fields, WIRE)
         made = cls.__new__(cls)
         set_fields(made, fields if isinstance(fields, dict) else dict(fields))
         set_source(made, None)
@@ -111,8 +116,6 @@ class JsonObject:
             self.MEMBERS[name].__set__(made, value)
         return made
 
-    __replace__ = replace
-
     @property
     def extra(self) -> dict[str, Any]:
         """The fields that the specification does not know (a copy)."""
@@ -136,12 +139,14 @@ class JsonObject:
         return iter(fields_of(self))
 
     def __getattr__(self, name: str) -> Any:
-        """A known field by its name on the wire (``task.taskId``); the dict, where it is still to be made."""
+        """A field by its name on the wire (``task.taskId``); the dict, where it is still to be made."""
         if name == "_fields":
             return fields_of(self)
         for member in type(self).MEMBERS.values():
             if member.name == name:
                 return member.__get__(self, type(self))
+        if not name.startswith("__") and name in fields_of(self):
+            return self[name]
         raise AttributeError(_unknown(type(self), name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -170,7 +175,49 @@ class JsonObject:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.fields,)
 
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        from turnwire.sap.schema import schema_of
 
+        return schema_of(cls.TABLE)
+
+
+class _DataclassFields:
+    """``__dataclass_fields__``: section 10 wants envelopes that map 1:1 to dataclasses.
+
+    Of a class they are its attributes. Of an object they are the fields that are there, by their names on the wire,
+    unknown ones among them: so ``dataclasses.asdict``, and every library that writes dataclasses, gives the JSON object
+    itself. Where a field has the name of something else that the object has, there are none, and those refuse it.
+    The constructor does not take unknown fields, so ``dataclasses.replace`` leaves them out; ``replace`` keeps them.
+    """
+
+    def __get__(self, record: JsonObject | None, owner: type[JsonObject]) -> dict[str, Any]:
+        from dataclasses import field, make_dataclass
+
+        names = owner.MEMBERS if record is None else fields_of(record)
+        if record is not None and any(hasattr(owner, name) for name in names if name not in owner.MEMBERS):
+            raise AttributeError("__dataclass_fields__")
+        if not all(name.isidentifier() and not iskeyword(name) for name in names):
+            raise AttributeError("__dataclass_fields__")
+        known = {*owner.MEMBERS, *_wire_names(owner)}
+        fields = [(name, Any, field(init=name in known)) for name in names]
+        found: dict[str, Any] = vars(make_dataclass(owner.__name__, fields))["__dataclass_fields__"]
+        return found
+
+
+class _DataclassParameters:
+    """``__dataclass_params__``: those of a dataclass that makes nothing."""
+
+    def __get__(self, record: JsonObject | None, owner: type[JsonObject]) -> Any:
+        from dataclasses import make_dataclass
+
+        made = make_dataclass(owner.__name__, (), init=False, repr=False, eq=False)
+        return vars(made)["__dataclass_params__"]
+
+
+# On the class above all others, as orjson reads the members of a dataclass without a regard to who owns the values.
+JsonObject.__dataclass_fields__ = _DataclassFields()  # type: ignore[attr-defined]
+JsonObject.__dataclass_params__ = _DataclassParameters()  # type: ignore[attr-defined]
 set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = JsonObject.__dict__["_source"].__set__
@@ -468,10 +515,85 @@ class AgentError(JsonObject, section="8", name="Error"):
     details: JsonField[dict[str, Any] | None] = JsonField("details", Kind.OBJECT)
 
 
-class Message(JsonObject):
+class Message(JsonObject, contract.Message):
     """A message, which is sent alone on a transport: Task, Result, Ack, Nack."""
 
     __slots__ = ()
+    __wire__ = WIRE
+
+    @property
+    def wire(self) -> str:
+        """sap."""
+        return WIRE
+
+    @property
+    def kind(self) -> str:
+        """Task, Result, Ack or Nack."""
+        return self.TABLE.name
+
+    @property
+    def sender(self) -> str | None:
+        """The agentId of the issuer or the producer."""
+        return self._inner(("issuer", "producer"), "agentId")
+
+    @property
+    def receiver(self) -> None:
+        """None: a task goes to whoever has its capability. Its ``target`` may name an agent."""
+        return
+
+    @property
+    def conversation(self) -> str | None:
+        """``correlationId``."""
+        return contract.text_or_none(fields_of(self).get("correlationId"))
+
+    @property
+    def sequence(self) -> None:
+        """None: SAP has no numbers."""
+        return
+
+    @property
+    def time(self) -> datetime | None:
+        """The moment of ``issuedAt`` or ``reportedAt``."""
+        from turnwire.sap.times import read_time
+
+        fields = fields_of(self)
+        text = fields.get("issuedAt", fields.get("reportedAt"))
+        found = read_time(text) if isinstance(text, str) else None
+        return None if found is None else found[0]
+
+    @property
+    def subject(self) -> str | None:
+        """The capability of the target."""
+        return self._inner(("target",), "capability")
+
+    def _inner(self, places: tuple[str, ...], name: str) -> str | None:
+        parts = (fields_of(self).get(place) for place in places)
+        texts = (contract.text_or_none(part.get(name)) for part in parts if isinstance(part, dict))
+        return next((text for text in texts if text is not None), None)
+
+    @classmethod
+    def _validated(cls, value: Any) -> Any:
+        """A message, or one of the fields of one, which have to be sound. Raises DecodeError."""
+        if isinstance(value, cls):
+            return value
+        from turnwire.sap.codec import fault, kind_of
+
+        contract.expect_mapping(value, WIRE)
+        fields = plain(value)
+        found = fault(fields)
+        if found is not None:
+            raise DecodeError(found[0], found[1], wire=WIRE, path=found[2])
+        kind = kind_of(fields)
+        if kind is None or not issubclass(kind, cls):
+            name = "nothing of SAP" if kind is None else kind.__name__
+            raise DecodeError(Reason.UNKNOWN_KIND, f"this is {name}, not {cls.__name__}", wire=WIRE)
+        return kind.from_dict(fields)
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        from turnwire.sap.schema import json_schema, schema_of
+
+        return schema_of(cls.TABLE) if hasattr(cls, "TABLE") else contract.without_dialect(json_schema())
 
 
 class Task(Message, section="4.1"):

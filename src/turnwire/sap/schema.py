@@ -8,6 +8,7 @@ from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason
 from turnwire.json._canonical_py import pointer_step
+from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task
 from turnwire.sap.spec import VERSION, Field, Kind, Table
 
@@ -70,6 +71,13 @@ def json_schema() -> dict[str, Any]:
         "oneOf": [{"$ref": f"#/$defs/{table.name}"} for table in MESSAGES],
         "$defs": objects,
     }
+
+
+def schema_of(table: Table) -> dict[str, Any]:
+    """The schema of one object, with those inside it, as a part of a larger one."""
+    objects: dict[str, Any] = {}
+    _collect(table, objects)
+    return without_dialect({**objects[table.name], "$defs": objects})
 
 
 def _collect(table: Table, objects: dict[str, Any]) -> None:

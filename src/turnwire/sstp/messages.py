@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from turnwire import message as contract
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.held import maker
-from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, WIRE, Kind
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Kind
 
 KEYS = tuple(
     dict.fromkeys(
@@ -20,6 +22,8 @@ KEYS = tuple(
 )
 """The keys of the specification; messages share these strings."""
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
+_OF_HEADER = frozenset(field.name for field in HEADER if field.name != "kind")
+_OF_PAYLOAD = {kind.value: frozenset(field.name for field in fields) for kind, fields in PAYLOADS.items()}
 
 
 class Fields(dict[str, Any]):
@@ -42,7 +46,7 @@ class Fields(dict[str, Any]):
         self[name] = value
 
 
-class Message:
+class Message(contract.Message):
     """One SSTP message: ``header`` and ``payload`` (dicts), ``extras`` (other keys of the object).
 
     Args:
@@ -58,6 +62,7 @@ class Message:
     __match_args__ = ("header", "payload")
     __hash__ = None  # type: ignore[assignment]
 
+    __wire__ = WIRE
     KIND: ClassVar[Kind]
     _fields: dict[str, Any]
     _held: str | bytes
@@ -115,6 +120,43 @@ class Message:
         return fields_of(self)["header"].get("kind")
 
     @property
+    def wire(self) -> str:
+        """sstp."""
+        return WIRE
+
+    @property
+    def sender(self) -> str | None:
+        """``header.actor_id``."""
+        return contract.text_or_none(self.actor_id)
+
+    @property
+    def receiver(self) -> str | None:
+        """The one agent that a query is directed to, or that a delegation is assigned to."""
+        return self.addressee if self.kind in (Kind.QUERY, Kind.DELEGATION) else None
+
+    @property
+    def conversation(self) -> str | None:
+        """``header.session_id``."""
+        return contract.text_or_none(self.session_id)
+
+    @property
+    def sequence(self) -> int | None:
+        """``header.logical_clock``."""
+        return contract.number_or_none(self.logical_clock)
+
+    @property
+    def time(self) -> None:
+        """None: SSTP has no times."""
+        return
+
+    @property
+    def subject(self) -> str | None:
+        """The main text of the payload: the goal, the question, the content, the task, and so on."""
+        kind: Any = getattr(self, "KIND", None)
+        name = MAIN_TEXT.get(kind)
+        return None if name is None else contract.text_or_none(fields_of(self)["payload"].get(name))
+
+    @property
     def actor_id(self) -> Any:
         """The name of the speaker."""
         return fields_of(self)["header"].get("actor_id")
@@ -163,6 +205,38 @@ class Message:
         """The message as plain dicts and lists, a deep copy."""
         result: dict[str, Any] = _plain(fields_of(self))
         return result
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The message of :meth:`to_dict`, of the class of its kind; the values are copied. Raises DecodeError as
+        ``decode`` does, unknown_kind where the kind is that of another class."""
+        from turnwire.sstp.codec import from_fields
+
+        contract.expect_mapping(fields, WIRE)
+        found = from_fields(_plain(dict(fields)))
+        if not isinstance(found, cls):
+            text = f"this is {type(found).__name__}, not {cls.__name__}"
+            raise DecodeError(Reason.UNKNOWN_KIND, text, wire=WIRE, path="/header/kind")
+        return found
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some parts replaced: header, payload, extras, or single fields of the header or the payload by
+        their names. The kind stays. Raises TypeError for any other name."""
+        fields = self.to_dict()
+        header = dict(changes.pop("header", fields["header"]))
+        payload = dict(changes.pop("payload", fields["payload"]))
+        extras = changes.pop("extras", {name: fields[name] for name in fields if name not in ("header", "payload")})
+        own = _OF_PAYLOAD.get(self.KIND, frozenset())
+        contract.refuse_unknown(type(self), changes, own | _OF_HEADER)
+        for name, value in changes.items():
+            (payload if name in own else header)[name] = value
+        return type(self)(header, payload, extras)
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        from turnwire.sstp.schema import json_schema
+
+        return contract.without_dialect(json_schema(getattr(cls, "KIND", None), strict=False))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or type(self) is not type(other):

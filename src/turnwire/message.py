@@ -1,0 +1,273 @@
+"""The contract of messages: the values and the abilities that a message of any wire has.
+
+The built-in wires give the values themselves. A message of a registered wire has them by inheriting from
+:class:`Message`, where they are what a scan says of its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from turnwire import registry
+from turnwire.contract import OBJECT
+from turnwire.errors import DecodeError, Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from typing import Any, ClassVar, Self
+
+    from turnwire.contract import Wire
+
+
+class Serialisable:
+    """What can be written as a dict of plain JSON values and read from one, by hand or by a library.
+
+    pydantic takes such a class as the type of a field: it validates by ``from_dict``, dumps by ``to_dict``, and knows
+    its JSON Schema.
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as plain JSON values, which :meth:`from_dict` reads."""
+        return _wire_of(type(self)).plain_values(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The message of :meth:`to_dict`. Raises DecodeError, with the field in ``path`` where it is one."""
+        return made(cls, fields)  # type: ignore[no-any-return]
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields replaced. Raises TypeError for a name that is no field."""
+        fields = self.to_dict()
+        refuse_unknown(type(self), changes, fields)
+        return self.from_dict({**fields, **changes})
+
+    def __replace__(self, **changes: Any) -> Self:
+        return self.replace(**changes)
+
+    @classmethod
+    def _validated(cls, value: Any) -> Any:
+        """What a field of this type takes: a message, or the dict of one. Raises ValueError."""
+        return value if isinstance(value, cls) else cls.from_dict(value)
+
+    @classmethod
+    def _schema(cls) -> dict[str, Any]:
+        """JSON Schema of :meth:`to_dict`."""
+        return {"type": "object", "title": cls.__name__}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(cls.to_dict)
+        return core_schema.no_info_plain_validator_function(cls._validated, serialization=written)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        return cls._schema()
+
+
+class Message(Serialisable):
+    """A message of any wire.
+
+    ``wire kind sender receiver conversation sequence time subject`` are what the columns of these names say in a scan,
+    None where the wire or the message has none. They are looked up in the message whenever they are asked for.
+    """
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        __wire__: ClassVar[str]
+
+    @property
+    def wire(self) -> str:
+        """The name of its wire."""
+        return _wire_of(type(self)).name
+
+    @property
+    def kind(self) -> str | None:
+        """Its kind: an act, an intent, a type; the names are the wire's own."""
+        return _scanned(self, "kind")  # type: ignore[no-any-return]
+
+    @property
+    def sender(self) -> str | None:
+        """Who speaks; numbers are decimal text."""
+        return _scanned(self, "sender")  # type: ignore[no-any-return]
+
+    @property
+    def receiver(self) -> str | None:
+        """Who is spoken to; numbers are decimal text."""
+        return _scanned(self, "receiver")  # type: ignore[no-any-return]
+
+    @property
+    def conversation(self) -> str | None:
+        """What it belongs to: a conversation, a session, a context, a correlation."""
+        return _scanned(self, "conversation")  # type: ignore[no-any-return]
+
+    @property
+    def sequence(self) -> int | None:
+        """Its number in the conversation."""
+        return _scanned(self, "sequence")  # type: ignore[no-any-return]
+
+    @property
+    def time(self) -> datetime | None:
+        """The moment that it names, in UTC."""
+        return _scanned(self, "time")  # type: ignore[no-any-return]
+
+    @property
+    def subject(self) -> str | None:
+        """What it is about, in the wire's own words."""
+        return _scanned(self, "subject")  # type: ignore[no-any-return]
+
+
+class Signature:
+    """``__signature__`` of a compiled class and its twin, and of subclasses that do not replace the constructor.
+
+    function: has the arguments of the constructor, ``self`` among them.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+
+    def __get__(self, message: Any, owner: type) -> Any:
+        import inspect
+
+        made_by = next(base for base in owner.__mro__ if "__init__" in vars(base))
+        if message is not None or "__wire__" not in vars(made_by):
+            raise AttributeError("__signature__")
+        found = inspect.signature(self.function)
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def refuse_unknown(cls: type, changes: Mapping[str, Any], known: Any) -> None:
+    """Raises TypeError for a change of what is no field of a class."""
+    for name in changes:
+        if name not in known:
+            raise TypeError(f"{cls.__name__} has no field {name!r}")
+
+
+def expect_mapping(fields: object, wire: str, path: str | None = None) -> None:
+    """Raises DecodeError(wrong_type) for what is no mapping."""
+    if not isinstance(fields, Mapping):
+        raise DecodeError(Reason.WRONG_TYPE, f"a mapping is needed, not {type(fields).__name__}", wire=wire, path=path)
+
+
+def enc_hook(value: Any) -> Any:
+    """A message as plain JSON values: ``enc_hook=`` of msgspec, ``default=`` of orjson and json.
+
+    Objects inside messages that have a ``to_dict`` are taken, too. Raises TypeError for anything else.
+    """
+    name = registry.wire_of(value)
+    if name is None:
+        raise TypeError(f"{type(value).__name__} is not a message of {', '.join(registry.names())}")
+    return value.to_dict() if hasattr(value, "to_dict") else registry.wire(name).plain_values(value)
+
+
+def dec_hook(cls: type, value: Any) -> Any:
+    """A message of a class from the values of :func:`enc_hook`: ``dec_hook=`` of msgspec.
+
+    Raises NotImplementedError for a class that is no message of a wire, DecodeError for values that are no message.
+    """
+    if registry.wire_of_class(cls) is None:
+        raise NotImplementedError(f"{cls.__name__} is not a message of {', '.join(registry.names())}")
+    if isinstance(value, cls):
+        return value
+    if hasattr(cls, "_validated"):
+        return cls._validated(value)
+    return cls.from_dict(value) if hasattr(cls, "from_dict") else made(cls, value)
+
+
+def made(cls: type, fields: Mapping[str, Any]) -> Any:
+    """A message of a registered wire from its plain values: of style "object" they are its JSON object, else the
+    arguments of its class."""
+    wire = _wire_of(cls)
+    expect_mapping(fields, wire.name)
+    if wire.style == OBJECT:
+        import json
+
+        found = wire.decode(json.dumps(fields, ensure_ascii=False))
+    else:
+        try:
+            found = cls(**fields)
+        except TypeError as error:
+            raise DecodeError(
+                Reason.WRONG_TYPE, f"not the fields of {cls.__name__}: {error}", wire=wire.name
+            ) from error
+    if not isinstance(found, cls):
+        raise DecodeError(Reason.UNKNOWN_KIND, f"this is {type(found).__name__}, not {cls.__name__}", wire=wire.name)
+    return found
+
+
+def _wire_of(cls: type) -> Wire:
+    name = registry.wire_of_class(cls)
+    if name is None:
+        raise TypeError(f"{cls.__name__} is no class of the messages of a wire: register the wire")
+    return registry.wire(name)
+
+
+def _scanned(message: Message, column: str) -> Any:
+    """What a scan of the text of a message says in a common column."""
+    wire = _wire_of(type(message))
+    text = wire.encode(message) if wire.always_strict else wire.encode(message, strict=False)
+    batch = next(iter(registry.scanning()(text.encode(), wire=wire.name)))
+    if not batch.valid(column)[0]:
+        return None
+    value = batch[column][0]
+    names = batch.column(column).names
+    if names:
+        return names[value]
+    if column == "time":
+        from datetime import UTC, datetime, timedelta
+
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(value.astype("int64")))
+    return value if isinstance(value, str) else int(value)
+
+
+MOST_NUMBER = (1 << 63) - 1
+
+
+def text_or_none(value: Any) -> str | None:
+    """A text; None for anything else: what a text column has of a value."""
+    return value if isinstance(value, str) else None
+
+
+def number_or_none(value: Any) -> int | None:
+    """A whole number that a column of 64 bits holds; None for anything else."""
+    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER
+    return int(value) if fits else None
+
+
+def name_of(value: Any) -> str | None:
+    """The name of a member of an enum of numbers, the value of one of texts; None for anything else."""
+    if isinstance(value, str):
+        return str(getattr(value, "value", value))
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else None
+
+
+def moment(seconds: float) -> datetime | None:
+    """The moment so many seconds after 1970, in UTC, to the microsecond; None before the year 1 and after 9999."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+
+
+def without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON Schema as a part of a larger one: what ``$defs`` has stands where it is referred to."""
+    definitions = schema.get("$defs", {})
+
+    def part(value: Any) -> Any:
+        if isinstance(value, dict):
+            reference = value.get("$ref")
+            if isinstance(reference, str) and reference.startswith("#/$defs/"):
+                return part(definitions[reference.removeprefix("#/$defs/")])
+            return {name: part(item) for name, item in value.items() if name not in ("$schema", "$id", "$defs")}
+        return [part(item) for item in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = part(schema)
+    return found
