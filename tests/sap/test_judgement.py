@@ -79,6 +79,8 @@ def test_an_outcome_becomes_a_result_that_contradicts_nothing(status: str | None
         assert not answers.objection and not answers.doubt
         assert answers.valid is (evidence["alignment"] == "VALID")
         assert violations == found[1] and [check for check in checks if check in found[0]] == found[0], "all is kept"
+        something = bool(found[1]) or found[0] in FAILS
+        assert not (alignment and found[0] and something and sap.NOT_VETTED in checks), "it was vetted"
         sap.encode(made)
 
 

@@ -189,8 +189,8 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
 
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
     gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks, of
-    which none failed, and no violations. Without a judgement, or where VALID does not stand, it is ESCALATE, with the
-    policy check "not vetted". Raises ValueError for a status or an
+    which none failed, and no violations; else it is ESCALATE, with the policy check "not vetted" where nobody judged it
+    or VALID was said of a failure. Raises ValueError for a status or an
     alignment that is none.
     """
     if not isinstance(outcome, Outcome):
@@ -199,9 +199,10 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     checks, violations = plain(outcome.policy_checks), plain(outcome.violations)
     status, error = _status_of(outcome, said)
     alignment = said or Alignment.ESCALATE
-    if alignment is Alignment.VALID and not judge(status, alignment, checks or (), violations or ()).valid:
+    clean = judge(Status.SUCCEEDED, Alignment.VALID, checks or (), violations or ()).valid
+    if alignment is Alignment.VALID and not (clean and judge(status, alignment).valid):
         alignment = Alignment.ESCALATE
-    if said is None or said is Alignment.VALID is not alignment:
+    if said is None or (said is Alignment.VALID is not alignment and clean):
         checks = [*(checks or ()), dict(NOT_VETTED)]
     evidence: dict[str, Any] = {"alignment": alignment.value}
     value: Any
@@ -267,9 +268,9 @@ def alignment_of(outcome: Outcome) -> Alignment | None:
 NOT_VETTED: Mapping[str, str] = {
     "principle": "constitution",
     "status": "not vetted",
-    "notes": "not vetted: nobody gave an alignment with policy checks, or VALID with all that was found does not stand",
+    "notes": "not vetted: neither a vetter nor the capability gave an alignment with policy checks",
 }
-"""The policy check of an outcome that nobody judged, or that may not be VALID; its alignment is ESCALATE."""
+"""The policy check of an outcome that nobody judged; its alignment is ESCALATE."""
 
 
 _reader = json_text.reader(WIRE)

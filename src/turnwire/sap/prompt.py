@@ -51,7 +51,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "Ack": {"messageId": _TASK, "correlationId": _TRACE, "status": "ACK"},
     "Nack": {"messageId": _TASK, "correlationId": _TRACE, "status": "NACK", "reason": "the queue is full"},
-    "RUNNING": {**_HEAD, **_FROM, "status": "RUNNING", "constitutionalEvidence": {"alignment": "VALID"}},
+    "RUNNING": {**_HEAD, **_FROM, "status": "RUNNING", "constitutionalEvidence": {"alignment": "ESCALATE"}},
     "SUCCEEDED": {
         **_HEAD,
         **_FROM,
@@ -125,6 +125,6 @@ Rules:
 nothing after that.
 - A Result of these has metrics, nextActions, policyChecks or violations; an ESCALATED or PARTIAL one has nextActions.
 - A FAILED Result has error.message and error.code, for example {listed(sorted(spec.ERROR_CODES))}. A SUCCEEDED Result is \
-never NON_CONSTITUTIONAL.
+never NON_CONSTITUTIONAL; only what SUCCEEDED or is PARTIAL, without violations and failed checks, is VALID.
 - Never put secrets into a payload.
 """
