@@ -375,11 +375,11 @@ def test_a_log_that_is_named_itself_is_waited_for(tmp_path: Path) -> None:
     def sleep(seconds: float) -> None:
         nonlocal waited
         waited += 1
-        if waited > following._TRIES:
+        if waited > following.TRIES:
             found.close()
 
     found = scan(path, wire="nslip", follow=True)
     found._run.stop.sleep = sleep  # type: ignore[method-assign]
     with pytest.raises(FileNotFoundError, match=r"app\.log"):
         list(found)
-    assert waited == following._TRIES - 1
+    assert waited == following.TRIES - 1

@@ -17,7 +17,7 @@ import pytest
 from tests.log.rotating import KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import following, rotated_files
+from turnwire.log.input import blocks, following, rotation
 from turnwire.log.input.rotated_names import is_counted, is_like, plain_name
 
 pytestmark = pytest.mark.once
@@ -261,13 +261,13 @@ def test_a_backup_of_a_log_that_was_renamed_is_not_read(rotated: str, tmp_path: 
     assert (numbers_of(third), third.gaps) == ([], ())
 
 
-@pytest.mark.parametrize("moves", [1, 3, 100])
+@pytest.mark.parametrize("moves", [1, 3, rotation.MOVES])
 def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
     moves: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log is renamed between a look at it and one at what had its name before: what came later is not before it."""
     path, written = tmp_path / "app.log", 0
-    monkeypatch.setattr(following, "_PAUSE", 0.0)
+    monkeypatch.setattr(rotation, "PAUSE", 0.0)
 
     def rotate() -> None:
         nonlocal written
@@ -281,7 +281,7 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
     first = scan_nslip(path, resume={})
     assert numbers_of(first) == [0]
     rotate()
-    real, left = following.find_rotated_files, [None] * moves
+    real, left = rotation.missed, [None] * moves
 
     def moved(*arguments: Any) -> Any:
         if left:
@@ -289,11 +289,10 @@ def test_what_is_rotated_while_following_begins_comes_once_and_in_order(
             rotate()
         return real(*arguments)
 
-    monkeypatch.setattr(following, "find_rotated_files", moved)
+    monkeypatch.setattr(rotation, "missed", moved)
     with followed(path, resume=first.position) as reader:
-        told = 1 + min(moves, following._MOVES)
+        told = 1 + moves
         assert [number for number, _ in reader.next(told)] == list(range(1, told + 1))
-        left.clear()
         rotate()
         assert [number for number, _ in reader.next()] == [told + 1]
         assert reader.quiet()
@@ -399,7 +398,7 @@ def test_a_last_line_without_its_end_waits_where_somebody_may_still_write_it(
     packed: bool, settled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody does in a compressed file, nor in one that was not written for a while."""
-    monkeypatch.setattr(rotated_files, "SETTLED", 1.0 if settled else 1e10)
+    monkeypatch.setattr(blocks, "SETTLED", 1.0 if settled else 1e10)
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
     os.utime(path, (1, 1))

@@ -15,7 +15,7 @@ from tests.log.rotating import BANNER, Steps, Writer, interleave, record
 from tests.log.test_following import followed
 from tests.log.test_rotation import numbers_of
 from tests.log.test_scan import scan_nslip
-from turnwire.log.input import blocks, following, reading, rotated_files, rotation
+from turnwire.log.input import blocks, reading, rotation
 from turnwire.log.input.following import LISTED, PATIENCE
 from turnwire.log.input.reading import Stop, Stopped
 
@@ -133,7 +133,7 @@ def test_a_log_that_is_cut_between_two_reads_comes_once(
             (tmp_path / "app.log.1").write_bytes(path.read_bytes())
             path.write_bytes(banner + b"".join(map(line, range(count, 3 * count))))
             if look == 1:  # the cut shows before anything is read, however long ago it was
-                monkeypatch.setattr(rotated_files, "unwritten", lambda file: True)
+                monkeypatch.setattr(blocks, "unwritten", lambda file: True)
         return into(source, view)
 
     monkeypatch.setattr(reading.Input, "into", cut)
@@ -194,9 +194,8 @@ class Restless:
 
 @pytest.fixture(autouse=True)
 def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (blocks, following):
-        monkeypatch.setattr(module, "MOVING", 1e9)
-        monkeypatch.setattr(module, "_PAUSE", 0.0)
+    monkeypatch.setattr(rotation, "MOVING", 1e9)
+    monkeypatch.setattr(rotation, "PAUSE", 0.0)
 
 
 @pytest.mark.parametrize("kept", [3, 12])
@@ -204,8 +203,7 @@ def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: p
     log = Restless(tmp_path, kept, MOST)
     first = scan_nslip(log.path, resume={})
     seen, position = numbers_of(first), first.position
-    for module in (rotated_files, rotation):
-        monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
+    monkeypatch.setattr(rotation, "beside", log.looked_at(rotation.beside))
     for _ in range(3):
         log.rotate()
         before, told = log.rotations, len(seen)
@@ -223,8 +221,7 @@ def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch
     first = scan_nslip(log.path, resume={})
     assert numbers_of(first) == [0]
     log.rotate()
-    for module in (rotated_files, rotation):
-        monkeypatch.setattr(module, "beside", log.looked_at(rotation.beside))
+    monkeypatch.setattr(rotation, "beside", log.looked_at(rotation.beside))
     found = scan_nslip(log.path, resume=first.position)
     assert numbers_of(found) == list(range(1, log.written))
     assert log.rotations == 30
@@ -237,16 +234,16 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
     """One more file is there at each listing, behind a rename: what was found is read, and a gap is reported."""
     path, written = tmp_path / "app.log", 1
     path.write_bytes(record(0))
-    real, grows = following.look_beside, False
+    real, grows = rotation.beside, False
 
-    def look_beside(*names: str) -> Any:
+    def beside(*names: str) -> Any:
         nonlocal written
         if grows and written < MOST:
             (tmp_path / f"app.log.{1000 - written}").write_bytes(record(written))
             written += 1
         return real(*names)
 
-    monkeypatch.setattr(following, "look_beside", look_beside)
+    monkeypatch.setattr(rotation, "beside", beside)
     with followed(path) as reader:
         assert [number for number, _ in reader.next()] == [0]
         with reader.between_looks():
@@ -262,4 +259,4 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
         while MOST not in seen:
             seen += [number for number, _ in reader.next()]
     assert max(Counter(seen).values()) == 1
-    assert len(seen) > following.MORE
+    assert len(seen) > rotation.MOVES

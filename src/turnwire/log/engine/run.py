@@ -21,7 +21,7 @@ from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.following import follow
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop, Stopped
-from turnwire.log.input.rotation import Bases, logs_first
+from turnwire.log.input.rotation import logs_first
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
@@ -73,7 +73,6 @@ class Run:
             self.stop,
             bookmarks,
             self._gap,
-            Bases(),
             self._refuse,
             finder.scanner.opens,
         )

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import closing, nullcontext
 from io import BytesIO
 from typing import Any
 from zipfile import is_zipfile
 
+from turnwire.errors import Reason
 from turnwire.log.input.archives import HEAD, Member, NotALog, can_seek, is_archive, members, refuse_binary
+from turnwire.log.input.bookmarks import Gap
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.file_identity import StartPosition, identity
-from turnwire.log.input.reading import Input, InputBlock, blocks_of_memory, mapped
-from turnwire.log.input.rotated_files import RotatedFiles, find_rotated_files, is_still, of_open_file
-from turnwire.log.input.rotation import is_being_copied, is_being_made
+from turnwire.log.input.file_identity import TAIL, StartPosition, holds, identity, unwritten
+from turnwire.log.input.reading import Cutter, Input, InputBlock, blocks_of_memory, mapped, opened
+from turnwire.log.input.rotation import Missed, begin, is_being_made, is_still
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
-_TRIES = 20
-_PAUSE = 0.01
-"""Seconds between two looks at files that are rotated just now."""
-MOVING = 2.0
-"""Seconds after which they are looked at once more, and what is not settled then is a gap."""
+SETTLED = 5.0
+"""Seconds after which nobody goes on writing to a file that was renamed."""
 
 
 def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
@@ -107,63 +104,97 @@ class _Memory:
 
 
 def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
-    with ExitStack() as stack:
-        file, before = _begun(reading, job, stack)
-        if reading.identity is not None and reading.identity[:2] in job.bookmarks.done:
+    source, done = reading.source, job.bookmarks.done
+    if not source.mappable:
+        with source.open() as file:
+            if source.line is None:
+                reading.line = file.line
+            yield from _of_whole(reading, file, job)
+        return
+    file, who, comparison, before = begin(source, job)
+    with file:
+        reading.identity = who
+        reading.begin_at(StartPosition() if before is not None and before.anew else comparison.place)
+        if who is not None and who[:2] in done:
             return
-        if before is None and _is_made_just_now(reading, file, job):
-            return  # what is in it is read where it is made from, and the next scan knows it by that
         if before is not None:
-            yield from before.blocks(job)
+            yield from _before(before, job)
+        elif _is_new(reading, job) and is_being_made(file, reading.name or "", copied=bool(job.bookmarks.files)):
+            return  # what is in it is read where it is made from, and the next scan knows it by that
         yield from _of_whole(reading, file, job)
-        if reading.identity is not None and job.bookmarks.waits:
-            job.bookmarks.done.add(reading.identity[:2])  # it may be renamed to the next name that is read
+        if who is not None and job.bookmarks.waits:
+            done.add(who[:2])  # it may be renamed to the next name that is read
 
 
-def _is_made_just_now(reading: Reading, file: Any, job: ReadOptions) -> bool:
-    """True if a file that a folder lists is just being compressed or copied of another one."""
-    marks, who, name = job.bookmarks, reading.identity, reading.name or ""
-    if not (marks.waits and reading.source.listed) or who is None or who[:2] in marks.files:
-        return False
-    return is_being_made(file, name) or (bool(marks.files) and is_being_copied(file, name))
+def _is_new(reading: Reading, job: ReadOptions) -> bool:
+    """True if a file that a folder lists is not known, where files are."""
+    who = reading.identity
+    return job.bookmarks.waits and reading.source.listed and who is not None and who[:2] not in job.bookmarks.files
 
 
-def _begun(reading: Reading, job: ReadOptions, stack: ExitStack) -> tuple[Any, RotatedFiles | None]:
-    """A file, open, and what had its name before and is not read yet, as both are at one moment: where the file is
-    renamed, copied or cut meanwhile, it is looked at again, but not for ever. ``stack`` closes it."""
-    tries, until = _TRIES, time.monotonic() + MOVING
-    while True:
-        file = stack.enter_context(reading.source.open())
-        if reading.source.line is None:
-            reading.line = file.line
-        if not reading.source.mappable:
-            return file, None
-        reading.identity = who = identity(file)
-        name = reading.name or ""
-        if who is not None and job.bookmarks.files:
-            job.bookmarks.found(name, who[:2])
-        standing = job.bookmarks.stands(name, who, file)
-        reading.begin_at(standing.place)
-        if who is None or who[:2] in job.bookmarks.done:
-            return file, None
-        before = find_rotated_files(name, standing, who[:2], job)
-        settled = before is None or (not before.again and _leads_to(name, file) and is_still(who, file))
-        if before is None or settled or not tries:
-            if before is not None and before.anew:
-                reading.begin_at(StartPosition())
-            return file, before if settled or before is None else before.without(file)
-        before.close()
-        stack.close()
-        job.stop.sleep(_PAUSE)
-        tries = tries - 1 if time.monotonic() < until else 0
-
-
-def _leads_to(name: str, file: Any) -> bool:
+def _before(missed: Missed, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    """The blocks of files that had a name before; then the gap is told. From now on they are read."""
+    gap = missed.gap
     try:
-        there, status = os.stat(name), os.fstat(file.fileno())
-    except FileNotFoundError:
-        return False
-    return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
+        for piece in missed.pieces:
+            reading = Reading(Source(piece.path, mappable=True))
+            reading.identity = who = identity(piece.file)
+            assert who is not None
+            job.bookmarks.done.add(who[:2])
+            # A last line without its end waits where somebody may still write it.
+            reading.closed = piece.packed or time.time_ns() - who.written > SETTLED * 1e9
+            reading.begin_at(piece.place)
+            for block in of_open_file(reading, piece.file, job):
+                yield reading, block
+                if piece is missed.kept and gap is not None:
+                    gap = gap._replace(start=block.base + block.size)
+    finally:
+        missed.close()
+    if gap is not None:
+        job.tell(gap)
+
+
+def of_open_file(reading: Reading, file: Any, job: ReadOptions, raw: Input | None = None) -> Iterator[InputBlock]:
+    """The blocks of an open file from where its reading begins, compressed or not."""
+    start = reading.offset
+    raw, source = opened(file, job.stop, job.limits, raw)
+    cutter = Cutter(raw, source, job.pool, job.batch_bytes, opens=job.opens)
+    reading.kind = cutter.kind
+    if start and cutter.kind is None:
+        raw.seek(start)
+        cutter.base = start
+    elif start and (found := cutter.skip(start)) < start:
+        job.tell(Gap(reading.name or "", found, None, Reason.FILE_REPLACED))
+    told = reading.identity is not None and cutter.kind is None and job.bookmarks.waits
+    behind = reading.behind
+    if told and not (is_still(reading.identity, file) and holds(file, *behind)):
+        yield _cut_just_now(reading, start, job)
+        return
+    for block in cutter:
+        if block.last:
+            reading.fault = cutter.fault
+        data = _bytes_of(block) + cutter.kept if told and not unwritten(file) else None
+        if data is not None and not (holds(file, *behind) and holds(file, cutter.end, data)):
+            yield _cut_just_now(reading, block.base, job)
+            return
+        if told:
+            behind = cutter.end, (_bytes_of(block, TAIL) + cutter.kept[-TAIL:])[-TAIL:]
+        yield block
+
+
+def _cut_just_now(reading: Reading, place: int, job: ReadOptions) -> InputBlock:
+    """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
+    known of it than before: a copy of it may be older than what was written to it last."""
+    who = reading.identity
+    before = [] if who is None else job.bookmarks.files.get(who[:2], [])
+    if who is not None and before and place == before[-1].read:
+        reading.identity = who._replace(written=before[-1].written)
+    return InputBlock(b"", 0, place, True, True)
+
+
+def _bytes_of(block: InputBlock, most: int | None = None) -> bytes:
+    """The bytes of a block; ``most``: no more than so many, the last ones."""
+    return bytes(memoryview(block.data)[0 if most is None else max(block.size - most, 0) : block.size])
 
 
 def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:

@@ -1,4 +1,4 @@
-"""Bookmarks of a scan's position, and gaps: bytes that were not read and are no longer there."""
+"""The history of files: how far each was read, kept in the position of a scan; and gaps, bytes that cannot be had."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import Any, NamedTuple
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.file_identity import (
-    BANNER,
     MOST,
-    OPENING,
     Bookmark,
-    FileComparison,
     Identity,
+    StartPosition,
+    beginning,
     changed,
     checked,
-    copied_in,
+    continued,
     digest,
     identity,
     place_of,
 )
-from turnwire.log.input.rotated_names import is_like
 
 
 class Gap(NamedTuple):
@@ -64,48 +62,39 @@ GONE = 16
 _VERSION = 1
 
 
-class ByContent:
-    """Bookmarks by the first bytes of their files, so that a copy is compared with few of many."""
+class FileComparison(NamedTuple):
+    """A comparison of a file with what was read before. place: where to go on in it; before: the bookmark of what had
+    its name, where this is not the file that was read, or no longer holds what was read; why: what became of that; own:
+    the bookmark of the file, where it still holds what was read: it may have been cut since then, and begin with the
+    same bytes again; since: what was written before that time (ns) and is not known was read."""
 
-    def __init__(self) -> None:
-        self._heads: defaultdict[int, defaultdict[str, dict[tuple[int, int], Bookmark]]] = defaultdict(
-            lambda: defaultdict(dict)
-        )
-
-    def add(self, mark: Bookmark) -> None:
-        """Takes one; another one of its file is no longer there."""
-        self._heads[mark.head_bytes][mark.head][mark.file] = mark
-
-    def remove(self, mark: Bookmark) -> None:
-        """Forgets one."""
-        self._heads[mark.head_bytes][mark.head].pop(mark.file, None)
-
-    def beginning(self, head: bytes) -> Iterator[Bookmark]:
-        """Those of files that begin with such bytes."""
-        for count, marks in self._heads.items():
-            if count <= len(head) and (own := digest(head[:count])) in marks:
-                yield from marks[own].values()
+    place: StartPosition = StartPosition()
+    before: Bookmark | None = None
+    why: Reason | None = None
+    own: Bookmark | None = None
+    since: int = 0
 
 
 class Bookmarks:
-    """The bookmarks of a token, and of what is not read any more. ``waits``: whether a last record without its end is
-    left for the next time; ``gone``: the bookmarks of files whose inodes others have by now, the last ``GONE``;
-    ``present``: the files that are there, by device and inode; ``done``: those that this run has read already, under
-    another name."""
+    """The files that are known, in the order in which they were read: those of a token, and those of which this run has
+    come to the end. ``waits``: whether a last record without its end is left for the next time; ``files``: the
+    bookmarks of each device and inode, the newest last (one that is used again has several); ``done``: files that this
+    run has read already, under another name; ``judged``: when files were written, and their sizes, of which there is
+    nothing to be read."""
 
     def __init__(self, token: Any = None) -> None:
         self.waits = token is not None
         self.record = 0
-        self.files: dict[tuple[int, int], Bookmark] = {}
-        self.gone: list[Bookmark] = []
-        self.present: set[tuple[int, int]] = set()
+        self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
-        self._names: dict[str, Bookmark] = {}
-        self._expected: dict[str, tuple[int, int]] = {}
-        self._leading: defaultdict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # the names of each file
-        self._content = ByContent()
+        self.judged: dict[tuple[int, int], tuple[int, int]] = {}
+        self._history: dict[int, Bookmark] = {}  # by their ids, as they came
+        self._paths: dict[tuple[int, int], str] = {}
+        self._named: dict[tuple[int, int], str] = {}  # those that the sources name
+        self._heads: defaultdict[int, defaultdict[str, list[Bookmark]]] = defaultdict(lambda: defaultdict(list))
         if token is not None:
             self._read(token)
+        self._names = {mark.name: mark for mark in self._history.values()}
 
     def _read(self, token: Any) -> None:
         try:
@@ -126,7 +115,37 @@ class Bookmarks:
             raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
         for mark in marks:
             self.add(mark)
-        self._names = {mark.name: mark for mark in self.files.values()}
+
+    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
+        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
+        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
+        old = [mark for mark in self._history.values() if mark.line]
+        gone = [mark for mark in old if mark.file in marks and not _is_same(mark, marks[mark.file])]
+        kept = [mark for mark in old if mark.file not in marks]
+        files = [mark._asdict() for mark in [*gone[-GONE:], *kept, *marks.values()]]
+        return {"turnwire": _VERSION, "record": record, "files": files}
+
+    def add(self, mark: Bookmark) -> None:
+        """Takes the bookmark of a file, in place of an older one of it."""
+        older = [other for other in self.files.get(mark.file, ()) if _is_same(other, mark)]
+        for other in older if mark.line else [other for other in older if not other.line]:
+            self._remove(other)
+        self._history[id(mark)] = mark
+        self.files.setdefault(mark.file, []).append(mark)
+        self._heads[mark.head_bytes][mark.head].append(mark)
+
+    def forget(self, file: tuple[int, int]) -> None:
+        """Forgets what was read of a file, by device and inode."""
+        for mark in list(self.files.get(file, ())):
+            self._remove(mark)
+        self.judged.pop(file, None)
+
+    def _remove(self, mark: Bookmark) -> None:
+        del self._history[id(mark)]
+        self._heads[mark.head_bytes][mark.head].remove(mark)
+        self.files[mark.file].remove(mark)
+        if not self.files[mark.file]:
+            del self.files[mark.file]
 
     def knows(self, name: str, named: bool) -> bool:
         """True if a file was read before, by its inode, or (``named``) if one of its name was."""
@@ -139,7 +158,7 @@ class Bookmarks:
         return (status.st_dev, status.st_ino) in self.files
 
     def expect(self, names: Iterable[str]) -> None:
-        """Note which files there are, so that a renamed file is told from one that is gone."""
+        """Remembers which files there are, so that a renamed file is told from one that is gone."""
         for name in names:
             try:
                 found = os.stat(name)
@@ -147,104 +166,59 @@ class Bookmarks:
                 continue  # opening it will say why
             self.found(name, (found.st_dev, found.st_ino))
 
-    def found(self, name: str, file: tuple[int, int]) -> None:
-        """Note the file that a name leads to now; the file that it led to before is no longer read under it."""
-        before = self._expected.get(name)
-        self._expected[name] = file
-        if before is not None and before != file:
-            self._leading[before].pop(name, None)
-            if not self._leading[before]:
-                del self._leading[before]
-                self.present.discard(before)
-        self._leading[file][name] = None
-        self.present.add(file)
+    def found(self, name: str, file: tuple[int, int], named: bool = True) -> None:
+        """Remembers the file that a name leads to now; ``named``: one that the sources name."""
+        self._paths[file] = name
+        if named:
+            self._named[file] = name
 
-    def _is_there(self, mark: Bookmark) -> bool:
-        """True if the file of a bookmark is there, and not another one that has its inode."""
-        if mark.file not in self.present:
+    def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
+        """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
+        if (path := paths.get(mark.file)) is None:
             return False
-        names = list(self._leading.get(mark.file, ()))
-        for name in names:
-            try:
-                with open(name, "rb", buffering=0) as file:
-                    who = identity(file)
-                    if who is not None and who[:2] == mark.file:
-                        return changed(mark, who, file) is None
-            except FileNotFoundError:
-                continue
-        return not names  # renamed or gone just now
+        try:
+            with open(path, "rb", buffering=0) as file:
+                who = identity(file)
+                return who is not None and who[:2] == mark.file and changed(mark, who, file) is None
+        except FileNotFoundError:
+            return False
 
-    def add(self, mark: Bookmark) -> None:
-        """Remembers how far a file was read that is not read any more. Where another file had its inode, what is
-        compressed of that is still known."""
-        before = self.forget(mark.file)
-        if before is not None and not (before.born == mark.born > 0):
-            self.gone = [before, *self.gone[: GONE - 1]]
-        self.files[mark.file] = mark
-        self._content.add(mark)
+    def of(self, who: Identity, file: Any) -> Bookmark | None:
+        """The bookmark of an open file that still holds what was read of it."""
+        marks = reversed(self.files.get(who[:2], ()))
+        return next((mark for mark in marks if changed(mark, who, file) is None), None)
 
-    def forget(self, file: tuple[int, int]) -> Bookmark | None:
-        """Forgets what was read of a file, by device and inode: its bookmark."""
-        before = self.files.pop(file, None)
-        if before is not None:
-            self._content.remove(before)
-        return before
+    def _beginning(self, head: bytes) -> Iterator[Bookmark]:
+        """The bookmarks of files that are gone, or were cut, and began with such bytes."""
+        for count, marks in self._heads.items():
+            if count <= len(head) and (own := digest(head[:count])) in marks:
+                yield from (mark for mark in marks[own] if not self._is_there(mark, self._paths))
 
-    def copied_in(self, file: Any, exact: bool = False) -> list[Bookmark]:
-        """The bookmarks of the files of which an open one, compressed or not, is a copy, see
-        :func:`resuming.copied_in`: of several that begin alike, of which most was read."""
-        found = copied_in(file, lambda head: [*self._content.beginning(head), *self.gone], exact)
-        return sorted(found, key=_read, reverse=True)
+    def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
+        """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
+        not, holds what was read, see :func:`file_identity.continued`."""
+        others = [mark for mark in self._beginning(beginning(file)) if mark not in cut]
+        return continued(file, [*others, *cut])
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown compressed one is compared with the files that
         are not there any more: it may be made from one of them."""
         if who is None or not self.files:
             return FileComparison()
-        latest, same = self._names.get(name or ""), self.files.get(who[:2])
-        fault = None if same is None else changed(same, who, file)
-        if same is not None and fault is None and not _is_used_again(same, latest, who):
-            return FileComparison(place_of(same, file), own=same, over=_is_written_over(same, who))
+        mark = self.of(who, file)
+        if mark is not None:
+            return FileComparison(place_of(mark, file), own=mark)
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in self.copied_in(file):
-                if mark.file == who[:2] or mark in self.gone or not self._is_there(mark):
-                    return FileComparison(place_of(mark))
+                return FileComparison(place_of(mark))
+        latest = self._names.get(name or "")
         if latest is not None and latest.file == who[:2]:
-            return FileComparison(before=latest, why=fault)
-        if latest is None or self._is_there(latest):
+            return FileComparison(before=latest, why=changed(latest, who, file))
+        if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
         return FileComparison(before=latest, why=Reason.FILE_GONE)
 
-    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
-        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs, and so do
-        some that are gone and whose inodes others have. Of several with a name or an inode, the last one has it."""
-        kept = [mark for file, mark in self.files.items() if file not in marks]
-        gone = [
-            mark for mark in self.files.values() if 0 < mark.born != getattr(marks.get(mark.file), "born", mark.born)
-        ]
-        gone = [*gone, *self.gone][:GONE]
-        files = [mark._asdict() for mark in [*reversed(gone), *kept, *marks.values()]]
-        return {"turnwire": _VERSION, "record": record, "files": files}
 
-
-def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bool:
-    """True if a bookmark with the inode of a file says nothing of it, though it was made at the same time, as far as is
-    known: another file had the name since, and no more was read under that name, or as a rotated file of that name,
-    than what any file of it may begin with."""
-    if latest is None or latest is same or same.reached > BANNER:
-        return False
-    if not same.reached:
-        return latest.name == same.name
-    (folder, base), (there, older) = os.path.split(latest.name), os.path.split(same.name)
-    alike = folder == there and (base == older or is_like(older, base))
-    return alike and (who.size, who.written) != (same.size, same.written)
-
-
-def _is_written_over(mark: Bookmark, who: Identity) -> bool:
-    """True if a file was written since it was read and has the size that it had: who appends makes it larger. Of a
-    larger file than a beginning can be, the last bytes say it."""
-    return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
-
-
-def _read(mark: Bookmark) -> int:
-    return mark.read
+def _is_same(mark: Bookmark, other: Bookmark) -> bool:
+    """True if two bookmarks of an inode are of one file, as far as is known."""
+    return mark.born == other.born or not (mark.born and other.born)

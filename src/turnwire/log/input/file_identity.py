@@ -1,4 +1,4 @@
-"""The identity of a file: when it was created, how far it was read, and how it compares with what was read before."""
+"""The identity of a file: device, inode, when it was made, its first KiB, and how far it was read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from operator import index
 from typing import Any, NamedTuple
@@ -16,55 +17,6 @@ from turnwire.errors import Reason
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
 
-_STATX_EMPTY_PATH = 0x1000
-_BIRTH = 0x800
-_SIZE = 256
-_AT_BIRTH = 80
-"""``AT_EMPTY_PATH``, ``STATX_BTIME``, the size of ``struct statx`` and where ``stx_btime`` is in it: the same on every
-machine that Linux runs on."""
-
-
-def creation_time(descriptor: int, status: os.stat_result) -> int:
-    """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own."""
-    return _known(status) or _asked()(descriptor)
-
-
-def _known(status: Any) -> int:
-    """The time that ``os.fstat`` gives: on macOS, BSD and Windows."""
-    exact = getattr(status, "st_birthtime_ns", 0)
-    return int(exact or getattr(status, "st_birthtime", 0) * 1_000_000_000)
-
-
-def _unknown(_: int) -> int:
-    return 0
-
-
-@cache
-def _asked() -> Callable[[int], int]:
-    """Returns a function that asks Linux, by ``statx``; elsewhere, and where the C library has none, the answer is
-    0."""
-    if sys.platform != "linux":
-        return _unknown
-    import ctypes
-
-    try:
-        statx = ctypes.CDLL(None).statx
-    except (OSError, AttributeError):
-        return _unknown
-
-    def ask(descriptor: int) -> int:
-        found = ctypes.create_string_buffer(_SIZE)
-        if statx(descriptor, b"", _STATX_EMPTY_PATH, _BIRTH, found):
-            return 0  # an older kernel, or a sandbox
-        data = found.raw
-        if not int.from_bytes(data[:4], sys.byteorder) & _BIRTH:
-            return 0
-        seconds = int.from_bytes(data[_AT_BIRTH : _AT_BIRTH + 8], sys.byteorder, signed=True)
-        return seconds * 1_000_000_000 + int.from_bytes(data[_AT_BIRTH + 8 : _AT_BIRTH + 12], sys.byteorder)
-
-    return ask
-
-
 HEAD = 1024
 TAIL = 1024
 BANNER = 1 << 12
@@ -73,19 +25,15 @@ OPENING = 1 << 16
 """Bytes behind which a file that was cut does not hold what it held before, and have the same size."""
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
-_SKIP = 1 << 20
+MOST = 1 << 63
+_PIECE = 1 << 20
 _NEWLINE = ord("\n")
 _CHANCE = 32
 _ENDS = 16
 _COPYING = 600 * 10**9  # ns that copying a log takes at most
-MOST = 1 << 63
-
-
-def digest(data: bytes) -> str:
-    """The digest of some bytes in a bookmark."""
-    from hashlib import sha256  # most scans ask for none
-
-    return sha256(data).hexdigest()
+_STATX_EMPTY_PATH, _STATX_BIRTH, _STATX_SIZE, _STATX_AT_BIRTH = 0x1000, 0x800, 256, 80
+"""``AT_EMPTY_PATH``, ``STATX_BTIME``, the size of ``struct statx`` and where ``stx_btime`` is in it: the same on every
+machine that Linux runs on."""
 
 
 class Identity(NamedTuple):
@@ -101,12 +49,12 @@ class Identity(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """The state of reading one file: the offset and line to go on at, the file's size then, and who it was; carried:
-    what a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of
-    what was read last (of a file that is not compressed); written, born: when it was written last and made (ns); still:
-    when it was written last as it had just that size (0 where it grew while it was read); recorded: whether records
-    were read of it; ends: of a file that was written lately, where the last lines end that were read, each with the
-    digest of those last bytes up to there."""
+    """The identity of a file and how far it was read: the offset and line to go on at (line 0: nobody goes on there, it
+    was only looked at), and its size then; carried: what a wire whose records span lines carries there; read,
+    tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
+    written, born: when it was written last and made (ns); still: when it was written last as it had just that size (0
+    where it grew while it was read); recorded: whether records were read of it; ends: of a file that was written
+    lately, where the last lines end that were read, each with the digest of those last bytes up to there."""
 
     name: str
     device: int
@@ -137,23 +85,74 @@ class Bookmark(NamedTuple):
         return max(self.read, self.offset)
 
 
+class StartPosition(NamedTuple):
+    """The place where reading of a file begins: offset and line, what is carried there, an offset with the bytes in
+    front of it, by which a file that is written anew is told, and whether records were read before it."""
+
+    offset: int = 0
+    line: int = 1
+    carried: list[int] | None = None
+    behind: tuple[int, bytes] = (0, b"")
+    recorded: bool = False
+
+
+# --- an open file ---------------------------------------------------------------------------------------------------
+
+
 def identity(file: Any) -> Identity | None:
     """Who an open file is; None where it is not a regular file."""
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode):
         return None
-    at = file.tell()
-    file.seek(0)
-    head = file.read(HEAD)
-    file.seek(at)
-    return Identity(
-        found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, creation_time(file.fileno(), found)
+    head = _between(file, 0, HEAD)
+    born = creation_time(file.fileno(), found)
+    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, born)
+
+
+def creation_time(descriptor: int, status: Any) -> int:
+    """When an open file was made (ns), or 0 where the system or the file system does not say. ``status``: its own,
+    which has the time on macOS, BSD and Windows."""
+    exact = getattr(status, "st_birthtime_ns", 0) or getattr(status, "st_birthtime", 0) * 1_000_000_000
+    ask = None if exact else _statx()
+    if ask is None:
+        return int(exact)
+    import ctypes
+
+    found = ctypes.create_string_buffer(_STATX_SIZE)
+    if ask(descriptor, b"", _STATX_EMPTY_PATH, _STATX_BIRTH, found):
+        return 0  # an older kernel, or a sandbox
+    mask, seconds, nanoseconds = (
+        int.from_bytes(found.raw[place : place + count], sys.byteorder)
+        for place, count in ((0, 4), (_STATX_AT_BIRTH, 8), (_STATX_AT_BIRTH + 8, 4))
     )
+    return seconds * 1_000_000_000 + nanoseconds if mask & _STATX_BIRTH else 0
+
+
+@cache
+def _statx() -> Any:
+    """``statx`` of Linux; None elsewhere, and where the C library has none."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None).statx
+    except (OSError, AttributeError):
+        return None
+
+
+def _between(file: Any, start: int, stop: int) -> bytes:
+    """Some bytes of an open file, which stays where it is."""
+    at = file.tell()
+    file.seek(start)
+    found: bytes = file.read(stop - start) if stop > start else b""
+    file.seek(at)
+    return found
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
     """True if these bytes still are in front of that offset of an open file."""
-    return _before(file, stop, len(tail)) == tail
+    return _between(file, stop - len(tail), stop) == tail
 
 
 def unwritten(file: Any) -> bool:
@@ -161,14 +160,19 @@ def unwritten(file: Any) -> bool:
     return time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > TICK
 
 
-def _before(file: Any, stop: int, count: int) -> bytes:
-    if not count:
-        return b""
-    at = file.tell()
-    file.seek(stop - count)
-    found: bytes = file.read(count)
-    file.seek(at)
-    return found
+def is_compressed(file: Any) -> bool:
+    """True if an open file is compressed, by its first bytes."""
+    return format_of(_between(file, 0, LONGEST_MAGIC)) is not None
+
+
+# --- bookmarks ------------------------------------------------------------------------------------------------------
+
+
+def digest(data: bytes) -> str:
+    """The digest of some bytes in a bookmark."""
+    from hashlib import sha256  # most scans ask for none
+
+    return sha256(data).hexdigest()
 
 
 def bookmark(
@@ -198,42 +202,15 @@ def _line_ends(stop: int, tail: bytes) -> list[tuple[int, str]]:
     somebody made while the file was read."""
     start = stop - len(tail)
     counts = [count for count in range(1, len(tail)) if tail[count - 1] == _NEWLINE and (not start or count >= _CHANCE)]
-    return [(start + count, _short(tail[:count])) for count in counts[-_ENDS:]]
+    return [(start + count, digest(tail[:count])[:32]) for count in counts[-_ENDS:]]
 
 
-def _short(data: bytes) -> str:
-    return digest(data)[:32]
-
-
-def whole(file: Any, name: str) -> Bookmark:
-    """The bookmark of a regular file, compressed or not, all of which is known."""
+def looked_at(file: Any, name: str) -> Bookmark:
+    """The bookmark of all that is in an open file, by which a copy of it is known; of a compressed one none is."""
     who = identity(file)
     assert who is not None
-    file.seek(0)
-    _, source = opened(file, Stop(), LIMITS)
-    size, line = 0, 1
-    while data := take(source, _SKIP):
-        size, line = size + len(data), line + data.count(b"\n")
-    file.seek(0)
-    return bookmark(name, who, (size, line), 0, None)
-
-
-def all_of(file: Any, name: str) -> Bookmark:
-    """The bookmark of all that is in an open file, by which a copy of it is known; none that this copy would go on
-    from, as nobody counts the lines. Of a compressed one no copy is known by that."""
-    who = identity(file)
-    assert who is not None
-    behind = who.size, _before(file, who.size, min(who.size, TAIL))
-    return bookmark(name, who, (who.size, 1), who.size, None, behind)
-
-
-def whole_copy(file: Any, name: str) -> Bookmark:
-    """The same of a copy, so that what is compressed of it later is known, too."""
-    mark = whole(file, name)
-    if format_of(file.read(LONGEST_MAGIC)) is not None:
-        return mark
-    tail = _before(file, mark.offset, min(mark.offset, TAIL))
-    return mark._replace(read=mark.offset, tail_bytes=len(tail), tail=digest(tail) if tail else "")
+    behind = (who.size, _between(file, max(who.size - TAIL, 0), who.size)) if format_of(who.head) is None else (0, b"")
+    return bookmark(name, who, (who.size, 0), who.size, None, behind)
 
 
 def checked(mark: Bookmark) -> Bookmark:
@@ -262,28 +239,10 @@ def checked(mark: Bookmark) -> Bookmark:
     return mark
 
 
-class StartPosition(NamedTuple):
-    """The place where reading of a file begins: offset and line, what is carried there, an offset with the bytes in
-    front of it, by which a file that is written anew is told, and whether records were read before it."""
-
-    offset: int = 0
-    line: int = 1
-    carried: list[int] | None = None
-    behind: tuple[int, bytes] = (0, b"")
-    recorded: bool = False
-
-
-class FileComparison(NamedTuple):
-    """A comparison of a file with what was read before. before: the bookmark of what had its name, where this is not
-    the file that was read, or no longer holds what was read; why: what became of that; own: the bookmark of the file,
-    where it still holds what was read: it may have been cut since then, and begin with the same bytes again; over:
-    whether that is so, by its size and times."""
-
-    place: StartPosition = StartPosition()
-    before: Bookmark | None = None
-    why: Reason | None = None
-    own: Bookmark | None = None
-    over: bool = False
+def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
+    """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
+    tail = b"" if file is None else _between(file, mark.read - mark.tail_bytes, mark.read)
+    return StartPosition(mark.offset, mark.line or 1, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
 
 
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
@@ -295,112 +254,113 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
         return Reason.FILE_SHRUNK
     if digest(who.head[: mark.head_bytes]) != mark.head:
         return Reason.FILE_REPLACED
-    tail = _before(file, mark.read, mark.tail_bytes)
+    tail = _between(file, mark.read - mark.tail_bytes, mark.read)
     return Reason.FILE_REPLACED if mark.tail and digest(tail) != mark.tail else None
 
 
-def place_of(mark: Bookmark, file: Any = None) -> StartPosition:
-    """The place where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
-    tail = b"" if file is None else _before(file, mark.read, mark.tail_bytes)
-    return StartPosition(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
+def is_written_over(mark: Bookmark, who: Identity) -> bool:
+    """True if a file was written since it was read and has the size that it had: who appends makes it larger. Of a
+    larger file than a beginning can be, the last bytes say it."""
+    return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
 
 
-def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
-    """True if an open file, compressed or not, holds what was read of another one that was not compressed, as far as
-    the digests of the first and of the last bytes say; ``exact``: and nothing behind it. Of an empty file that is just
-    what is empty, too."""
-    return bool(copied_in(file, lambda _head: [mark], exact))
+# --- what a file holds ----------------------------------------------------------------------------------------------
 
 
-def copied_in(file: Any, among: Callable[[bytes], Iterable[Bookmark]], exact: bool = False) -> list[Bookmark]:
-    """The same for several bookmarks, in one reading: those that hold. ``among``: gives them for the first bytes."""
+@contextmanager
+def _text(file: Any) -> Iterator[Any]:
+    """The bytes of an open file from its start, as decompressed; it is at its start again behind the block."""
+    at = file.tell()
     file.seek(0)
     try:
-        _, source = opened(file, Stop(), LIMITS)
-        window = take(source, HEAD)
-        at = len(window)
-        heads: dict[int, str] = {}
-        ends: dict[int, list[Bookmark]] = {}
-        for mark in among(window):
-            if mark.head_bytes not in heads:
-                heads[mark.head_bytes] = digest(window[: mark.head_bytes])
-            fits = heads[mark.head_bytes] == mark.head and mark.head_bytes <= at and mark.read >= mark.tail_bytes
-            if fits and (mark.tail or (exact and not mark.size)):  # else nothing was read of it, or it was compressed
-                ends.setdefault(mark.read, []).append(mark)
-        found: list[Bookmark] = []
-        for end in sorted(ends):
-            while at < end and (more := take(source, min(end - at, _SKIP))):
-                window, at = (window + more)[-TAIL:], at + len(more)
-            if at < end:
-                break
-            place = len(window) - (at - end)
-            tails = {count: window[place - count : place] for count in {mark.tail_bytes for mark in ends[end]}}
-            digests = {count: digest(tail) if tail else "" for count, tail in tails.items()}
-            if exact and at == end and (more := take(source, 1)):
-                window, at = window + more, at + 1
-            if not exact or at == end:
-                found += [mark for mark in ends[end] if digests[mark.tail_bytes] == mark.tail]
-        return found
+        yield opened(file, Stop(), LIMITS)[1]
     finally:
-        file.seek(0)
+        file.seek(at)
 
 
-def _last(source: Any, head: bytes, mark: Bookmark) -> bytes:
-    """The bytes of an input where the last bytes were read of another one; ``head``: what was taken of it already."""
-    start = mark.read - mark.tail_bytes
-    if start < len(head):
-        return head[start : mark.read] + take(source, max(mark.read - len(head), 0))
-    left = start - len(head)
-    while left and (over := len(take(source, min(left, _SKIP)))):
-        left -= over
-    return take(source, mark.tail_bytes) if not left else b""
-
-
-def is_read_copy(file: Any, mark: Bookmark) -> bool:
-    """True if an open file, compressed or not, holds what another one held a while before all was read of it that a
-    bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
-    if not mark.ends:
-        return False
-    start = mark.read - mark.tail_bytes
-    file.seek(0)
-    try:
-        _, source = opened(file, Stop(), LIMITS)
-        head = take(source, mark.head_bytes)
-        if start and (len(head) < mark.head_bytes or digest(head) != mark.head):
-            return False
-        tail = _last(source, head, mark)
-    finally:
-        file.seek(0)
-    if len(tail) == mark.tail_bytes:
-        return False  # as long: its last bytes differ
-    for end, short in reversed(mark.ends):
-        if (count := end - start) <= len(tail):
-            return _short(tail[:count]) == short and b"\n" not in tail[count:]
-    return False
-
-
-def is_earlier(file: Any, head: bytes, stop: int, tail: bytes) -> bool:
-    """True if an open file, compressed or not, holds what another one held a while before: its first bytes are
-    ``head``, and it ends within ``tail``, the bytes in front of ``stop``, in so many of them that this is no chance."""
-    start = stop - len(tail)
-    file.seek(0)
-    try:
-        _, source = opened(file, Stop(), LIMITS)
-        first = take(source, len(head))
-        if not 0 < len(first) <= stop or not head.startswith(first):
-            return False
-        at, found = len(first), first[start:]
-        while at < start and (data := take(source, min(start - at, _SKIP))):
-            at += len(data)
-        found += take(source, len(tail) + 1 - len(found)) if at >= start else b""
-    finally:
-        file.seek(0)
-    return len(found) >= (_CHANCE if start else 1) and tail.startswith(found)
-
-
-def take(source: Any, count: int) -> bytes:
+def _take(source: Any, count: int) -> bytes:
     """So many bytes of an input, or all that are left."""
     view, size = memoryview(bytearray(count)), 0
     while size < count and (got := source.into(view[size:])):
         size += got
     return bytes(view[:size])
+
+
+def beginning(file: Any) -> bytes:
+    """The first KiB of an open file, as decompressed."""
+    with _text(file) as source:
+        return _take(source, HEAD)
+
+
+def continued(file: Any, marks: Sequence[Bookmark]) -> list[Bookmark]:
+    """The bookmarks of files, not compressed themselves, of which an open one, compressed or not, holds what was read,
+    by the digests of the first and of the last bytes: in one reading, those of which most was read first. Where nothing
+    was read of a file there is nothing to tell that by."""
+    with _text(file) as source:
+        window = _take(source, HEAD)
+        at, found = len(window), list[Bookmark]()
+        begun = [mark for mark in marks if mark.tail and digest(window[: mark.head_bytes]) == mark.head]
+        for mark in sorted(begun, key=lambda mark: mark.read):
+            while at < mark.read and (more := _take(source, min(mark.read - at, _PIECE))):
+                window, at = (window + more)[-TAIL:], at + len(more)
+            if at < mark.read:
+                break
+            place = len(window) - (at - mark.read)
+            if digest(window[place - mark.tail_bytes : place]) == mark.tail:
+                found.append(mark)
+        return found[::-1]
+
+
+def is_earlier(file: Any, mark: Bookmark) -> bool:
+    """True if an open file, compressed or not, holds what another one held a while before all was read of it that a
+    bookmark says: it ends behind one of the last lines, by the digests there, or in the line after that."""
+    if not mark.ends:
+        return False
+    start = mark.read - mark.tail_bytes
+    with _text(file) as source:
+        head = _take(source, mark.head_bytes)
+        if start and digest(head) != mark.head:
+            return False
+        left = start - len(head)
+        while left > 0 and (skipped := len(_take(source, min(left, _PIECE)))):
+            left -= skipped
+        tail = head[start:] + (_take(source, mark.tail_bytes - len(head[start:])) if left <= 0 else b"")
+    if len(tail) == mark.tail_bytes:
+        return False  # as long: its last bytes differ
+    for end, short in reversed(mark.ends):
+        if (count := end - start) <= len(tail):
+            return digest(tail[:count])[:32] == short and b"\n" not in tail[count:]
+    return False
+
+
+def is_prefix(copy: Any, file: Any, more: bool = False) -> bool:
+    """True if one open file, compressed or not, begins with all that another one holds (``copy``); ``more``: and goes
+    on. Of files that are not compressed the ends are compared."""
+    if not (is_compressed(copy) or is_compressed(file)):
+        size, whole = (os.fstat(one.fileno()).st_size for one in (copy, file))
+        return size + more <= whole and all(
+            _between(copy, place, min(place + TAIL, size)) == _between(file, place, min(place + TAIL, size))
+            for place in (0, max(size - TAIL, 0))  # it may grow meanwhile
+        )
+    with _text(copy) as first, _text(file) as second:
+        while part := _take(first, _PIECE):
+            if _take(second, len(part)) != part:
+                return False
+        return not more or bool(_take(second, 1))
+
+
+def all_read(file: Any, name: str) -> Bookmark:
+    """The bookmark of an open file, compressed or not, all of which was read under another name."""
+    who, size, lines, tail = identity(file), 0, 0, b""
+    assert who is not None
+    with _text(file) as source:
+        while data := _take(source, _PIECE):
+            size, lines, tail = size + len(data), lines + data.count(b"\n"), (tail + data)[-TAIL:]
+    behind = (0, b"") if is_compressed(file) else (size, tail)
+    return bookmark(name, who, (size, lines + 1), 0, None, behind)
+
+
+def reaches(file: Any, count: int) -> bool:
+    """True if an open file holds more than so many bytes, as decompressed."""
+    with _text(file) as source:
+        return len(_take(source, count + 1)) > count

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import stat
 import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import islice, takewhile
+from typing import NamedTuple
 
 from turnwire.log.input.file_identity import TICK
 
@@ -100,12 +105,50 @@ def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
     return (0, numbers, path) if numbers else (1, (0,), path)
 
 
+# --- what is in a folder --------------------------------------------------------------------------------------------
+
 _MOST = 4
 """Folders whose names are kept."""
 _AGE = 1.0
 """Seconds for which they are: a file system that does not tell when a folder changed is believed no longer."""
-_Key = tuple[int, int, int, int]
-_kept: dict[str, tuple[_Key, float, list[str]]] = {}
+_LOOKS = 20
+_SETTLING = 0.2
+_PAUSE = 0.001
+"""Seconds for which files that are renamed all the time are listed again, and between two lists behind the first
+``_LOOKS``."""
+
+
+class Rotated(NamedTuple):
+    """A file that may have had a name before: its path, device and inode, when it was written last (ns), its size."""
+
+    path: str
+    file: tuple[int, int]
+    written: int
+    size: int
+
+    @property
+    def packed(self) -> bool:
+        """True if it is called as compressed files are: nobody goes on writing to it."""
+        return self.path.endswith(COMPRESSED)
+
+
+class _Folder:
+    """The names in a folder, in order, and of which logs there are rotated files by their names."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    @cached_property
+    def logs(self) -> frozenset[str]:
+        return frozenset(log for name in self.names for log in logs_named(plain_name(name)))
+
+
+def shape(path: str) -> str:
+    """A name without its numbers and the ending of a compressed file: a tool gives all that it rotates the same."""
+    return re.sub(r"\d+", "0", plain_name(os.path.basename(path)))
+
+
+_kept: dict[str, tuple[tuple[int, int, int, int], float, _Folder]] = {}
 
 
 def forget() -> None:
@@ -113,18 +156,72 @@ def forget() -> None:
     _kept.clear()
 
 
-def names_in(folder: str, beginning: str) -> Iterator[str]:
-    """The names in a folder that begin so, in order, as they are now. Raises FileNotFoundError."""
-    names = _names(folder)
-    for place in range(bisect_left(names, beginning), len(names)):
-        if not names[place].startswith(beginning):
+def is_rotated(name: str) -> bool:
+    """True if a name is that of a file that was rotated already: nobody begins a log under it."""
+    base = os.path.basename(name)
+    stem, ending = os.path.splitext(plain_name(base))
+    return base.endswith(COMPRESSED) or ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
+
+
+def has_rotated(name: str) -> bool:
+    """True if there are files beside a log that are called as rotated ones of it. Raises FileNotFoundError."""
+    folder, base = os.path.split(name)
+    return base in _listed(folder or os.curdir).logs
+
+
+def beside(name: str) -> tuple[list[Rotated], bool]:
+    """Files beside a log that are called as rotated ones of it, in the order in which they were written last; and
+    whether these are all: while files are renamed a list may lack some, so it is made until two are alike, but not for
+    ever. A compressed one beside the file that it is made from is not finished, and is not there yet."""
+    until = time.monotonic() + _SETTLING
+    before: dict[tuple[int, int], str] = {}
+    for look in itertools.count(1):
+        found, settled = _beside(name)
+        names = {one.file: one.path for one in found}
+        settled = settled and names == before
+        if settled or (look >= _LOOKS and time.monotonic() > until):
             break
-        yield names[place]
+        before = names
+        if look >= _LOOKS:
+            time.sleep(_PAUSE)
+    return sorted(found, key=_written), settled
 
 
-def _names(folder: str) -> list[str]:
-    """The names in a folder in order: those of the last list, where the folder is as it was before that. Within a tick
-    of the clock of files it can change again without a trace, so then the next list is made anew."""
+def _written(one: Rotated) -> tuple[int, int, str]:
+    number = re.search(r"\d+", os.path.basename(one.path))
+    older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
+    return one.written, older, one.path
+
+
+def _beside(name: str) -> tuple[list[Rotated], bool]:
+    """The rotated files of a log in one list, and False where one of it was renamed meanwhile."""
+    folder, base = os.path.split(name)
+    stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
+    try:
+        names = _listed(folder or os.curdir).names
+    except FileNotFoundError:
+        return [], True
+    first = bisect_left(names, stem)
+    alike = takewhile(lambda other: other.startswith(stem), islice(names, first, None))
+    there = {other for other in alike if other != base and is_like(other, base)}
+    found, whole = [], True
+    for other in there:
+        if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
+            continue
+        path = os.path.join(folder, other)
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except FileNotFoundError:
+            whole = False  # the next list has it
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
+    return found, whole
+
+
+def _listed(folder: str) -> _Folder:
+    """A folder as it is now: the last list of it, where it is as it was before that. Within a tick of the clock of
+    files it can change again without a trace, so then the next list is made anew. Raises FileNotFoundError."""
     key = _key(folder)
     kept = _kept.get(folder)
     if kept is not None and kept[0] == key and time.monotonic() < kept[1]:
@@ -132,15 +229,15 @@ def _names(folder: str) -> list[str]:
     long_ago = time.time_ns() - max(key[2:]) > TICK
     until = time.monotonic() + _AGE
     with os.scandir(folder) as entries:
-        names = sorted(entry.name for entry in entries)
+        found = _Folder(sorted(entry.name for entry in entries))
     _kept.pop(folder, None)
     if long_ago and _key(folder) == key:
         while len(_kept) >= _MOST:
             _kept.pop(next(iter(_kept), ""), None)
-        _kept[folder] = key, until, names
-    return names
+        _kept[folder] = key, until, found
+    return found
 
 
-def _key(folder: str) -> _Key:
+def _key(folder: str) -> tuple[int, int, int, int]:
     status = os.stat(folder)
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns

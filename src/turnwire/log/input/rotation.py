@@ -1,75 +1,98 @@
-"""Rotated logs: the files that had a log's name before, as tools that rotate logs call them."""
+"""The history of a log's name: which files had it since it was read last, and what of them is not read yet.
+
+A log and the files beside it that are called as rotated ones are compared with the bookmarks: first by device and
+inode, then, the oldest first, by what they hold. What no bookmark fits came in between, or is a copy that somebody is
+just making of the log, or a backup."""
 
 from __future__ import annotations
 
-import itertools
 import os
-import re
-import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from turnwire.contract import LIMITS
-from turnwire.log.input.bookmarks import Bookmarks
-from turnwire.log.input.compression import LONGEST_MAGIC, format_of
-from turnwire.log.input.file_identity import BANNER, TAIL, TICK, Bookmark, creation_time, is_copy, take
-from turnwire.log.input.reading import Stop, opened
+from turnwire.errors import Reason
+from turnwire.log.input.bookmarks import Bookmarks, FileComparison, Gap
+from turnwire.log.input.compression import format_of
+from turnwire.log.input.file_identity import (
+    BANNER,
+    Bookmark,
+    Identity,
+    StartPosition,
+    all_read,
+    changed,
+    creation_time,
+    identity,
+    is_earlier,
+    is_prefix,
+    is_written_over,
+    place_of,
+    reaches,
+)
 from turnwire.log.input.rotated_names import (
-    ADDED,
     COMPRESSED,
+    Rotated,
+    beside,
+    has_rotated,
     is_counted,
-    is_like,
+    is_rotated,
     log_of,
     logs_named,
-    names_in,
     plain_name,
+    shape,
 )
-from turnwire.log.input.sources import Source
+from turnwire.log.input.sources import ReadOptions, Source
 
-_NUMBER = re.compile(r"\d+")
-_LOOKS = 20
-_SETTLING = 0.2
-_PAUSE = 0.001
-"""Seconds for which files that are renamed all the time are listed again, and between two lists behind the first
-``_LOOKS``."""
-_STEP = 1 << 16
-_ENDLESS = 1 << 62
+MOVING = 2.0
+"""Seconds after which files that are rotated all the time are looked at once more, and what is not settled then is a
+gap."""
+MOVES = 20
+"""So many looks there are at most."""
+PAUSE = 0.01
+"""Seconds between two of them."""
 
 
-class Rotated(NamedTuple):
-    """A file that may have had a name before: its path, device and inode, when it was written last (ns), its size."""
+class Unread(NamedTuple):
+    """A file that had a name before, open, and the place to go on at."""
 
     path: str
-    file: tuple[int, int]
-    written: int
-    size: int
-
-    @property
-    def packed(self) -> bool:
-        """True if it is called as compressed files are: nobody goes on writing to it."""
-        return self.path.endswith(COMPRESSED)
+    file: Any
+    place: StartPosition
+    packed: bool = False
 
 
-class Bases:
-    """Of which names there are rotated files in folders: a look at many logs in one folder lists it once."""
+class Missed(NamedTuple):
+    """Files that had a name before, oldest first. kept: which of them holds what was read under that name last, and
+    what follows it; anew: whether the file that has the name was cut, and is read from its start; gap: what cannot be
+    had, from the place that was read last on; again: whether files beside it were written, renamed, removed or made
+    while these were looked for."""
 
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[int, frozenset[str]]] = {}
+    pieces: list[Unread]
+    kept: Unread | None = None
+    anew: bool = False
+    gap: Gap | None = None
+    again: bool = False
 
-    def __call__(self, folder: str) -> frozenset[str]:
-        """The names, of now."""
-        written = os.stat(folder or os.curdir).st_mtime_ns
-        kept = self._found.get(folder)
-        if kept is not None and kept[0] == written:
-            return kept[1]
-        bases: set[str] = set()
-        for name in os.listdir(folder or os.curdir):
-            bases.update(logs_named(plain_name(name)))
-        found = frozenset(bases)
-        if time.time_ns() - written > TICK:  # within a tick of the clock more may come without a trace
-            self._found[folder] = written, found
-        return found
+    def close(self) -> None:
+        """Closes the files, unread."""
+        for piece in self.pieces:
+            piece.file.close()
+
+    def without(self, log: Any) -> Missed:
+        """The same but what is compressed of an open file, which was renamed since it was opened: it is read itself."""
+        made = [one for one in self.pieces if one.packed and one is not self.kept and is_prefix(one.file, log)]
+        for piece in made:
+            piece.file.close()
+        return self._replace(pieces=[piece for piece in self.pieces if piece not in made])
+
+
+class Begun(NamedTuple):
+    """A file, open, and what had its name before, or None where nothing is to be looked for."""
+
+    file: Any
+    who: Identity | None
+    comparison: FileComparison
+    missed: Missed | None
 
 
 def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
@@ -85,69 +108,226 @@ def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
     return sorted(found, key=is_between)
 
 
-def is_rotated(name: str) -> bool:
-    """True if a name is that of a file that was rotated already: nobody begins a log under it."""
-    base = os.path.basename(name)
-    stem, ending = os.path.splitext(plain_name(base))
-    return base.endswith(COMPRESSED) or ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
-
-
-def beside(name: str, *folders: str) -> list[Rotated]:
-    """Files beside a log, or in ``folders``, that are called as rotated ones of it, in the order in which they were
-    written last. A compressed one beside the file that it is made from is not finished, and is not there yet."""
-    return look_beside(name, *folders)[0]
-
-
-def look_beside(name: str, *folders: str) -> tuple[list[Rotated], bool]:
-    """The same as :func:`beside`, and whether these are all: while files are renamed a list may lack some, so it is
-    made until two are alike, but not for ever."""
-    home, base = os.path.split(name)
-    until = time.monotonic() + _SETTLING
-    before: dict[tuple[int, int], str] = {}
-    for look in itertools.count(1):
-        found: dict[tuple[int, int], Rotated] = {}
-        settled = True
-        for folder in dict.fromkeys([home or os.curdir, *folders]):
-            listed, whole = _listed(folder, base, home if folder == os.curdir else folder)
-            found.update({one.file: one for one in listed})
-            settled = settled and whole
-        names = {file: one.path for file, one in found.items()}
-        settled = settled and names == before
-        if settled or (look >= _LOOKS and time.monotonic() > until):
-            break
-        before = names
-        if look >= _LOOKS:
-            time.sleep(_PAUSE)
-    return sorted(found.values(), key=_age), settled
-
-
-def _age(one: Rotated) -> tuple[int, int, str]:
-    number = _NUMBER.search(os.path.basename(one.path))
-    older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
-    return one.written, older, one.path
-
-
-def _listed(folder: str, base: str, shown: str) -> tuple[list[Rotated], bool]:
-    """The rotated files in one folder, and False where one of it was renamed meanwhile."""
-    found, whole = [], True
-    stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
-    try:
-        alike = [other for other in names_in(folder, stem) if other != base and is_like(other, base)]
-    except FileNotFoundError:
-        return [], True
-    there = set(alike)
-    for other in alike:
-        if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:
-            continue
+def begin(
+    source: Source,
+    job: ReadOptions,
+    followed: Collection[tuple[int, int]] = (),
+    read: FileComparison | None = None,
+) -> Begun:
+    """Opens a file, and finds what had its name before, as both are at one moment: where the file is renamed, copied
+    or cut meanwhile, it is looked at again, but not for ever. ``read``: what was read of the name so far, where that is
+    not what the bookmarks say; ``followed``: files that are being read. Raises OSError."""
+    name, looks, until = source.name or "", MOVES, time.monotonic() + MOVING
+    while True:
+        file = source.open()
         try:
-            status = os.stat(os.path.join(folder, other), follow_symlinks=False)
-        except FileNotFoundError:
-            whole = False  # the next list has it
-            continue
-        if stat.S_ISREG(status.st_mode):
-            place = os.path.join(shown, other)
-            found.append(Rotated(place, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    return found, whole
+            begun = _look(source, file, job, followed, read)
+            missed, looks = begun.missed, looks - 1 if time.monotonic() < until else 0
+            if missed is None or not (missed.again or not leads_to(name, file) or not is_still(begun.who, file)):
+                return begun
+            if not looks:
+                return begun._replace(missed=missed.without(file))
+        except BaseException:
+            file.close()
+            raise
+        missed.close()
+        file.close()
+        job.stop.sleep(PAUSE)
+
+
+def _look(
+    source: Source, file: Any, job: ReadOptions, followed: Collection[tuple[int, int]], read: FileComparison | None
+) -> Begun:
+    who, name, marks = identity(file) if source.mappable else None, source.name or "", job.bookmarks
+    if who is None:
+        return Begun(file, who, FileComparison(), None)
+    marks.found(name, who[:2])
+    found = read or marks.stands(name, who, file)
+    if who[:2] in marks.done or who[:2] in followed:
+        return Begun(file, who, found, None)
+    return Begun(file, who, found, missed(name, file, who, found, job, followed))
+
+
+def leads_to(name: str, file: Any) -> bool:
+    """True if a name leads to an open file just now."""
+    try:
+        there, status = os.stat(name), os.fstat(file.fileno())
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
+
+
+def is_still(who: Identity | None, file: Any) -> bool:
+    """True if an open file was not cut since it was looked at."""
+    now = identity(file)
+    return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
+
+
+def missed(
+    name: str,
+    log: Any,
+    who: Identity | None,
+    found: FileComparison,
+    job: ReadOptions,
+    followed: Collection[tuple[int, int]] = (),
+) -> Missed | None:
+    """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
+    file that has the name now, if any, and who that is; ``found``: how it compares with what was read under the name;
+    ``followed``: files that are being read."""
+    latest = found.before or found.own
+    if latest is None:
+        return None
+    if not has_rotated(name):
+        gap = _gap(name, found, who, None, None)
+        return None if gap is None else Missed([], gap=gap)
+    listed, settled = beside(name)
+    look = _Look(name, log, found, job.bookmarks)
+    if found.own is None and latest.file in followed:
+        look.fitted.append(latest)  # it is read itself
+    passed = {*followed, *job.bookmarks.done, *(() if who is None else [who[:2]])}
+    for one in listed:
+        job.bookmarks.found(one.path, one.file, named=False)
+        if one.file not in passed:
+            settled = look.open(one) and settled
+    for one, file in look.unknown:
+        look.compare(one, file)
+    cut = look.cut if found.why is Reason.FILE_GONE else found.why
+    anew = False
+    if found.own is not None:
+        assert who is not None
+        anew, cut = look.is_cut()
+    later, still = beside(name)
+    names = ({one.file: one.path for one in files} for files in (listed, later))
+    again = not (settled and still) or len({frozenset(one.items()) for one in names}) > 1
+    gap = _gap(name, found, who, look, cut)
+    if gap is None and again:
+        gap = Gap(name, latest.offset, None, found.why or Reason.FILE_GONE)
+    sizes = ({one.file: one.size for one in files} for files in (listed, later))
+    again = again or len({frozenset(one.items()) for one in sizes}) > 1
+    order = {one.file: place for place, one in enumerate(listed)}
+    look.pieces.sort(key=lambda piece: order[_file(piece.file)])
+    if not look.pieces and gap is None and not again:
+        return None
+    return Missed(look.pieces, look.kept, anew, gap, again)
+
+
+def _file(file: Any) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino
+
+
+def _gap(name: str, found: FileComparison, who: Identity | None, look: _Look | None, cut: Reason | None) -> Gap | None:
+    """The gap behind what was read under a name: each cut is one, as of what was written between a copy and the cut
+    nothing is left to see; and a file that is gone, or of which others may begin alike."""
+    latest = found.before or found.own
+    assert latest is not None
+    if found.own is not None:
+        if cut is None and who is not None and is_written_over(latest, who):
+            cut = Reason.FILE_REPLACED
+        return None if cut is None else Gap(name, latest.offset, None, cut)
+    why = cut or found.why or Reason.FILE_GONE
+    if why is Reason.FILE_GONE and (is_rotated(name) or (look is not None and look.is_certain)):
+        return None
+    return Gap(name, latest.offset, None, why)
+
+
+class _Look:
+    """Compares the files beside a log with the bookmarks. pieces: what is to be read, and ``kept``, which of it holds
+    what was read last (``latest``), whose text each bookmark is of one file; own: whether the log itself holds that;
+    cut: why the file that was read last and has another name now no longer holds what was read."""
+
+    def __init__(self, name: str, log: Any, found: FileComparison, marks: Bookmarks) -> None:
+        latest = found.before or found.own
+        assert latest is not None
+        self.pieces: list[Unread] = []
+        self.kept: Unread | None = None
+        self.cut: Reason | None = None
+        self.unknown: list[tuple[Rotated, Any]] = []
+        self.is_certain = False
+        self._since = latest.written + (found.own is not None)
+        self._read_at = max(self._since, found.since)
+        self._name, self._log, self._latest, self._marks = name, log, latest, marks
+        self.fitted: list[Bookmark] = []
+
+    def open(self, one: Rotated) -> bool:
+        """Takes a file with the inode of a bookmark, and opens others that may be read; False where it has another
+        name by now."""
+        marks, latest = self._marks, self._latest
+        known = marks.files.get(one.file, ())
+        if marks.judged.get(one.file) == (one.written, one.size):
+            return True
+        if one.written < self._since and not known:
+            return True
+        if (file := open_as(one)) is None:
+            return False
+        who = identity(file)
+        assert who is not None
+        mark = marks.of(who, file)
+        if mark is None:
+            if one.file == latest.file and latest.born == who.born > 0:
+                self.cut = changed(latest, who, file)
+            self.unknown.append((one, file))
+            return True
+        self.fitted.append(mark)
+        if mark is latest:
+            self.is_certain = True
+        if who.size > (mark.offset if format_of(who.head) is None else mark.size):
+            self._take(one, file, mark)
+        else:
+            file.close()
+        return True
+
+    def _take(self, one: Rotated, file: Any, mark: Bookmark | None) -> None:
+        place = StartPosition() if mark is None else place_of(mark, None if one.packed else file)
+        piece = Unread(one.path, file, place, one.packed)
+        self.pieces.append(piece)
+        if mark is self._latest:
+            self.kept = piece
+
+    def compare(self, one: Rotated, file: Any) -> None:
+        """Takes a file that has no bookmark of its own."""
+        latest, marks = self._latest, self._marks
+        if self._log is not None and is_prefix(file, self._log):
+            file.close()  # the log is about to be cut: what is in it is read there
+            return
+        if one.packed and is_backup(one, file, self._name):
+            marks.judged[one.file] = one.written, one.size
+            file.close()
+            return
+        fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
+        if fitting:
+            mark = latest if latest in fitting else fitting[0]
+            self.fitted.append(mark)
+            if mark.file == latest.file:
+                self.is_certain = self.is_certain or latest.recorded or not mark.line
+            if reaches(file, mark.offset):
+                self._take(one, file, mark)
+            else:
+                marks.add(all_read(file, one.path))
+                file.close()
+        elif latest not in self.fitted and is_earlier(file, latest):
+            self.fitted.append(latest)
+            marks.add(all_read(file, one.path))
+            file.close()
+        elif one.written < self._read_at:
+            file.close()
+        else:
+            self._take(one, file, None)
+
+    def is_cut(self) -> tuple[bool, Reason | None]:
+        """The reason for which a log that holds what was read was cut since, where it was, and True if it is read from
+        its start: a copy holds what was read, too, and goes on in another way. Where that is no more than what all may
+        begin with, or nothing, the log is read on."""
+        if self.kept is not None:
+            beyond = self._latest.reached > BANNER
+            return beyond, Reason.FILE_REPLACED if beyond else Reason.FILE_SHRUNK
+        new = [piece for piece in self.pieces if piece.place == StartPosition()]
+        if new and not self._latest.reached:
+            return False, Reason.FILE_SHRUNK
+        for piece in new:
+            self.pieces.remove(piece)
+            piece.file.close()
+        return False, None
 
 
 def open_as(one: Rotated) -> Any:
@@ -156,190 +336,44 @@ def open_as(one: Rotated) -> Any:
         file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (who asked closes it)
     except FileNotFoundError:
         return None
-    status = os.fstat(file.fileno())
-    if (status.st_dev, status.st_ino) == one.file:
+    if _file(file) == one.file:
         return file
     file.close()
     return None
 
 
-def is_beginning(copy: Any, name: str) -> bool:
-    """True if an open file, compressed or not, holds what the file of that name begins with, or nothing: a copy made
-    before the log is cut. What is in it is read from the log."""
-    try:
-        with open(name, "rb", buffering=0) as log:
-            if _kind(copy) is not None and _kind(log) is None:
-                return _alike(copy, log, _ENDLESS) == (True, copy)
-            size = os.fstat(copy.fileno()).st_size  # it may grow meanwhile
-            count = min(TAIL, size)
-            return size <= os.fstat(log.fileno()).st_size and all(
-                os.pread(copy.fileno(), count, place) == os.pread(log.fileno(), count, place)
-                for place in (0, size - count)
-            )
-    except FileNotFoundError:
-        return False
-
-
-def copy_of(
-    mark: Bookmark,
-    among: Callable[[], list[Rotated]],
-    exact: bool = False,
-    cut: str | None = None,
-    looks: int = _LOOKS,
-) -> Rotated | None:
-    """The first of some files that holds what was read of another one, see :func:`is_copy`; ``cut``: the name of a log
-    that was cut, which does not begin as that file does. What is renamed meanwhile is looked for again, so many times
-    at most."""
-    for _ in range(looks):
-        moved = False
-        for one in among():
-            try:
-                with open(one.path, "rb", buffering=0) as file:
-                    status = os.fstat(file.fileno())
-                    if (status.st_dev, status.st_ino) != one.file:
-                        moved = True
-                    elif not (cut and is_beginning(file, cut)) and is_copy(file, mark, exact):
-                        return one
-            except FileNotFoundError:
-                moved = True
-        if not moved:
-            break
-    return None
-
-
-def is_part(copy: Any, one: Rotated, name: str, held: Iterable[Any] = ()) -> bool:
-    """True if an open compressed file (``one``) holds what another file beside a log, or an open one (``held``), begins
-    with, and no more: a backup that was made while somebody wrote to that. A file that was made later than the backup
-    was written is not what it is made from; nor is a compressed one that is called alike, as a tool calls all that it
-    rotates, where they may begin alike: but tools count or date, so that of names with a date beside some with a count
-    none is a tool's."""
-    if not one.packed:
-        return False
-    written = max(one.written, os.fstat(copy.fileno()).st_mtime_ns)
-    if any(_made(file) <= written and begins(copy, file) for file in held):
-        return True
-    met: set[tuple[int, int]] = {one.file}
-    for _ in range(_LOOKS):
-        others = [other for other in beside(name) if other.file not in met]
-        for other in others:
-            try:
-                with open(other.path, "rb", buffering=0) as file:
-                    status = os.fstat(file.fileno())
-                    if (status.st_dev, status.st_ino) != other.file:
-                        continue  # renamed just now
-                    met.add(other.file)
-                    if _is_made_from(copy, one, written, file, other, name):
-                        return True
-            except FileNotFoundError:
+def is_backup(one: Rotated, copy: Any, name: str) -> bool:
+    """True if an open compressed file holds what another file beside a log begins with, and no more: a backup that was
+    made while somebody wrote to that. A file that was made later than the backup was written is not what it is made
+    from; nor is a compressed one that is called alike, as a tool calls all that it rotates, where they may begin alike:
+    but tools count or date, so that of names with a date beside some with a count none is a tool's."""
+    others = [other for other in beside(name)[0] if other.file != one.file]
+    dated = not is_counted(one.path, name) and any(is_counted(other.path, name) for other in others)
+    for other in others:
+        if (file := open_as(other)) is None:
+            continue  # renamed just now
+        with file:
+            if not other.packed and creation_time(file.fileno(), os.fstat(file.fileno())) > one.written:
                 continue
-        if not others:
-            break
+            if not is_prefix(copy, file, more=(other.packed, other.path) >= (one.packed, one.path)):
+                continue
+            if dated or not (other.packed and shape(other.path) == shape(one.path)) or reaches(copy, BANNER):
+                return True
     return False
 
 
-def _is_made_from(copy: Any, one: Rotated, written: int, file: Any, other: Rotated, name: str) -> bool:
-    alike = other.packed and _shape(other.path) == _shape(one.path)
-    if not other.packed and _made(file) > written:
-        return False
-    if not begins(copy, file, (other.packed, other.path) < (one.packed, one.path)):
-        return False
-    if not alike or is_dated_backup(one, name):
-        return True
-    _, source = opened(copy, Stop(), LIMITS)
-    found = len(take(source, BANNER + 1))
-    copy.seek(0)
-    return found > BANNER
-
-
-def is_dated_backup(one: Rotated, name: str) -> bool:
-    """True if a compressed file is none that a tool rotated, by its name: it has a date, and others have a count."""
-    if not one.packed or is_counted(one.path, name):
-        return False
-    return any(is_counted(other.path, name) for other in beside(name))
-
-
-def _made(file: Any) -> int:
-    return creation_time(file.fileno(), os.fstat(file.fileno()))
-
-
-def _shape(path: str) -> str:
-    return _NUMBER.sub("0", plain_name(os.path.basename(path)))
-
-
-def begins(copy: Any, file: Any, equal: bool = True) -> bool:
-    """True if one open file holds what another one begins with, or all of it (``equal``: whether that counts)."""
-    at = file.tell()
-    try:
-        file.seek(0)
-        if equal:
-            return _alike(copy, file, _ENDLESS) == (True, copy)
-        copy.seek(0)
-        return _alike(file, copy, _ENDLESS) == (True, copy)
-    finally:
-        file.seek(at)
-        copy.seek(0)
-
-
-def is_being_made(copy: Any, path: str) -> bool:
-    """True if an open compressed file holds what the file begins with that is called as it is without the ending: a
-    tool is just compressing that, and removes it then."""
+def is_being_made(copy: Any, path: str, copied: bool) -> bool:
+    """True if an open file that a folder lists is just being compressed of another one, or ``copied``: it holds what
+    the file begins with that is called as it is without the ending, or the log that is beside it."""
     plain, ending = os.path.splitext(path)
-    if ending not in COMPRESSED:
-        return False
-    try:
-        with open(plain, "rb", buffering=0) as file:
-            return begins(copy, file)
-    except OSError:
-        return False
-
-
-def is_being_copied(copy: Any, path: str) -> bool:
-    """True if an open file that is called as a rotated one holds what the log begins with that is beside it."""
     folder, base = os.path.split(path)
-    return any(is_beginning(copy, os.path.join(folder, log)) for log in logs_named(plain_name(base)))
-
-
-def begins_alone(copy: Any, count: int, name: str) -> bool | None:
-    """True if the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
-    another one begins with them, too, so that what was read of a log may be what all its files begin with; None
-    where the others are too short to say."""
-    differs = False
-    status = os.fstat(copy.fileno())
-    others = [one for one in beside(name) if one.file != (status.st_dev, status.st_ino)]
-    for one in (None, *others):
+    made_from = [plain] if ending in COMPRESSED else []
+    made_from += [os.path.join(folder, log) for log in logs_named(plain_name(base))] if copied else []
+    for source in made_from:
         try:
-            with open(name if one is None else one.path, "rb", buffering=0) as other:
-                alike, ended = _alike(copy, other, count)
-                if alike and one is not None and is_part(other, one, name):
-                    continue  # a backup of it, or of another one that is compared
-        except FileNotFoundError:
+            with open(source, "rb", buffering=0) as file:
+                if is_prefix(copy, file):
+                    return True
+        except OSError:
             continue
-        if alike and ended is None:  # count bytes in both
-            return False
-        differs = differs or not alike
-    return differs or None
-
-
-def _kind(file: Any) -> str | None:
-    """The compression of an open file, by its first bytes."""
-    return format_of(os.pread(file.fileno(), LONGEST_MAGIC, 0))
-
-
-def _alike(one: Any, other: Any, count: int) -> tuple[bool, Any]:
-    """True if two open files begin with the same bytes (as decompressed), as far as both go, and the one that has fewer
-    than ``count``: the shorter one, the first where they are equal; None where neither has."""
-    one.seek(0)
-    try:
-        (_, first), (_, second) = opened(one, Stop(), LIMITS), opened(other, Stop(), LIMITS)
-        while count:
-            step = min(count, _STEP)
-            here, there = take(first, step), take(second, step)
-            least = min(len(here), len(there))
-            if here[:least] != there[:least]:
-                return False, None
-            if least < step:
-                return True, one if len(here) == least else other
-            count -= step
-        return True, None
-    finally:
-        one.seek(0)
+    return False

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
@@ -245,7 +245,7 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
     for real, name in names.items():
         if real not in met:
             met.add(real)
-            yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True, listed=listed)
+            yield file_source(name, listed)
 
 
 def files_in(directory: str) -> Iterator[str]:
@@ -279,6 +279,11 @@ def _kind(name: str) -> int:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             return 0
         raise
+
+
+def file_source(name: str, listed: bool = False) -> Source:
+    """The file of a name as a source."""
+    return Source(name, open=lambda: _open(name), mappable=True, listed=listed)
 
 
 def _open(name: str) -> Any:
@@ -332,6 +337,5 @@ class ReadOptions(NamedTuple):
     stop: Stop
     bookmarks: Bookmarks
     tell: Callable[[Gap], None]
-    bases: Callable[[str], frozenset[str]]
     refuse: Refuse
     opens: bytes = b""  # see :class:`reading.Cutter`

@@ -7,56 +7,48 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.errors import Reason
+from turnwire.log.input.archives import HEAD as MAGIC
+from turnwire.log.input.archives import refuse_binary
 from turnwire.log.input.compression import Decompressed, format_of, undecided
 from turnwire.log.input.file_identity import (
     OPENING,
     TAIL,
     Bookmark,
-    FileComparison,
     Identity,
     StartPosition,
-    all_of,
     bookmark,
     holds,
     identity,
-    is_earlier,
     unwritten,
 )
 from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
-RECENT = 1 << 16
-"""Bytes behind a copy that may have been read before the log is cut, for the copy to be known as read."""
 _PAUSE = 0.01
 """Seconds within which a write that changed the time of a file changes its size."""
 
 
 class Tail:
-    """One file that is followed. Of a compressed one, what can be decompressed by now is read; a member or frame that
-    is half-written waits. Its end is where nobody writes to it any more.
+    """One file that is followed, from a place on. Of a compressed one, what can be decompressed by now is read; a
+    member or frame that is half-written waits. Its end is where nobody writes to it any more.
 
-    standing: how it compared with that; written: when it was written last, as it was known to have its name
-    (ns); read_at: the same when it was read last: what was copied before that holds nothing else; lost: why what was
-    read is not in it any more; idle: looks since it had something new.
+    written: when it was written last, as it was known to have its name (ns); read_at: the same when it was read last:
+    what was copied before that holds nothing else; lost: why what was read is not in it any more; idle: looks since it
+    had something new.
     """
 
-    def __init__(self, source: Source, job: ReadOptions) -> None:
+    def __init__(self, source: Source, file: Any, who: Identity, place: StartPosition, job: ReadOptions) -> None:
         self.source = source
-        self.file = file = open(source.name or "", "rb", buffering=0)  # noqa: SIM115 (closed when it is ended)
+        self.file = file
         self.reading = Reading(source)
-        who = identity(file)
-        assert who is not None
         self.reading.identity = self.who = who
         self.written = self.read_at = self._seen = who.written
         self._size = self._last_size = 0
         self.lost: Reason | None = None
         self.idle = 0
-        self.standing: FileComparison = job.bookmarks.stands(source.name, who, file)
-        place = self.standing.place
         self.reading.begin_at(place)
         self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
         self._held = place.offset, self._tail  # the bytes that were read last
-        self._recent = self._tail  # more of them, without what is half-written
         self._job = job
         self._raw = Input(file, job.stop)
         self._growing = Growing(self._raw)
@@ -73,11 +65,6 @@ class Tail:
         """The byte (as decompressed) up to which it was read."""
         return self.reading.offset if self._cutter is None else self._cutter.end
 
-    def begin(self, place: StartPosition) -> None:
-        """Sets the place to begin at, before anything is read."""
-        self.reading.begin_at(place)
-        self._line, self._tail, self._held, self._recent = place.line, b"", (0, b""), b""
-
     def _cut(self, certain: bool) -> Cutter | None:
         """The cutter of the file into blocks; None as long as its first bytes do not say whether it is compressed.
         ``certain``: nothing follows them."""
@@ -86,6 +73,7 @@ class Tail:
         head = self._raw.head()
         if undecided(head) and not certain:
             return None
+        refuse_binary(head[:MAGIC], self.name)
         kind, start = format_of(head), self.reading.offset
         source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
         job = self._job
@@ -123,7 +111,6 @@ class Tail:
         data = bytes(memoryview(block.data)[: block.size])
         self._line += data.count(b"\n")
         self._tail = (self._tail + data)[-TAIL:]
-        self._recent = (self._recent + data)[-RECENT:]
         self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
         self.idle = 0
 
@@ -147,22 +134,14 @@ class Tail:
         return self._seen > self.written or not unwritten(self.file)
 
     def is_written_over(self) -> bool:
-        """True if the file was written since the last look and has the size that it had then, as
-        :class:`FileComparison` says of a file that was read before; asked twice, as a write changes the time first."""
+        """True if the file was written since the last look and has the size that it had then, see
+        :func:`file_identity.is_written_over`; asked twice, as a write changes the time first."""
         for pause in (_PAUSE, 0.0):
             status = os.fstat(self.file.fileno())
             if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):
                 return False
             self._job.stop.sleep(pause)
         return self.read <= OPENING and (self._cutter is None or self._cutter.kind is None)
-
-    def is_named(self) -> bool:
-        """True if the name leads to this file just now."""
-        try:
-            there = os.stat(self.name)
-        except FileNotFoundError:
-            return False
-        return (there.st_dev, there.st_ino) == self.who[:2]
 
     def looked(self) -> None:
         """The look is over, and it was still the file of its name and held what was read."""
@@ -201,51 +180,32 @@ class Tail:
             self.lost = Reason.FILE_REPLACED
         return self.lost is not None
 
-    def mark(self) -> Bookmark:
-        """The bookmark of what was read. A compressed file has no bytes by which a copy is told."""
-        cutter = self._cutter
+    def mark(self, written: int) -> Bookmark:
+        """The bookmark of what was read, of a file that was written then. A compressed file has no bytes by which a
+        copy is told."""
+        cutter, who = self._cutter, self.who._replace(written=written)
         if cutter is None or cutter.kind is not None:
             place = self.reading.offset if cutter is None else cutter.base
-            return bookmark(self.name, self.who, (place, self._line), 0, None)
+            return bookmark(self.name, who, (place, self._line), self._raw.taken, None)
         recorded = self.reading.recorded > 0
-        return bookmark(self.name, self.who, (cutter.base, self._line), cutter.end, None, self._held, recorded)
+        return bookmark(self.name, who, (cutter.base, self._line), cutter.end, None, self._held, recorded)
 
-    def all(self) -> Bookmark:
-        """The bookmark of all that is in the file, whatever of it was read."""
-        return all_of(self.file, self.name)
-
-    def has_read(self, copy: Any) -> bool:
-        """True if all that an open file holds, compressed or not, was read here: a copy that was made before the last
-        bytes came."""
-        cutter = self._cutter
-        if cutter is None or cutter.kind is not None:
-            return False
-        return is_earlier(copy, self.who.head, cutter.end, self._recent + cutter.kept)
-
-    def go_on_in(self, path: str, copy: tuple[int, int]) -> bool:
-        """Reads on in a copy of the file (by device and inode), compressed or not, from where it stopped; False where
-        the path leads to it no more, or it holds less than what was read."""
+    def go_on_in(self, file: Any) -> bool:
+        """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less
+        than what was read."""
         cutter = self._cutter
         assert cutter is not None and cutter.kind is None
-        try:
-            file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed when this is ended)
-        except FileNotFoundError:
-            return False
-        status = os.fstat(file.fileno())
-        if (status.st_dev, status.st_ino) != copy:  # the copy was renamed since it was found
-            file.close()
-            return False
         raw = Input(file, self._job.stop)
         growing, kind = Growing(raw), format_of(raw.head())
         source: Any = growing if kind is None else Decompressed(kind, growing, self._job.limits)
         who = identity(file)
+        assert who is not None
         if kind is None:
             raw.seek(cutter.end)
-            reached = 0 if who is None else who.size
+            reached = who.size
         else:
             reached = Cutter(raw, source, self._job.pool, self._job.batch_bytes, grows=True).skip(cutter.end)
-        if reached < cutter.end or who is None:
-            file.close()
+        if reached < cutter.end:
             return False
         self.file.close()
         self.file, self._raw, self._growing, self.lost = file, raw, growing, None
