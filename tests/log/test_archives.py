@@ -213,6 +213,17 @@ def test_one_in_a_folder_is_refused_and_the_rest_is_read(name: str, options: dic
     assert [data for _, data in held] == [record(0), record(1)]
 
 
+def test_a_plan_refuses_what_a_scan_refuses(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(record(0))
+    (tmp_path / "b.db").write_bytes(database())
+    with pytest.warns(FileRefused, match=r"b\.db: is a SQLite database"):
+        (block,) = plan(tmp_path, wire="nslip")
+    assert rows(read_block(block)) == [0]
+    for source in (tmp_path / "b.db", str(tmp_path / "*.db")):
+        with pytest.raises(OSError, match=r"is a SQLite database"):
+            plan(source, wire="nslip")
+
+
 def test_the_other_files_of_an_archive_in_a_folder_are_read(tmp_path: Path) -> None:
     picture = b"\x89PNG\r\n\x1a\n"
     (tmp_path / "a.zip").write_bytes(zipped({"a.log": record(0), "a.png": picture, "z.log": record(1)}))

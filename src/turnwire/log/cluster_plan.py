@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -15,9 +16,9 @@ from io import RawIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError, Reason, expect, expect_number
+from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.file_state import HEAD, FileState, changed, digest_of, inode_of, is_sampled, settled
-from turnwire.log.input.archives import is_archive
+from turnwire.log.input.archives import NotALog, is_archive, refuse_binary
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
@@ -175,7 +176,7 @@ def plan(
 
     Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
     counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
-    TypeError.
+    TypeError; of a file in a folder that is no log FileRefused warns, as in a scan.
     """
     block_bytes = expect_number(block_bytes, "block_bytes", 1)
     expect(read, bool, "read is True or False")
@@ -183,7 +184,23 @@ def plan(
         raise ValueError(f"plan takes no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)
     job = _Job(wire, block_bytes, read, options)
-    return list(_packed(job, (block for source in sources(paths) for block in job.blocks(source))))
+    refused: list[NotALog] = []
+    found = list(_packed(job, (block for source in sources(paths) for block in _planned(job, source, refused))))
+    for error in refused:
+        if not found:
+            raise error
+        warnings.warn(FileRefused(error), stacklevel=2)
+    return found
+
+
+def _planned(job: _Job, source: Source, refused: list[NotALog]) -> Iterator[Block]:
+    """The blocks of one file; one that a folder or a glob lists and that is no log is ``refused``."""
+    try:
+        yield from job.blocks(source)
+    except NotALog as error:
+        if not source.listed:
+            raise
+        refused.append(error)
 
 
 def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Scan:
@@ -242,6 +259,7 @@ class _Job(NamedTuple):
             head = os.pread(file.fileno(), HEAD, 0)
             from hashlib import sha256
 
+            refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
             digest = sha256(head).hexdigest()
             facts = (size, status.st_mtime_ns, digest, self.wire, self.options, inode_of(status))
