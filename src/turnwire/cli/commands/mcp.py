@@ -13,13 +13,14 @@ import turnwire
 from turnwire import registry
 from turnwire.cli.outcome import GOOD
 from turnwire.errors import WireError
+from turnwire.json.text import write
 
 if TYPE_CHECKING:
     from turnwire.read.located import Located
     from turnwire.sap import Agent, Context, Task
 
-MOST = 200
-"""Records or faults that one answer names."""
+MOST, MOST_BYTES = 200, 1 << 18
+"""Records or faults that one answer names, and the bytes that they have together."""
 _CONTEXT = "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps of names"
 _TEXT = {"type": "string", "description": "text with messages in it: a log, a page, one message"}
 
@@ -37,10 +38,7 @@ def command(port: int | None) -> int:
         async with tools() as agent:
             server = mcp.server(agent, name="turnwire")
             if port is None:
-                from mcp.server.stdio import stdio_server
-
-                async with stdio_server() as (read, write):
-                    await server.run(read, write, server.create_initialization_options())
+                await mcp.serve_stdio(server)
                 return
             import uvicorn
 
@@ -107,35 +105,59 @@ def _located(text: str, wire: str | None = None) -> list[Located]:
     return list(located(text.encode("utf-8", "surrogatepass"), wire))
 
 
+class _Bounded:
+    """What one answer names: the first ones, within the bounds; ``more`` counts the others."""
+
+    def __init__(self) -> None:
+        self.named: list[dict[str, Any]] = []
+        self.more = 0
+        self._left = MOST_BYTES
+
+    def add(self, item: dict[str, Any]) -> None:
+        """Names it, or counts it."""
+        size = len(write(item).encode("utf-8", "replace"))
+        if self.more or len(self.named) >= MOST or size > self._left:
+            self.more += 1
+        else:
+            self._left -= size
+            self.named.append(item)
+
+
 def _scan(text: str, wire: str | None = None) -> dict[str, Any]:
     """Finds the messages of agents in a text: the wire, line, byte offset and length of each."""
     found = _located(text, wire)
     records = [one for one in found if one.error is None]
-    places = [{name: getattr(one, name) for name in ("wire", "line", "offset", "length")} for one in records[:MOST]]
+    places = _Bounded()
+    for one in records:
+        places.add({name: getattr(one, name) for name in ("wire", "line", "offset", "length")})
     wires = dict(sorted(Counter(one.wire for one in records).items()))
-    return {"records": len(records), "rejects": len(found) - len(records), "wires": wires, "found": places}
+    counts = {"records": len(records), "rejects": len(found) - len(records), "wires": wires}
+    return {**counts, "found": places.named, "more": places.more}
 
 
 def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
     """Judges the agent messages in a text: what is damaged and where, and what is doubtful about the others."""
     found = _located(text, wire)
-    faults: list[dict[str, Any]] = []
+    faults, bad = _Bounded(), 0
     for one in found:
         if one.error is not None:
+            bad += 1
             fault: dict[str, Any] = {"wire": one.wire, "line": one.error.line, "reason": str(one.error.reason)}
-            faults.append({**fault, "text": one.error.text, "severity": "error"})
+            faults.add({**fault, "text": one.error.text, "severity": "error"})
             continue
         for issue in turnwire.check(one.message):
+            bad += issue.severity == "error"
             fault = {"wire": one.wire, "line": one.line, "reason": str(issue.reason), "where": str(issue.where)}
-            faults.append({**fault, "text": issue.text, "severity": issue.severity})
-    bad = sum(fault["severity"] == "error" for fault in faults)
-    return {"records": len(found) - bad, "rejects": bad, "faults": faults[:MOST], "more": max(0, len(faults) - MOST)}
+            faults.add({**fault, "text": issue.text, "severity": issue.severity})
+    return {"records": len(found) - bad, "rejects": bad, "faults": faults.named, "more": faults.more}
 
 
 def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     """Counts the tokens of a text, and of the agent messages in it."""
     from turnwire import tokens
 
+    if tokenizer.endswith((".json", ".tiktoken")):  # load takes files, too; this server opens none for its callers
+        raise ValueError(f"there is no tokenizer {tokenizer!r}; those are {', '.join(tokens.tokenizers())}")
     records = [one for one in _located(text) if one.error is None]
     whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in records)], tokenizer)
     return {"tokenizer": tokenizer, "tokens": whole, "messages": len(records), "tokensOfMessages": sum(each)}
@@ -147,27 +169,25 @@ def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest:
     if strange := sorted(set(context or {}) - names):
         raise ValueError(f"a context has {', '.join(sorted(names))}, not {', '.join(strange)}")
     known = turnwire.Context(**context or {})
-    messages: list[dict[str, Any]] = []
-    refused: list[dict[str, Any]] = []
+    messages, refused = _Bounded(), _Bounded()
     for one in _located(text):
         try:
             if one.error is not None:
                 raise one.error
             converted = turnwire.convert(one.message, to, context=known, nearest=nearest)
             made = {"line": one.line, "message": turnwire.encode(converted.message), "dropped": list(converted.dropped)}
-            messages.append(made if converted.nearest is None else {**made, "nearest": converted.nearest})
+            messages.add(made if converted.nearest is None else {**made, "nearest": converted.nearest})
         except WireError as error:
             missing = list(getattr(error, "missing", ()))
-            refused.append({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})
-    return {"messages": messages, "refused": refused}
+            refused.add({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})
+    return {"messages": messages.named, "refused": refused.named, "more": messages.more + refused.more}
 
 
 def _extract(text: str, wire: str | None = None) -> dict[str, Any]:
     """Takes the agent messages out of prose, code fences and JSON: the text of each and its span."""
     found = turnwire.extract(text, None if wire is None else [wire])
-    messages = [
-        {"wire": one.wire, "message": turnwire.encode(one.message, strict=False)}
-        | {"start": one.start, "end": one.end, "wrapped": one.wrapped}
-        for one in found[:MOST]
-    ]
-    return {"messages": messages, "more": max(0, len(found) - MOST)}
+    messages = _Bounded()
+    for one in found:
+        made = {"wire": one.wire, "message": turnwire.encode(one.message, strict=False)}
+        messages.add(made | {"start": one.start, "end": one.end, "wrapped": one.wrapped})
+    return {"messages": messages.named, "more": messages.more}

@@ -17,7 +17,7 @@ import asyncio
 import hmac
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
@@ -186,11 +186,11 @@ class _Endpoint:
 
     async def _job(self, request: Request, caller: Principal | None, reply: Reply | None = None) -> Job:
         """The job of the task that is posted; nobody but the agent keeps the task."""
-        async with self._message(request) as message:
-            if not isinstance(message, Task):
-                text = f"a Task is posted here, not a {type(message).__name__}"
-                raise _Problem(ErrorCode.INVALID_TASK, text)
-            job = await self.agent.receive(message, reply, principal=caller, given=True)
+        message = await self._message(request)
+        if not isinstance(message, Task):
+            text = f"a Task is posted here, not a {type(message).__name__}"
+            raise _Problem(ErrorCode.INVALID_TASK, text)
+        job = await self.agent.receive(message, reply, principal=caller, given=True)
         if isinstance(job, Nack):
             raise _refusal(job)
         return job
@@ -221,17 +221,16 @@ class _Endpoint:
         caller = await identified(self.identify, request)
         if caller is None:
             raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        async with self._message(request) as message:
-            if not isinstance(message, Result) or self.receive is None:
-                raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
-            if (denial := authorise(caller, Action.DELIVER, message)) is not None:
-                raise _Problem(*denial)
-            await self.receive(message)
+        message = await self._message(request)
+        if not isinstance(message, Result) or self.receive is None:
+            raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
+        if (denial := authorise(caller, Action.DELIVER, message)) is not None:
+            raise _Problem(*denial)
+        await self.receive(message)
         return Response(status_code=204, headers={CORRELATION: message.correlation_id})
 
-    @asynccontextmanager
-    async def _message(self, request: Request) -> AsyncIterator[Task | Result | Ack | Nack]:
-        """The message of a body, whose bytes are counted until whoever reads it has it."""
+    async def _message(self, request: Request) -> Task | Result | Ack | Nack:
+        """The message of a body, whose bytes are counted until it is there."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise _Problem(ErrorCode.INVALID_TASK, "the body is application/json", status=415)
         chunks: list[bytes] = []
@@ -243,9 +242,10 @@ class _Endpoint:
                 text = f"the body took more than {self.body_seconds:g} seconds"
                 raise _Problem(ErrorCode.INVALID_TASK, text, status=408) from None
             request.scope[_READ] = True
-            yield _decoded(request, b"".join(chunks))
+            message = _decoded(request, b"".join(chunks))
         finally:
             self.agent.release(sum(map(len, chunks)))
+        return message
 
     async def _read(self, request: Request, chunks: list[bytes]) -> None:
         """Reads the body, never more of it than the limit and one chunk, and nothing for which there is no memory."""

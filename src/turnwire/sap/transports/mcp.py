@@ -19,6 +19,7 @@ where replyTo.expectAck is false) and when it is running.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +38,14 @@ from turnwire.sap.times import UUID
 from turnwire.sap.transports import Serving
 
 try:
+    import anyio
     import mcp_types as types
     from mcp import Client as McpClient
     from mcp import MCPError
     from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+    from mcp.shared.message import SessionMessage
+    from pydantic import ValidationError
 except ImportError as missing:
     raise MissingDependency(
         "MCP needs the SDK, version 2: pip install 'turnwire[mcp]', or '.[mcp]' in a checkout"
@@ -87,6 +92,46 @@ def server(
         return await _call(agent, request, params, caller, context)
 
     return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Runs a server over standard input and output until the input ends. What cannot be read, such as half a surrogate
+    pair in an argument, is answered with an error of JSON-RPC; the SDK alone says nothing to it."""
+    async with stdio_server() as (read, write):
+        sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def answer_unreadable() -> None:
+            async with sending:
+                async for item in read:
+                    if not isinstance(item, Exception):
+                        await sending.send(item)
+                    elif (error := _error_of(item)) is not None:
+                        await write.send(SessionMessage(error))
+
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(answer_unreadable())
+            await server.run(receiving, write, server.create_initialization_options())
+            reading.cancel()
+
+
+def _error_of(error: Exception) -> types.JSONRPCError | None:
+    """The answer to a line that the SDK cannot read, None for a notification and what is no request at all."""
+    line = error.errors()[0].get("input") if isinstance(error, ValidationError) else None
+    try:
+        request = json.loads(line) if isinstance(line, (str, bytes)) else None
+    except ValueError:
+        return types.JSONRPCError(
+            jsonrpc="2.0", id=None, error=types.ErrorData(code=types.PARSE_ERROR, message="a line is not JSON")
+        )
+    number = request.get("id") if isinstance(request, dict) else None
+    if not isinstance(number, (int, str)) or not _is_writable(number):
+        return None
+    text = "the request cannot be read: it has half a surrogate pair, or breaks the schema of MCP"
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=types.INVALID_REQUEST, message=text))
+
+
+def _is_writable(value: int | str) -> bool:
+    return isinstance(value, int) or value.encode("utf-8", "ignore").decode() == value
 
 
 def by_token(_request: Any) -> Named:
@@ -148,7 +193,7 @@ async def _asked_about(
             return _receipt(found) if isinstance(found, Ack) else _answered(found)
         except KeyError:
             denial = ErrorCode.NOT_FOUND, "no such task"
-    return _refused(Nack(message_id=task_id, reason=f"{denial[0]}: {denial[1]}"))
+    return _refused(Nack(message_id=task_id, correlation_id=None, reason=f"{denial[0]}: {denial[1]}"))
 
 
 def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:

@@ -610,16 +610,16 @@ class Worker:
         task_id, expected = task.task_id, expects_ack(task)
         try:
             caller = await identified(self._identify, message)
-            message.data = b""  # the agent has it now
-
-            async def progress(result: Result) -> None:
-                if result.status not in TERMINAL:
-                    await self._publish(result, caller)
-
-            limit = self._link.largest - HEADERS
-            job = await self._agent.receive(task, progress, principal=caller, kept=True, limit=limit, given=True)
         finally:
             self._agent.release(size)
+        message.data = b""  # the agent counts the task from here on
+
+        async def progress(result: Result) -> None:
+            if result.status not in TERMINAL:
+                await self._publish(result, caller)
+
+        limit = self._link.largest - HEADERS
+        job = await self._agent.receive(task, progress, principal=caller, kept=True, limit=limit, given=True)
         del task
         if isinstance(job, Nack):
             if code_of(job) in _LATER and message.metadata.num_delivered > 1:  # it may have been accepted before

@@ -1,0 +1,499 @@
+"""The runtime's promises on all four transports: limits of capabilities and memory, processes, cancelling, words."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sap.hosts import OVER, Broker, reached, serve
+from tests.sap.scenario import CHECKS, task
+from turnwire import sap
+from turnwire.errors import Unanswered
+from turnwire.ledger import Ledger
+from turnwire.sap.objects import Folder
+from turnwire.sap.transports import http
+
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+GUARD = 120
+TRANSPORTS = ("bus", "http", "mcp", "nats")
+BRIEF = {"telemetry": {"budget": {"seconds": 0.3}}}
+PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
+
+
+def over(transport: str, agent: sap.Agent, what: Callable[[Any], Awaitable[Any]], url: str, **options: Any) -> Any:
+    async def main() -> Any:
+        async with reached(transport, agent, url, **options) as client:
+            return await what(client)
+
+    return asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+def quick(agent: sap.Agent) -> sap.Agent:
+    agent.capability("work.quick")(lambda one, context: one.payload)
+    return agent
+
+
+# ---------------------------------------------------------------- one capability and the others
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_calls_that_overran_hold_the_places_of_their_capability_alone(transport: str, nats_url: str) -> None:
+    gate = threading.Event()
+    agent = quick(sap.Agent("B", workers=1))
+    agent.capability("work.hang", handlers=3)(lambda one, context: gate.wait(GUARD))
+
+    async def what(client: Any) -> None:
+        for _ in range(3):
+            result = await client.call(task("work.hang", {}, **BRIEF))
+            assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
+        for ask in (client.call, client.send):
+            try:
+                refused = await ask(task("work.hang", {}, **BRIEF))
+            except sap.Refused as error:
+                refused = error.nack
+            assert isinstance(refused, sap.Nack)
+            assert (refused.reason or "").startswith("RATE_LIMIT: all 3 places for handlers of work.hang ")
+        assert await client.call("work.quick", {"a": 1}) == {"a": 1}
+
+    try:
+        over(transport, agent, what, nats_url)
+    finally:
+        gate.set()
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_calls_without_an_end_and_those_behind_them_hold_nobody_else(transport: str, nats_url: str) -> None:
+    gate = threading.Event()
+    agent = quick(sap.Agent("B", queue=16, workers=2))
+    agent.capability("work.hang")(lambda one, context: gate.wait(GUARD) and "done")
+
+    async def what(client: Any) -> None:
+        hanging = [task("work.hang", {}, replyTo={"expectAck": False}) for _ in range(30)]
+        receipts = await asyncio.gather(*(client.send(one) for one in hanging))
+        assert any(isinstance(receipt, sap.Ack) for receipt in receipts)
+        for number in range(5):
+            assert await client.call("work.quick", {"a": number}) == {"a": number}
+        gate.set()
+
+    try:
+        over(transport, agent, what, nats_url)
+    finally:
+        gate.set()
+
+
+# ---------------------------------------------------------------- processes
+
+
+def isolated(name: str = "B") -> sap.Agent:
+    agent = sap.Agent(name, workers=2)
+
+    @agent.capability("work.apart", isolated=True, handlers=2)
+    def apart(one: sap.Task, context: sap.Context) -> Any:
+        how = one.payload["how"]
+        if how == "loop":
+            while True:
+                pass
+        if how == "exit":
+            os._exit(7)
+        if how == "raise":
+            raise ZeroDivisionError("secret detail")
+        if how == "refuse":
+            raise sap.Refusal("UNPROCESSABLE", "not that")
+        if how == "nothing":
+            return sap.Outcome(alignment="VALID", policy_checks=CHECKS)
+        if how == "unwritable":
+            return threading.Lock()
+        return {"pid": os.getpid(), "who": context.principal}
+
+    @agent.capability("work.apart.coroutine", isolated=True)
+    async def coroutine(one: sap.Task, _context: sap.Context) -> Any:
+        await asyncio.sleep(0)
+        return {"pid": os.getpid()}
+
+    return agent
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
+    async def what(client: Any) -> None:
+        for _ in range(5):  # more than it has places
+            result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
+            assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
+        for how, code, said in (
+            ("exit", "INTERNAL", "exit code 7"),
+            ("raise", "INTERNAL", "ZeroDivisionError"),
+            ("refuse", "UNPROCESSABLE", "not that"),
+            ("unwritable", "INTERNAL", "TypeError"),
+        ):
+            result = await client.call(task("work.apart", {"how": how}))
+            assert result.error.code == code and said in result.error.message
+            assert "secret" not in result.error.message
+        nothing = await client.call(task("work.apart", {"how": "nothing"}))
+        assert nothing.status == "SUCCEEDED" and "output" not in nothing
+        assert nothing.constitutional_evidence.alignment == "VALID"
+        pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
+        assert len(pids) == 2 and os.getpid() not in pids
+
+    over(transport, isolated(), what, nats_url)
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_the_process_of_a_cancelled_or_closed_task_is_gone() -> None:
+    async def main() -> None:
+        agent = isolated()
+        async with agent:
+            one, other = (task("work.apart", {"how": "loop"}) for _ in range(2))
+            calling = asyncio.ensure_future(agent.call(one))
+            await agent.submit(other)
+            pool = agent._execution.pool(agent.capabilities["work.apart"])
+            while len(_children()) < 2:
+                await asyncio.sleep(0.01)
+            await agent.cancel(one.task_id)
+            assert (await calling).status == "CANCELLED"
+            while len(_children()) > 1 or pool.left_behind:
+                await asyncio.sleep(0.01)
+        while _children():
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+def _children() -> list[Any]:
+    import multiprocessing
+
+    return [child for child in multiprocessing.active_children() if child.is_alive()]
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_what_an_agent_has_in_its_hands_is_bounded(transport: str, nats_url: str) -> None:
+    """Tasks beyond that are refused, or stay in their queue, and none that was acknowledged is lost."""
+    gate = asyncio.Event()
+    agent = quick(sap.Agent("B", memory=1_000_000, queue=1000, workers=1))
+
+    @agent.capability("work.wait")
+    async def wait(one: sap.Task, _context: sap.Context) -> int:
+        await gate.wait()
+        return len(one.payload["text"])
+
+    async def what(client: Any) -> None:
+        some = [task("work.wait", {"text": "x" * 90_000}, replyTo={"expectAck": False}) for _ in range(30)]
+        receipts = [await client.send(one) for one in some]
+        assert agent._memory.used <= 1_000_000
+        accepted = [one for one, receipt in zip(some, receipts, strict=True) if isinstance(receipt, sap.Ack)]
+        for receipt in receipts:
+            assert isinstance(receipt, sap.Ack) or (receipt.reason or "").startswith("RATE_LIMIT: ")
+        assert 5 <= len(accepted) <= 11 or transport == "nats"
+        gate.set()
+        for one in accepted:
+            assert (await client.call(one, retries=9)).output == 90_000
+        assert await client.call("work.quick", {"text": "x" * 90_000}, retries=9) == {"text": "x" * 90_000}
+        assert agent._memory.used <= 1_000_000
+
+    over(transport, agent, what, nats_url)
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_bodies_that_are_read_count_too() -> None:
+    async def main() -> None:
+        agent = quick(sap.Agent("B", memory=500_000))
+        async with agent, serve(http.app(agent)) as url, httpx.AsyncClient() as raw:
+            stop = asyncio.Event()
+
+            async def body() -> Any:
+                yield b'{"a": "' + b"x" * 300_000
+                await stop.wait()
+
+            headers = {"Content-Type": "application/json"}
+            holding = asyncio.ensure_future(raw.post(f"{url}/tasks", content=body(), headers=headers))
+            while agent._memory.used < 300_000:
+                await asyncio.sleep(0.01)
+            large = sap.encode(task("work.quick", {"text": "x" * 300_000}))
+            answer = await raw.post(f"{url}/tasks", content=large, headers=headers)
+            assert answer.status_code == 429 and answer.json()["nack"]["reason"].startswith("RATE_LIMIT: ")
+            stop.set()
+            assert (await holding).status_code == 400
+            assert (await raw.post(f"{url}/tasks", content=large, headers=headers)).status_code == 200
+        assert agent._memory.used == sum(job.held for job in agent._ended.values())
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_a_result_without_room_fails_in_words_and_old_ones_give_way() -> None:
+    async def main() -> None:
+        agent = sap.Agent("B", memory=200_000)
+        agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
+        async with agent:
+            for _ in range(5):  # more than there is room for together
+                first = task("work.size", {"size": 60_000})
+                assert len((await agent.call(first)).output) == 60_000
+            again = await agent.call(first)
+            assert len(again.output) == 60_000
+            large = await agent.call(task("work.size", {"size": 250_000}))
+            assert large.status == "FAILED" and "bytes" in large.error.message
+            assert agent._memory.used <= 200_000
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+# ---------------------------------------------------------------- leaving
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("pause", [None, 0, 0.01])
+def test_leaving_right_after_a_submit_is_quiet(recorded: bool, pause: float | None, caplog: Any, capfd: Any) -> None:
+    told: list[Any] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+        agent = sap.Agent("B", workers=2, transcript=Ledger(":memory:") if recorded else None)
+
+        @agent.capability("work.wait")
+        async def wait(one: sap.Task, _context: sap.Context) -> None:
+            await asyncio.sleep(GUARD)
+
+        async with agent:
+            receipts = [await agent.submit(task("work.wait", {})) for _ in range(5)]
+            if pause is not None:
+                await asyncio.sleep(pause)
+        assert [str(receipt.status) for receipt in receipts] == ["ACK"] * 5
+        assert not agent.unfinished
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+    assert told == [] and caplog.records == [] and capfd.readouterr() == ("", "")
+
+
+# ---------------------------------------------------------------- what a newcomer is told
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_miss_is_seen_and_why_nothing_is_stored_is_told_once(
+    transport: str, tmp_path: Path, nats_url: str, caplog: Any
+) -> None:
+    agent = sap.Agent("B", cache=sap.Cache(tmp_path / "cache"))
+    agent.capability("work.plain")(lambda one, context: 1)
+    agent.capability("work.vetted", vet=lambda one, result: "VALID")(lambda one, context: 2)
+
+    def refuses(one: sap.Task, _context: sap.Context) -> None:
+        raise sap.Refusal("UNPROCESSABLE", "no")
+
+    agent.capability("work.refuses")(refuses)
+
+    async def what(client: Any) -> None:
+        for name, hits in (("work.plain", [False] * 3), ("work.vetted", [False, True]), ("work.refuses", [False] * 2)):
+            for hit in hits:
+                one = task(name, {"a": 1}, **PREFER)
+                cache = (await client.call(one)).constitutional_evidence.cache
+                assert (cache.hit, cache.cache_key) == (hit, agent.cache.key(one))
+        assert (await client.call(task("work.plain", {}))).constitutional_evidence.cache is None
+
+    with caplog.at_level(logging.WARNING, "turnwire.sap"):
+        over(transport, agent, what, nats_url)
+    told = [record.getMessage() for record in caplog.records if "not cached" in record.getMessage()]
+    assert len(told) == 1 and "work.plain" in told[0] and "nobody vetted" in told[0]
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_handler_that_makes_its_result_is_told_what_to_return(transport: str, nats_url: str) -> None:
+    agent = sap.Agent("B")
+    agent.capability("work.result")(lambda one, context: sap.result_for(one, sap.Outcome(1), "B"))
+    agent.capability("work.task")(lambda one, context: one)
+
+    async def what(client: Any) -> None:
+        for name, kind in (("work.result", "Result"), ("work.task", "Task")):
+            result = await client.call(task(name, {}))
+            assert (result.status, result.error.code) == ("FAILED", "INTERNAL")
+            assert f"returned a {kind}" in result.error.message and "Outcome" in result.error.message
+
+    over(transport, agent, what, nats_url)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_task_and_a_name_are_called_for_the_same_output(transport: str, tmp_path: Path, nats_url: str) -> None:
+    store = Folder(tmp_path / "objects")
+    agent = sap.Agent("B", objects=store, max_result=2000)
+    agent.capability("work.size")(lambda one, context: "x" * one.payload["size"])
+
+    async def what(client: Any) -> None:
+        for size in (5, 5000):
+            made = await client.call(task("work.size", {"size": size}))
+            assert made.output == await client.call("work.size", {"size": size}) == "x" * size
+
+    over(transport, agent, what, nats_url, objects=store)
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_locked_transcript_is_a_nack_within_the_tasks_time(transport: str, tmp_path: Path, nats_url: str) -> None:
+    path, rules = tmp_path / "t", sap.Access([sap.Rule("A-*", ("work.*",))])
+    agent = quick(sap.Agent("B", transcript=Ledger(path), access=rules))
+    one, foreign = (
+        task("work.quick", {}, **BRIEF),
+        task("work.quick", {}, issuer={"agentId": "X", "agentKind": "agent"}),
+    )
+    foreign.telemetry = sap.Telemetry(budget=sap.Budget(seconds=0.3))
+
+    async def what(client: Any) -> None:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            for each, code in ((one, "INTERNAL"), (foreign, "UNAUTHORIZED")):
+                begun = time.monotonic()
+                receipt = await client.send(each)
+                assert isinstance(receipt, sap.Nack) and (receipt.reason or "").startswith(f"{code}: ")
+                assert time.monotonic() - begun < 4  # a ledger itself waits much longer for a lock
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+        assert (await client.call(task("work.quick", {}))).status == "SUCCEEDED"
+
+    over(transport, agent, what, nats_url)
+
+
+# ---------------------------------------------------------------- cancelling
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", OVER)
+def test_a_task_is_cancelled_by_who_issued_it_alone(transport: str, broker: Broker) -> None:
+    begun: list[str] = []
+
+    async def main() -> None:
+        agent = sap.Agent("B")
+
+        @agent.capability("work.wait")
+        async def wait(one: sap.Task, _context: sap.Context) -> None:
+            begun.append(one.task_id)
+            await asyncio.sleep(GUARD)
+
+        machine: Any = SimpleNamespace(broker=broker, prefix=f"c{uuid.uuid4().hex[:8]}", url="")
+        async with AsyncExitStack() as opened, OVER[transport](agent, opened, machine) as clients:
+            one, prime = task("work.wait", {}), clients["A-prime"]
+            calling = asyncio.ensure_future(prime.call(one))
+            while not begun:
+                await asyncio.sleep(0.01)
+            for who in ("M-allory", None):
+                if transport == "nats":
+                    clients[who]._timeout = 0.3
+                with pytest.raises((KeyError, Unanswered, sap.Refused)):
+                    await clients[who].cancel(one.task_id)
+            assert not calling.done()
+            ended = await prime.cancel(one.task_id.upper())
+            assert ended.status == "CANCELLED" and await calling == ended
+            assert await prime.cancel(one.task_id) == ended
+            assert await prime.result(one.task_id) == ended
+            if transport != "nats":  # whose task may still be on its way
+                with pytest.raises(KeyError):
+                    await prime.cancel(str(uuid.uuid4()))
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_url: str) -> None:
+    from turnwire.sap.transports import nats
+
+    names: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}"}
+
+    async def main() -> None:
+        done: list[str] = []
+        agent = sap.Agent("B")
+        agent.capability("work.note")(lambda one, context: done.append(one.task_id))
+        async with nats.Client(nats_url, **names) as client:
+            async with agent, nats.Worker(agent, nats_url, **names) as worker:
+                assert await client.call("work.note", {}) is None  # the queue is there
+                one = task("work.note", {}, replyTo={"expectAck": False})
+                cancelling = asyncio.ensure_future(client.cancel(one.task_id))
+                while not worker._cancels:
+                    await asyncio.sleep(0.01)
+                await client.send(one)
+                assert (await cancelling).status == "CANCELLED"
+            assert one.task_id not in done
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+def test_delete_over_http() -> None:
+    async def main() -> None:
+        agent = sap.Agent("B")
+
+        @agent.capability("work.wait")
+        async def wait(one: sap.Task, _context: sap.Context) -> None:
+            await asyncio.sleep(GUARD)
+
+        app = http.app(agent, identify={"a": "A-prime", "m": "M-allory"})
+        async with agent, serve(app) as url, httpx.AsyncClient(base_url=url) as raw:
+            one = task("work.wait", {})
+            assert isinstance(await agent.submit(one, principal="A-prime"), sap.Ack)
+            for token, where, status in (
+                ("m", one.task_id, 404),
+                ("wrong", one.task_id, 401),
+                ("a", str(uuid.uuid4()), 404),
+                ("a", "no id", 404),
+                ("a", one.task_id, 200),
+                ("a", one.task_id, 200),
+            ):
+                answer = await raw.delete(f"/tasks/{where}", headers={"Authorization": f"Bearer {token}"})
+                assert answer.status_code == status
+            assert sap.decode(answer.content).fields["status"] == "CANCELLED"
+            assert answer.headers["X-Correlation-Id"] == one.correlation_id
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+# ---------------------------------------------------------------- how far a task goes
+
+
+def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() -> None:
+    entered: set[str] = set()
+    calls = {"encode": 0, "decode": 0}
+
+    def note(frame: Any, event: str, _argument: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and f"{os.sep}turnwire{os.sep}" in name and f"{os.sep}tests{os.sep}" not in name:
+            entered.add(name)
+            if name.endswith(f"sap{os.sep}codec.py") and frame.f_code.co_name in calls:
+                calls[frame.f_code.co_name] += 1
+
+    async def main() -> None:
+        agent = quick(sap.Agent("B"))
+        transport = httpx.ASGITransport(http.app(agent))
+        async with agent, httpx.AsyncClient(transport=transport, base_url="http://b") as raw:
+            for profiled in (False, True):  # what is imported or made once does not count
+                text = sap.encode(sap.make_task("work.quick", {"a": 1}))
+                sys.setprofile(note if profiled else None)
+                try:
+                    answer = await raw.post("/tasks", content=text, headers={"Content-Type": "application/json"})
+                finally:
+                    sys.setprofile(None)
+                assert answer.json()["output"] == {"a": 1}
+
+    asyncio.run(main())
+    assert len(entered) <= 10, sorted(entered)
+    assert calls == {"encode": 1, "decode": 1}
