@@ -272,6 +272,24 @@ def test_messages_behind_a_heredoc_that_nothing_closes_stay_marked(fence: bytes,
         assert marks == whole, cut
 
 
+@both_cores
+@pytest.mark.parametrize("fences", [(b"<<<", b"<<<<<"), (b"<<<<<", b"<<<"), (b"<<<<", b"<<<<")])
+def test_a_position_behind_heredocs_that_nothing_closes_is_taken(fences: tuple[bytes, bytes], tmp_path: Path) -> None:
+    """Whatever is open where a scan ends: the next one goes on there, and together they find what one scan does."""
+    head = b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
+    limits = LIMITS._replace(message=300)
+    pieces = [head + b"CONTENT\n" + fence + b"\n" + b"never closed\n" * 40 for fence in fences]
+    pieces += [b"text\n" * 200 + head + b"\n"] * 3
+    whole = table(turnwire.scan(b"".join(pieces), wire="csp", limits=limits))["offset"]
+    path, position, found = tmp_path / "a.log", {}, list[int]()
+    for piece in pieces:
+        append(path, piece)
+        run = turnwire.scan(path, wire="csp", resume=position, limits=limits)
+        found += table(run)["offset"]
+        position = json.loads(json.dumps(run.position))
+    assert found == whole
+
+
 def went_on(source: Any, position: Any) -> tuple[list[int], list[tuple[str, str]], Any]:
     """The numbers of the records, the gaps (name, why) and the position."""
     found = scan_nslip(source, resume=position)

@@ -231,7 +231,7 @@ def checked(mark: Bookmark) -> Bookmark:
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
     if mark.tail and mark.offset > max(mark.size, mark.read):
         raise ValueError(f"byte {mark.offset} is behind the end of the file")
-    if not isinstance(mark.carried, list | None) or any(not 0 <= index(one) < MOST for one in mark.carried or ()):
+    if not isinstance(mark.carried, list | None) or any(not -1 <= index(one) < MOST for one in mark.carried or ()):
         raise ValueError(f"{mark.carried!r} is nothing that a wire carries")
     for end, text in mark.ends or ():
         if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
