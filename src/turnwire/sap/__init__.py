@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from turnwire.sap.objects import Folder
     from turnwire.sap.jobs import STAGES, Stage
     from turnwire.sap.vetting import Vetting
-    from turnwire.sap.cache import WHOLE_PAYLOAD, Cache, Essence, Hit, Miss, cache_key, fingerprint
+    from turnwire.sap.cache import WHOLE_PAYLOAD, Cache, Essence, Hit, Miss, cache_key, fingerprint, within
     from turnwire.sap.checklist import Checklist, conform_files, conformance
-    from turnwire.sap.learning import LearningLoop, Signal
+    from turnwire.sap.learning import LearningLoop, Signal, essence_of, thresholds_of
     from turnwire.sap.lifecycle import Lifecycle, TaskProgress
     from turnwire.sap.transports.bus import Bus
 
@@ -129,6 +129,7 @@ __all__ = [
     "decode",
     "detect",
     "encode",
+    "essence_of",
     "fingerprint",
     "http",
     "json_schema",
@@ -137,6 +138,8 @@ __all__ = [
     "mcp",
     "nats",
     "result_for",
+    "thresholds_of",
+    "within",
 ]
 
 __getattr__, __dir__ = lazy(
@@ -152,12 +155,12 @@ __getattr__, __dir__ = lazy(
         "access": "ANONYMOUS Access Action Principal Rule authorise",
         "agent": "Agent",
         "builders": "NOT_VETTED NOTHING Failed Outcome Refused make_task result_for",
-        "cache": "WHOLE_PAYLOAD Cache Essence Hit Miss cache_key fingerprint",
+        "cache": "WHOLE_PAYLOAD Cache Essence Hit Miss cache_key fingerprint within",
         "calls": "Caller",
         "checklist": "Checklist conform_files conformance",
         "handlers": "Capability Context Refusal",
         "jobs": "STAGES Stage",
-        "learning": "LearningLoop Signal",
+        "learning": "LearningLoop Signal essence_of thresholds_of",
         "lifecycle": "Lifecycle TaskProgress",
         "objects": "Folder",
         "transports.bus": "Bus",
