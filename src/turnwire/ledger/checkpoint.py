@@ -180,18 +180,12 @@ class InclusionProof(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The proof as JSON values, hashes in hex."""
-        path = [step.hex() for step in self.path]
-        return {"seq": self.seq, "size": self.size, "leaf": self.leaf.hex(), "path": path, "root": self.root.hex()}
+        return _in_hex(self._asdict())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
         """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
-        expect(fields, Mapping, "the fields of a proof are a mapping")
-        if not set(cls._fields) <= fields.keys():
-            raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")
-        path = tuple(bytes.fromhex(step) for step in fields["path"])
-        leaf, top = bytes.fromhex(fields["leaf"]), bytes.fromhex(fields["root"])
-        return cls(fields["seq"], fields["size"], leaf, path, top)
+        return cls(**_from_hex(fields, cls._fields))
 
 
 class ConsistencyProof(NamedTuple):
@@ -215,15 +209,28 @@ class ConsistencyProof(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The proof as JSON values, hashes in hex."""
-        roots = {"old_root": self.old_root.hex(), "new_root": self.new_root.hex()}
-        return {"old": self.old, "new": self.new, "path": [step.hex() for step in self.path], **roots}
+        return _in_hex(self._asdict())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> ConsistencyProof:
         """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
-        expect(fields, Mapping, "the fields of a proof are a mapping")
-        if not set(cls._fields) <= fields.keys():
-            raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")
-        path = tuple(bytes.fromhex(step) for step in fields["path"])
-        roots = bytes.fromhex(fields["old_root"]), bytes.fromhex(fields["new_root"])
-        return cls(fields["old"], fields["new"], path, *roots)
+        return cls(**_from_hex(fields, cls._fields))
+
+
+_NUMBERS = ("seq", "size", "old", "new")
+
+
+def _in_hex(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a proof as JSON values."""
+    values = {name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items()}
+    return {**values, "path": [step.hex() for step in fields["path"]]}
+
+
+def _from_hex(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of a proof of these names. Raises ValueError where one is missing or is not hex."""
+    expect(fields, Mapping, "the fields of a proof are a mapping")
+    if not set(names) <= fields.keys():
+        raise ValueError(f"a proof has the fields {', '.join(names)}")
+    hashes = {name: bytes.fromhex(fields[name]) for name in names if name not in (*_NUMBERS, "path")}
+    numbers = {name: fields[name] for name in names if name in _NUMBERS}
+    return {**numbers, **hashes, "path": tuple(bytes.fromhex(step) for step in fields["path"])}

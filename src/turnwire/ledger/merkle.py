@@ -129,20 +129,8 @@ def root_from_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes
     """The root that an inclusion proof leads to, or None when the proof has the wrong shape (section 2.1.3.2)."""
     if not 0 <= index < size:
         return None
-    position, last, found = index, size - 1, leaf
-    for sibling in path:
-        if last == 0:
-            return None
-        if position & 1 or position == last:
-            found = node_hash(sibling, found)
-            while position and not position & 1:
-                position >>= 1
-                last >>= 1
-        else:
-            found = node_hash(found, sibling)
-        position >>= 1
-        last >>= 1
-    return found if last == 0 else None
+    roots = _climb(leaf, index, size - 1, path)
+    return None if roots is None else roots[1]
 
 
 def roots_from_consistency(old: int, new: int, old_root: bytes, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
@@ -157,17 +145,21 @@ def roots_from_consistency(old: int, new: int, old_root: bytes, path: Sequence[b
         if path:
             return None
         return (EMPTY_ROOT, b"") if old == 0 != new else (old_root, old_root)
-    steps = list(path)
-    if old & (old - 1) == 0:
-        steps.insert(0, old_root)
+    steps = [old_root, *path] if old & (old - 1) == 0 else list(path)
     if not steps:
         return None
     position, last = old - 1, new - 1
     while position & 1:
         position >>= 1
         last >>= 1
-    first = second = steps[0]
-    for sibling in steps[1:]:
+    return _climb(steps[0], position, last, steps[1:])
+
+
+def _climb(node: bytes, position: int, last: int, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """The roots over a node and what is left of it, and over all, by the siblings on the way up. position: of the node
+    on its level; last: of the last one there. None where the path has another length."""
+    first = second = node
+    for sibling in path:
         if last == 0:
             return None
         if position & 1 or position == last:
