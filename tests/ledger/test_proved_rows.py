@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.sap.conftest import quiet_logs as quiet_logs
 from tests.sap.documents import RESULT, TASK
+from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import Ledger
@@ -18,6 +20,7 @@ from turnwire.ledger.schema import SCHEMA
 
 pytestmark = pytest.mark.once
 KEY = bytes(range(32))
+PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
 
 
 def rewrite(path: Path, statement: str, *values: Any) -> None:
@@ -144,3 +147,40 @@ def test_signals_that_were_rewritten_are_not_learned_from(tmp_path: Path) -> Non
     rewrite(tmp_path / "s", "UPDATE entries SET body = ? WHERE rowid = 1", body.replace(b"5", b"1"))
     with pytest.raises(RuleError):
         loop.derive()
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_an_agent_sends_no_result_again_that_was_rewritten(tmp_path: Path) -> None:
+    task = do({"n": 1})
+
+    async def first(agent: sap.Agent) -> None:
+        assert (await agent.call(task)).output == "good"
+
+    async def again(agent: sap.Agent) -> None:
+        with pytest.raises(sap.Refused, match="INTERNAL"):
+            await agent.call(task)
+        with pytest.raises(RuleError, match="ledger_broken"):
+            await agent.look_up(task.task_id)
+
+    with Ledger(tmp_path / "t") as ledger:
+        run(offering(lambda task, context: "good", transcript=ledger), first)
+        (result,) = ledger.entries(kind="sap.result")
+    rewrite(
+        tmp_path / "t", "UPDATE entries SET body = ? WHERE rowid = ?", result.body.replace(b"good", b"evil"), result.seq
+    )
+    with Ledger(tmp_path / "t") as ledger:
+        run(offering(lambda task, context: "good", transcript=ledger), again)
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_an_agent_answers_from_no_record_that_was_rewritten(tmp_path: Path) -> None:
+    outcome = sap.Outcome("good", alignment="VALID", policy_checks=[{"principle": "p", "status": "PASS"}])
+    cache = sap.Cache(tmp_path / "c")
+
+    async def what(agent: sap.Agent) -> None:
+        assert (await agent.call(do({"n": 1}, **PREFER))).output == "good"
+        (record,) = cache.ledger
+        rewrite(tmp_path / "c", "UPDATE entries SET body = ? WHERE rowid = 1", record.body.replace(b"good", b"evil"))
+        assert (await agent.call(do({"n": 1}, **PREFER))).status == "FAILED"
+
+    run(offering(lambda task, context: outcome, cache=cache), what)

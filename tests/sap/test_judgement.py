@@ -63,6 +63,11 @@ def test_what_the_cache_gave_and_what_answers_another_task_teaches_and_fills_not
             assert made.objection == judge(*evidence).objection
 
 
+@pytest.mark.parametrize(("status", "alignment"), [("DONE", "VALID"), ("succeeded", "VALID"), ("SUCCEEDED", "valid")])
+def test_words_that_are_none_prove_nothing(status: str, alignment: str) -> None:
+    assert judge(status, alignment, PASS) == judge("RUNNING", "ESCALATE")
+
+
 # --- whoever decides about an outcome asks the table ---
 
 

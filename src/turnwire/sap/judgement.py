@@ -90,7 +90,7 @@ def judge(
     """The judgement of an outcome by its status and its evidence.
 
     cached: it came out of the cache, which proves nothing anew. same_task: it is the outcome of the task that is asked
-    about; of another one it says nothing.
+    about; of another one it says nothing. A status or an alignment that is none proves nothing.
     """
     found = _VIOLATION if violations else _NOTHING
     if found is _NOTHING:
@@ -98,7 +98,7 @@ def judge(
             if str(check.get("status", "")).strip().casefold() in FAILED_CHECKS:
                 found = _CHECK
                 break
-    answers = _TABLE[status, alignment, found]
+    answers = _TABLE.get((status, alignment, found), _SILENT)
     if cached or not same_task:
         return answers._replace(valid=answers.valid and same_task, stored=False, lesson=Lesson.SILENT)
     return answers

@@ -72,9 +72,6 @@ class Signal:
             raise _bad("a rating is an integer from 1 to 5")
         if self.approval is not None and not isinstance(self.approval, bool):
             raise _bad("an approval is true or false")
-        for name, value, known in (("status", self.status, Status), ("alignment", self.alignment, Alignment)):
-            if value is not None and value not in tuple(known):
-                raise _bad(f"{name} is one of {', '.join(known)}")
 
     @property
     def key(self) -> str:
