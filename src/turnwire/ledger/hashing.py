@@ -16,7 +16,7 @@ from typing import Any
 _HEAD = struct.Struct(">cQqHI")
 
 MISSING, TYPE, CHAIN = "missing", "type", "chain"
-"""What :func:`follow` finds wrong with a row."""
+"""The faults that :func:`follow` finds in a row."""
 
 Row = tuple[int, int, str, str, bytes, bytes]  # seq, at, kind, key, body, chain
 

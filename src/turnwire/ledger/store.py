@@ -184,7 +184,7 @@ class Ledger:
         return self._proved(row)
 
     def __iter__(self) -> Iterator[Entry]:
-        """What the file holds, unproved, for whoever looks into one that is broken."""
+        """The entries as they are in the file, unproved, for whoever looks into one that is broken."""
         return self._rows(1, _FARTHEST, None, entry)
 
     def entries(self, start: int = 1, stop: int | None = None, *, kind: str | None = None) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _CACHE = -4000  # KiB, twice that of SQLite: each row is looked up in the index, which may be in any order
 NO_LEDGER = "no ledger"
-"""Where a fault is of a file that never was a ledger, as far as can be seen."""
+"""The place of a fault in a file that never was a ledger, as far as can be seen."""
 
 
 class Verdict(NamedTuple):

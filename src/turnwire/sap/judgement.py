@@ -20,7 +20,7 @@ FAILED_CHECKS = frozenset({"fail", "failed", "failure", "error", "violated", "vi
 
 
 class Lesson(Enum):
-    """What an outcome teaches the learning loop about its pressure."""
+    """The lesson of an outcome for the learning loop, about the pressure of its task."""
 
     GOOD = "good"
     BAD = "bad"
@@ -43,7 +43,7 @@ class Judgement(NamedTuple):
 
 
 _NOTHING, _CHECK, _VIOLATION = _FOUND = ("nothing", "check", "violation")
-"""What evidence shows against an outcome: nothing, a policy check that failed, a violation (perhaps with a check)."""
+"""The worst that evidence shows against an outcome: nothing, a policy check that failed, or a violation."""
 _ANY_STATUS, _ANY_ALIGNMENT = tuple(Status), tuple(Alignment)
 _ENDS, _PROGRESS = tuple(TERMINAL), (Status.QUEUED, Status.RUNNING)
 _SUCCEEDED, _PARTIAL, _FAILED = (Status.SUCCEEDED,), (Status.PARTIAL,), (Status.FAILED,)

@@ -265,10 +265,10 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class JsonField(Generic[T]):
-    """One field of an object, as an attribute and as a row of the object's table.
+    """One field of an object, as an attribute and as a row of the object's table. Its name on the wire is that of the
+    attribute in camel case.
 
     Args:
-        name: the field's name on the wire.
         kind, need, late, text: as of :class:`~turnwire.sap.spec.Field`.
         shape: a JsonObject class to show an object in (an array of them as a tuple), or an Enum class to show a known
             value in.
@@ -280,7 +280,6 @@ class JsonField(Generic[T]):
 
     def __init__(
         self,
-        name: str,
         kind: Kind,
         need: str = MAY,
         *,
@@ -290,7 +289,6 @@ class JsonField(Generic[T]):
         late: bool = False,
         text: str = "",
     ) -> None:
-        self.name = name
         self.shape = shape
         self.many = kind is Kind.RECORDS
         self.nullable = nullable
@@ -299,7 +297,12 @@ class JsonField(Generic[T]):
             table = shape.TABLE
         elif shape is not None and kind is Kind.ENUM and not values:
             values = tuple(member.value for member in shape)
-        self.field = Field(name, kind, need, values, table, nullable, late, text)
+        self.field = Field("", kind, need, values, table, nullable, late, text)
+
+    def __set_name__(self, owner: type[Any], attribute: str) -> None:
+        first, *others = attribute.split("_")
+        self.name = first + "".join(map(str.capitalize, others))
+        self.field = self.field._replace(name=self.name)
 
     @overload
     def __get__(self, record: None, owner: type[Any]) -> Self: ...
@@ -347,45 +350,35 @@ class Issuer(JsonObject, section="4.1"):
     """The issuer of a task (section 4.1)."""
 
     __slots__ = ()
-    agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST, text="Logical id of the issuing agent or user.")
-    agent_kind: JsonField[AgentKind | str] = JsonField("agentKind", Kind.ENUM, MUST, shape=AgentKind)
-    name: JsonField[str | None] = JsonField("name", Kind.TEXT, text="Friendly name.")
+    agent_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="Logical id of the issuing agent or user.")
+    agent_kind: JsonField[AgentKind | str] = JsonField(Kind.ENUM, MUST, shape=AgentKind)
+    name: JsonField[str | None] = JsonField(Kind.TEXT, text="Friendly name.")
 
 
 class Producer(JsonObject, section="4.2"):
     """The producer of a result (section 4.2)."""
 
     __slots__ = ()
-    agent_id: JsonField[str] = JsonField("agentId", Kind.TEXT, MUST)
-    agent_kind: JsonField[AgentKind | str] = JsonField(
-        "agentKind", Kind.ENUM, MUST, shape=AgentKind, values=("system", "agent")
-    )
+    agent_id: JsonField[str] = JsonField(Kind.TEXT, MUST)
+    agent_kind: JsonField[AgentKind | str] = JsonField(Kind.ENUM, MUST, shape=AgentKind, values=("system", "agent"))
 
 
 class Target(JsonObject, section="4.1"):
     """The agent and the capability that execute a task (section 4.1)."""
 
     __slots__ = ()
-    agent_id: JsonField[str | None] = JsonField(
-        "agentId", Kind.TEXT, SHOULD, text="Specific agent id (direct addressing)."
-    )
-    capability: JsonField[str] = JsonField(
-        "capability", Kind.TEXT, MUST, text="Namespaced capability, e.g. consult.align."
-    )
-    routing_hints: JsonField[dict[str, Any] | None] = JsonField(
-        "routingHints", Kind.OBJECT, text="e.g. priority, shard, affinity."
-    )
+    agent_id: JsonField[str | None] = JsonField(Kind.TEXT, SHOULD, text="Specific agent id (direct addressing).")
+    capability: JsonField[str] = JsonField(Kind.TEXT, MUST, text="Namespaced capability, e.g. consult.align.")
+    routing_hints: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT, text="e.g. priority, shard, affinity.")
 
 
 class CachePolicy(JsonObject, section="6"):
     """The use of the cache (section 6). Without a mode it is "bypass"; without mustAlign it is true."""
 
     __slots__ = ()
-    mode: JsonField[CacheMode | str | None] = JsonField("mode", Kind.ENUM, shape=CacheMode)
-    max_age_sec: JsonField[int | None] = JsonField("maxAgeSec", Kind.COUNT, text="Acceptable staleness in seconds.")
-    must_align: JsonField[bool | None] = JsonField(
-        "mustAlign", Kind.BOOLEAN, text="Alignment is checked again on a cache hit."
-    )
+    mode: JsonField[CacheMode | str | None] = JsonField(Kind.ENUM, shape=CacheMode)
+    max_age_sec: JsonField[int | None] = JsonField(Kind.COUNT, text="Acceptable staleness in seconds.")
+    must_align: JsonField[bool | None] = JsonField(Kind.BOOLEAN, text="Alignment is checked again on a cache hit.")
 
 
 class ConstitutionalContext(JsonObject, section="4.1"):
@@ -393,126 +386,118 @@ class ConstitutionalContext(JsonObject, section="4.1"):
 
     __slots__ = ()
     pressure_level: JsonField[PressureLevel | str] = JsonField(
-        "pressureLevel", Kind.ENUM, MUST, shape=PressureLevel, late=True, text="Hydraulic decision level."
+        Kind.ENUM, MUST, shape=PressureLevel, late=True, text="Hydraulic decision level."
     )
-    principles: JsonField[Sequence[str] | None] = JsonField("principles", Kind.TEXTS, SHOULD)
-    pressure: JsonField[dict[str, float] | None] = JsonField(
-        "pressure", Kind.PRESSURE, SHOULD, text="Principle to PSI, 0 to 100."
-    )
-    objectives: JsonField[Sequence[str] | None] = JsonField("objectives", Kind.TEXTS, SHOULD)
-    constraints: JsonField[Sequence[str] | None] = JsonField("constraints", Kind.TEXTS, SHOULD, text="Hard rules.")
-    risk_tolerance: JsonField[RiskTolerance | str | None] = JsonField(
-        "riskTolerance", Kind.ENUM, SHOULD, shape=RiskTolerance
-    )
-    territory: JsonField[str | None] = JsonField("territory", Kind.TEXT, SHOULD, text="Domain or space.")
-    references: JsonField[Sequence[str] | None] = JsonField("references", Kind.TEXTS, text="URIs or ids for grounding.")
-    cache_policy: JsonField[CachePolicy | None] = JsonField("cachePolicy", Kind.RECORD, SHOULD, shape=CachePolicy)
+    principles: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS, SHOULD)
+    pressure: JsonField[dict[str, float] | None] = JsonField(Kind.PRESSURE, SHOULD, text="Principle to PSI, 0 to 100.")
+    objectives: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS, SHOULD)
+    constraints: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS, SHOULD, text="Hard rules.")
+    risk_tolerance: JsonField[RiskTolerance | str | None] = JsonField(Kind.ENUM, SHOULD, shape=RiskTolerance)
+    territory: JsonField[str | None] = JsonField(Kind.TEXT, SHOULD, text="Domain or space.")
+    references: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS, text="URIs or ids for grounding.")
+    cache_policy: JsonField[CachePolicy | None] = JsonField(Kind.RECORD, SHOULD, shape=CachePolicy)
 
 
 class OutputContract(JsonObject, section="4.1"):
     """The form that the output of a task has to have (section 4.1)."""
 
     __slots__ = ()
-    schema: JsonField[dict[str, Any] | None] = JsonField(
-        "schema", Kind.OBJECT, text="JSON Schema or contract descriptor."
-    )
-    format: JsonField[str | None] = JsonField("format", Kind.TEXT, text="e.g. json, markdown, text.")
+    schema: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT, text="JSON Schema or contract descriptor.")
+    format: JsonField[str | None] = JsonField(Kind.TEXT, text="e.g. json, markdown, text.")
 
 
 class Budget(JsonObject, section="4.1"):
     """Limits of one execution (section 4.1); numbers."""
 
     __slots__ = ()
-    tokens: JsonField[float | None] = JsonField("tokens", Kind.QUANTITY)
-    seconds: JsonField[float | None] = JsonField("seconds", Kind.QUANTITY)
+    tokens: JsonField[float | None] = JsonField(Kind.QUANTITY)
+    seconds: JsonField[float | None] = JsonField(Kind.QUANTITY)
 
 
 class Telemetry(JsonObject, section="4.1"):
     """Execution controls (section 4.1)."""
 
     __slots__ = ()
-    priority: JsonField[Priority | str | None] = JsonField("priority", Kind.ENUM, shape=Priority)
-    deadline: JsonField[str | None] = JsonField("deadline", Kind.TIME)
-    budget: JsonField[Budget | None] = JsonField("budget", Kind.RECORD, shape=Budget)
-    trace: JsonField[bool | None] = JsonField("trace", Kind.BOOLEAN, text="Request deep tracing.")
+    priority: JsonField[Priority | str | None] = JsonField(Kind.ENUM, shape=Priority)
+    deadline: JsonField[str | None] = JsonField(Kind.TIME)
+    budget: JsonField[Budget | None] = JsonField(Kind.RECORD, shape=Budget)
+    trace: JsonField[bool | None] = JsonField(Kind.BOOLEAN, text="Request deep tracing.")
 
 
 class ReplyTo(JsonObject, section="4.1"):
     """The receiver of results (section 4.1)."""
 
     __slots__ = ()
-    endpoint: JsonField[str | None] = JsonField("endpoint", Kind.TEXT, text="URI or channel key.")
-    expect_ack: JsonField[bool | None] = JsonField("expectAck", Kind.BOOLEAN)
+    endpoint: JsonField[str | None] = JsonField(Kind.TEXT, text="URI or channel key.")
+    expect_ack: JsonField[bool | None] = JsonField(Kind.BOOLEAN)
 
 
 class Attachment(JsonObject, section="4.1"):
     """A reference to a payload kept elsewhere (section 4.1); digest is ``sha256:<hex>``."""
 
     __slots__ = ()
-    uri: JsonField[str | None] = JsonField("uri", Kind.TEXT)
-    kind: JsonField[str | None] = JsonField("kind", Kind.TEXT)
-    digest: JsonField[str | None] = JsonField("digest", Kind.DIGEST)
+    uri: JsonField[str | None] = JsonField(Kind.TEXT)
+    kind: JsonField[str | None] = JsonField(Kind.TEXT)
+    digest: JsonField[str | None] = JsonField(Kind.DIGEST)
 
 
 class Artifact(JsonObject, section="4.2"):
     """An output kept elsewhere (section 4.2)."""
 
     __slots__ = ()
-    uri: JsonField[str | None] = JsonField("uri", Kind.TEXT)
-    kind: JsonField[str | None] = JsonField("kind", Kind.TEXT)
-    digest: JsonField[str | None] = JsonField("digest", Kind.DIGEST)
+    uri: JsonField[str | None] = JsonField(Kind.TEXT)
+    kind: JsonField[str | None] = JsonField(Kind.TEXT)
+    digest: JsonField[str | None] = JsonField(Kind.DIGEST)
 
 
 class PolicyCheck(JsonObject, section="4.2"):
     """A finding about one principle (section 4.2)."""
 
     __slots__ = ()
-    principle: JsonField[str | None] = JsonField("principle", Kind.TEXT)
-    status: JsonField[str | None] = JsonField("status", Kind.TEXT)
-    notes: JsonField[str | None] = JsonField("notes", Kind.TEXT)
+    principle: JsonField[str | None] = JsonField(Kind.TEXT)
+    status: JsonField[str | None] = JsonField(Kind.TEXT)
+    notes: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
 class Violation(JsonObject, section="4.2"):
     """A detected violation (section 4.2)."""
 
     __slots__ = ()
-    principle: JsonField[str | None] = JsonField("principle", Kind.TEXT)
-    severity: JsonField[str | None] = JsonField("severity", Kind.TEXT)
-    evidence: JsonField[str | None] = JsonField("evidence", Kind.TEXT)
+    principle: JsonField[str | None] = JsonField(Kind.TEXT)
+    severity: JsonField[str | None] = JsonField(Kind.TEXT)
+    evidence: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
 class CacheEvidence(JsonObject, section="6"):
     """The part of the cache in a result (section 6)."""
 
     __slots__ = ()
-    hit: JsonField[bool | None] = JsonField("hit", Kind.BOOLEAN)
-    cache_key: JsonField[str | None] = JsonField("cacheKey", Kind.TEXT)
-    age_sec: JsonField[int | None] = JsonField("ageSec", Kind.COUNT)
+    hit: JsonField[bool | None] = JsonField(Kind.BOOLEAN)
+    cache_key: JsonField[str | None] = JsonField(Kind.TEXT)
+    age_sec: JsonField[int | None] = JsonField(Kind.COUNT)
 
 
 class ConstitutionalEvidence(JsonObject, section="4.2"):
     """Alignment proof of a result (section 4.2)."""
 
     __slots__ = ()
-    alignment: JsonField[Alignment | str] = JsonField("alignment", Kind.ENUM, MUST, shape=Alignment)
+    alignment: JsonField[Alignment | str] = JsonField(Kind.ENUM, MUST, shape=Alignment)
     pressure_readings: JsonField[dict[str, float] | None] = JsonField(
-        "pressureReadings", Kind.NUMBERS, SHOULD, text="Principle to the number used at decision time."
+        Kind.NUMBERS, SHOULD, text="Principle to the number used at decision time."
     )
-    policy_checks: JsonField[Sequence[PolicyCheck] | None] = JsonField(
-        "policyChecks", Kind.RECORDS, SHOULD, shape=PolicyCheck
-    )
-    violations: JsonField[Sequence[Violation] | None] = JsonField("violations", Kind.RECORDS, shape=Violation)
-    citations: JsonField[Sequence[str] | None] = JsonField("citations", Kind.TEXTS)
-    cache: JsonField[CacheEvidence | None] = JsonField("cache", Kind.RECORD, shape=CacheEvidence)
+    policy_checks: JsonField[Sequence[PolicyCheck] | None] = JsonField(Kind.RECORDS, SHOULD, shape=PolicyCheck)
+    violations: JsonField[Sequence[Violation] | None] = JsonField(Kind.RECORDS, shape=Violation)
+    citations: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS)
+    cache: JsonField[CacheEvidence | None] = JsonField(Kind.RECORD, shape=CacheEvidence)
 
 
 class AgentError(JsonObject, section="8", name="Error"):
     """The reason why a task failed (sections 4.2 and 8). The set of codes is open."""
 
     __slots__ = ()
-    code: JsonField[ErrorCode | str | None] = JsonField("code", Kind.TEXT, shape=ErrorCode)
-    message: JsonField[str | None] = JsonField("message", Kind.TEXT)
-    details: JsonField[dict[str, Any] | None] = JsonField("details", Kind.OBJECT)
+    code: JsonField[ErrorCode | str | None] = JsonField(Kind.TEXT, shape=ErrorCode)
+    message: JsonField[str | None] = JsonField(Kind.TEXT)
+    details: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
 class Message(JsonObject, contract.Message):
@@ -601,25 +586,21 @@ class Task(Message, section="4.1"):
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
-    protocol_version: JsonField[str] = JsonField("protocolVersion", Kind.VERSION, MUST)
-    task_id: JsonField[str] = JsonField("taskId", Kind.UUID, MUST)
-    parent_task_id: JsonField[str | None] = JsonField("parentTaskId", Kind.UUID, nullable=True)
-    correlation_id: JsonField[str] = JsonField("correlationId", Kind.UUID, MUST, text="For tracing across messages.")
-    issued_at: JsonField[str] = JsonField("issuedAt", Kind.TIME, MUST)
-    issuer: JsonField[Issuer] = JsonField("issuer", Kind.RECORD, MUST, shape=Issuer)
-    target: JsonField[Target] = JsonField("target", Kind.RECORD, MUST, shape=Target)
-    constitutional_context: JsonField[ConstitutionalContext] = JsonField(
-        "constitutionalContext", Kind.RECORD, MUST, shape=ConstitutionalContext
-    )
-    payload: JsonField[dict[str, Any]] = JsonField("payload", Kind.OBJECT, MUST, text="Inputs of the capability.")
-    output_contract: JsonField[OutputContract | None] = JsonField(
-        "outputContract", Kind.RECORD, SHOULD, shape=OutputContract
-    )
-    telemetry: JsonField[Telemetry | None] = JsonField("telemetry", Kind.RECORD, shape=Telemetry)
-    reply_to: JsonField[ReplyTo | None] = JsonField("replyTo", Kind.RECORD, shape=ReplyTo)
-    attachments: JsonField[Sequence[Attachment] | None] = JsonField("attachments", Kind.RECORDS, shape=Attachment)
-    tags: JsonField[Sequence[str] | None] = JsonField("tags", Kind.TEXTS)
-    meta: JsonField[dict[str, Any] | None] = JsonField("meta", Kind.OBJECT)
+    protocol_version: JsonField[str] = JsonField(Kind.VERSION, MUST)
+    task_id: JsonField[str] = JsonField(Kind.UUID, MUST)
+    parent_task_id: JsonField[str | None] = JsonField(Kind.UUID, nullable=True)
+    correlation_id: JsonField[str] = JsonField(Kind.UUID, MUST, text="For tracing across messages.")
+    issued_at: JsonField[str] = JsonField(Kind.TIME, MUST)
+    issuer: JsonField[Issuer] = JsonField(Kind.RECORD, MUST, shape=Issuer)
+    target: JsonField[Target] = JsonField(Kind.RECORD, MUST, shape=Target)
+    constitutional_context: JsonField[ConstitutionalContext] = JsonField(Kind.RECORD, MUST, shape=ConstitutionalContext)
+    payload: JsonField[dict[str, Any]] = JsonField(Kind.OBJECT, MUST, text="Inputs of the capability.")
+    output_contract: JsonField[OutputContract | None] = JsonField(Kind.RECORD, SHOULD, shape=OutputContract)
+    telemetry: JsonField[Telemetry | None] = JsonField(Kind.RECORD, shape=Telemetry)
+    reply_to: JsonField[ReplyTo | None] = JsonField(Kind.RECORD, shape=ReplyTo)
+    attachments: JsonField[Sequence[Attachment] | None] = JsonField(Kind.RECORDS, shape=Attachment)
+    tags: JsonField[Sequence[str] | None] = JsonField(Kind.TEXTS)
+    meta: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
 class Result(Message, section="4.2"):
@@ -627,25 +608,21 @@ class Result(Message, section="4.2"):
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"protocolVersion": VERSION}
-    protocol_version: JsonField[str] = JsonField("protocolVersion", Kind.VERSION, MUST)
-    task_id: JsonField[str] = JsonField("taskId", Kind.UUID, MUST)
-    correlation_id: JsonField[str] = JsonField("correlationId", Kind.UUID, MUST)
-    reported_at: JsonField[str] = JsonField("reportedAt", Kind.TIME, MUST)
-    producer: JsonField[Producer] = JsonField("producer", Kind.RECORD, MUST, shape=Producer)
-    status: JsonField[Status | str] = JsonField("status", Kind.ENUM, MUST, shape=Status)
-    output: JsonField[Any] = JsonField(
-        "output", Kind.ANY, SHOULD, nullable=True, text="Data as the output contract says."
-    )
-    artifacts: JsonField[Sequence[Artifact] | None] = JsonField("artifacts", Kind.RECORDS, shape=Artifact)
-    metrics: JsonField[dict[str, Any] | None] = JsonField("metrics", Kind.OBJECT, text="Tokens, latency, cost.")
+    protocol_version: JsonField[str] = JsonField(Kind.VERSION, MUST)
+    task_id: JsonField[str] = JsonField(Kind.UUID, MUST)
+    correlation_id: JsonField[str] = JsonField(Kind.UUID, MUST)
+    reported_at: JsonField[str] = JsonField(Kind.TIME, MUST)
+    producer: JsonField[Producer] = JsonField(Kind.RECORD, MUST, shape=Producer)
+    status: JsonField[Status | str] = JsonField(Kind.ENUM, MUST, shape=Status)
+    output: JsonField[Any] = JsonField(Kind.ANY, SHOULD, nullable=True, text="Data as the output contract says.")
+    artifacts: JsonField[Sequence[Artifact] | None] = JsonField(Kind.RECORDS, shape=Artifact)
+    metrics: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT, text="Tokens, latency, cost.")
     constitutional_evidence: JsonField[ConstitutionalEvidence] = JsonField(
-        "constitutionalEvidence", Kind.RECORD, MUST, shape=ConstitutionalEvidence
+        Kind.RECORD, MUST, shape=ConstitutionalEvidence
     )
-    error: JsonField[AgentError | None] = JsonField("error", Kind.RECORD, shape=AgentError)
-    next_actions: JsonField[Sequence[dict[str, Any]] | None] = JsonField(
-        "nextActions", Kind.OBJECTS, text="Proposed follow-ups."
-    )
-    meta: JsonField[dict[str, Any] | None] = JsonField("meta", Kind.OBJECT)
+    error: JsonField[AgentError | None] = JsonField(Kind.RECORD, shape=AgentError)
+    next_actions: JsonField[Sequence[dict[str, Any]] | None] = JsonField(Kind.OBJECTS, text="Proposed follow-ups.")
+    meta: JsonField[dict[str, Any] | None] = JsonField(Kind.OBJECT)
 
 
 class Ack(Message, section="4.3"):
@@ -653,12 +630,12 @@ class Ack(Message, section="4.3"):
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.ACK.value}
-    message_id: JsonField[str] = JsonField("messageId", Kind.TEXT, MUST, text="The taskId by default.")
+    message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
     correlation_id: JsonField[str | None] = JsonField(
-        "correlationId", Kind.UUID, MUST, nullable=True, text="null where none could be read."
+        Kind.UUID, MUST, nullable=True, text="null where none could be read."
     )
-    status: JsonField[Receipt | str] = JsonField("status", Kind.ENUM, MUST, shape=Receipt, values=("ACK",))
-    reason: JsonField[str | None] = JsonField("reason", Kind.TEXT)
+    status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("ACK",))
+    reason: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
 class Nack(Message, section="4.3"):
@@ -666,12 +643,12 @@ class Nack(Message, section="4.3"):
 
     __slots__ = ()
     DEFAULTS: ClassVar[dict[str, Any]] = {"status": Receipt.NACK.value}
-    message_id: JsonField[str] = JsonField("messageId", Kind.TEXT, MUST, text="The taskId by default.")
+    message_id: JsonField[str] = JsonField(Kind.TEXT, MUST, text="The taskId by default.")
     correlation_id: JsonField[str | None] = JsonField(
-        "correlationId", Kind.UUID, MUST, nullable=True, text="null where none could be read."
+        Kind.UUID, MUST, nullable=True, text="null where none could be read."
     )
-    status: JsonField[Receipt | str] = JsonField("status", Kind.ENUM, MUST, shape=Receipt, values=("NACK",))
-    reason: JsonField[str | None] = JsonField("reason", Kind.TEXT)
+    status: JsonField[Receipt | str] = JsonField(Kind.ENUM, MUST, shape=Receipt, values=("NACK",))
+    reason: JsonField[str | None] = JsonField(Kind.TEXT)
 
 
 MESSAGES = (Task.TABLE, Result.TABLE, Ack.TABLE, Nack.TABLE)

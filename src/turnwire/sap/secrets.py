@@ -34,7 +34,7 @@ _PASSWORD = re.compile(r"(?<=[A-Za-z0-9+.-])://[^\s\"/?#@:]*:([^\s\"/?#@]+)@", r
 """The user and the password of a URL, wherever it stands in a text."""
 
 NAME, FORM, URL = "its name", "its form", "the password in a URL"
-"""What gives a secret away."""
+"""The marks of secrets, as they are told."""
 
 MOST_TOLD = 1 << 20
 """Characters that the pointers of what is told may have together, but for the first ones: each has all names above."""
@@ -74,7 +74,7 @@ def _found(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...]
 
 
 def _form(text: str) -> str | None:
-    """What gives a text away as a secret."""
+    """The mark by which a text is a secret, or None."""
     if len(text) >= SHORTEST and _VALUE.search(text):
         return FORM
     return URL if "://" in text and _PASSWORD.search(text) else None

@@ -68,7 +68,7 @@ _WORDS = {
     "thanks": r"(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?",
     "it": r"(?:that |this |it )?",
 }
-"""What several paraphrases have in common, by its name in the table of them."""
+"""Parts that several paraphrases share, by their names in the table of them."""
 
 PARAPHRASES = (
     "{we}(?: hereby| have|'ve| fully| can| do)? ?(?:acknowledge|confirm)(?:d)?(?: the| having)?(?: safe)?"
@@ -213,7 +213,7 @@ def _begins_otherwise(plain: str, forms: Collection[str]) -> bool:
 
 
 class _Table(NamedTuple):
-    """What is asked of a table of forms: the words with which they begin, and how many words the longest has."""
+    """Facts about a table of forms: the words with which they begin, and how many words the longest has."""
 
     starts: frozenset[str]
     longest: int
