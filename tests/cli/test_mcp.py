@@ -46,6 +46,8 @@ async def try_all(client: Any) -> None:
         ("scan", {}, "UNPROCESSABLE: /payload: 'text' is a required property"),
         ("convert", {"text": "", "to": "esperanto"}, "UNPROCESSABLE: /payload/to: 'esperanto' is not one of"),
         ("tokens", {"text": "", "tokenizer": "no such"}, "UNPROCESSABLE: "),
+        ("tokens", {"text": "", "tokenizer": "/etc/passwd"}, "UNPROCESSABLE: there is no tokenizer '/etc/passwd'"),
+        ("tokens", {"text": "", "tokenizer": "/a/file.json"}, "UNPROCESSABLE: there is no tokenizer '/a/file.json'"),
         ("no such", {}, "NOT_FOUND: "),
     ):
         answer = await client.call_tool(tool, arguments)
@@ -68,6 +70,68 @@ def test_over_stdio() -> None:
             await try_all(client)
 
     asyncio.run(asyncio.wait_for(main(), 120))
+
+
+HALF = "a\ud800b"
+"""Half a surrogate pair, which JSON can name and no text in UTF-8 can have."""
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "scan", "arguments": {"text": HALF}},
+        {"name": "scan", "arguments": {"text": "", "wire": HALF}},
+        {"name": "scan", "arguments": {"text": "", HALF: 1}},
+        {"name": HALF, "arguments": {}},
+        {"name": "scan", "arguments": {"text": ""}, "_meta": {"urn:ubos:sap/context": {"a": HALF}}},
+    ],
+    ids=["text", "wire", "name of an argument", "tool", "meta"],
+)
+def test_half_a_surrogate_pair_is_an_error_over_stdio(params: dict[str, Any]) -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    calls: list[dict[str, Any]] = [
+        {"id": 0, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": "x", "method": "tools/call", "params": params},
+        {"id": 2, "method": "tools/call", "params": {"name": "scan", "arguments": {"text": ""}}},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in calls)
+
+    async def main() -> list[dict[str, Any]]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "turnwire", "mcp"), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(lines.encode())
+        answers = [json.loads(await process.stdout.readline()) for _ in range(3)]
+        process.stdin.close()
+        assert await process.wait() == 0
+        return answers
+
+    answers = {answer["id"]: answer for answer in asyncio.run(asyncio.wait_for(main(), 120))}
+    assert "error" in answers["x"] and answers[2]["result"]["structuredContent"]["records"] == 0
+
+
+@pytest.mark.parametrize(
+    ("tool", "line", "more"),
+    [
+        ("scan", '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#', {}),
+        ("convert", '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#', {"to": "csp"}),
+        ("convert", f'@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"{"x" * 20_000}"#', {"to": "csp", "context": {"conversations": {}}}),
+        ("extract", f'@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"{"x" * 20_000}"#', {}),
+        ("validate", "@a3|f0|c", {"wire": "nslip"}),
+    ],
+)
+def test_an_answer_is_bounded(tool: str, line: str, more: dict[str, Any]) -> None:
+    async def main() -> Any:
+        async with model_tools.tools() as agent, Client(sap_mcp.server(agent)) as client:
+            return (await ask(client, tool, text=f"{line}\n" * 400, **more)).structured_content
+
+    answer = asyncio.run(asyncio.wait_for(main(), 120))
+    lists = [value for value in answer.values() if isinstance(value, list)]
+    assert 0 < sum(map(len, lists)) <= model_tools.MOST
+    assert len(json.dumps(answer)) <= 2 * model_tools.MOST_BYTES
+    assert answer["more"] == 400 - sum(map(len, lists))
 
 
 def test_over_http() -> None:

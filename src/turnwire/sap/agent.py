@@ -300,8 +300,11 @@ class Agent:
             text = text_as_read(task) or encode(task)
         except EncodeError as error:
             return invalid(task, error)
-        caller = principal_of(principal)
-        denial = authorise(caller, Action.SUBMIT, task, self.access)
+        caller: Principal | None = ANONYMOUS
+        denial = None
+        if principal is not ANONYMOUS or self.access is not None:  # else there is nothing to ask
+            caller = principal_of(principal)
+            denial = authorise(caller, Action.SUBMIT, task, self.access)
         unroutable = self._unroutable(task)
         if unroutable is not None and (denial is None or denial[0] is ErrorCode.FORBIDDEN):
             return unroutable  # whoever is known may know what there is

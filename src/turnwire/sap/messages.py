@@ -85,7 +85,8 @@ class JsonObject(contract.Serialisable):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """A record over the given dict (kept, not copied), unknown fields and all; not checked. Raises
         DecodeError(wrong_type) for what is no mapping."""
-        contract.expect_mapping(fields, WIRE)
+        if type(fields) is not dict:
+            contract.expect_mapping(fields, WIRE)
         made = cls.__new__(cls)
         set_fields(made, fields if isinstance(fields, dict) else dict(fields))
         set_source(made, None)

@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
-from turnwire.sap.access import Action, Named, Principal, authorise, identified
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
 from turnwire.sap.builders import code_of, unreadable
 from turnwire.sap.calls import is_final
 from turnwire.sap.codec import decode, encode
@@ -64,6 +64,8 @@ BODY_SECONDS = 30.0
 """Seconds that the body of a request may take."""
 MAX_ACKNOWLEDGED = 1 << 16
 """Bytes of what the receiver of a Result says to it that are read, at most; then the connection ends."""
+PIECE = 1 << 16
+"""Bytes of an answer that are given to the server at a time."""
 LINGER = 5.0
 """Seconds for which what is sent on after an answer is taken and dropped, at most; then the connection ends."""
 _READ = "turnwire.read"  # in the scope of a request whose body was read to its end
@@ -116,21 +118,30 @@ def app(
     """
     judge = bearer(identify) if isinstance(identify, Mapping) else identify
     endpoint = _Endpoint(agent, max_body, judge, receive, body_seconds)
-    routes = [
-        Route("/tasks", _Posted(endpoint.post_task), methods=["POST"]),
-        Route("/tasks/{task_id}", endpoint.get_task, methods=["GET"]),
-        Route("/tasks/{task_id}", endpoint.cancel_task, methods=["DELETE"]),
+    served: list[tuple[str, str, _Handler]] = [
+        ("POST", "/tasks", endpoint.post_task),
+        ("GET", "/tasks/{task_id}", endpoint.get_task),
+        ("DELETE", "/tasks/{task_id}", endpoint.cancel_task),
     ]
     if receive is not None:
-        routes.append(Route("/results", _Posted(endpoint.post_result), methods=["POST"]))
-    return Starlette(routes=routes, exception_handlers={_Problem: _answer_problem})  # type: ignore[dict-item]
+        served.append(("POST", "/results", endpoint.post_result))
+    return Starlette(
+        routes=[Route(path, _Served(handler, agent), methods=[method]) for method, path, handler in served]
+    )
 
 
-class _Posted:
-    """An ASGI application of a handler: what Starlette adds to one, only its app's own middleware would need."""
+_Handler = Callable[[Request], Awaitable[Response]]
 
-    def __init__(self, handler: Callable[[Request], Awaitable[Response]]) -> None:
+
+class _Served:
+    """An ASGI application of a handler: what Starlette adds to one, only its app's own middleware would need.
+
+    An answer that is larger than what a connection takes at once counts as the agent's memory until it is sent.
+    """
+
+    def __init__(self, handler: _Handler, agent: Serving) -> None:
         self._handler = handler
+        self._agent = agent
 
     async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
         request = Request(scope, receive, send)
@@ -138,11 +149,36 @@ class _Posted:
             response = await self._handler(request)
         except _Problem as problem:
             response = _answer_problem(request, problem)
-        if response.status_code >= 400 and _READ not in scope and scope["http_version"].startswith("1"):
+        if response.status_code >= 400 and _is_unread(request) and scope["http_version"].startswith("1"):
             response.headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
             await _parting(response, scope, receive, send)
-        else:
+        elif len(getattr(response, "body", b"")) <= PIECE:
             await response(scope, receive, send)
+        else:
+            await self._send_large(request, response, receive, send)
+
+    async def _send_large(self, request: Request, response: Response, receive: Receiving, send: Send) -> None:
+        """In pieces, each when the one before has left: whoever reads slowly has no more than one in the server."""
+        body = response.body
+        if not self._agent.reserve(len(body)):
+            problem = _Problem(
+                ErrorCode.RATE_LIMIT, "there is no memory for the answer now; the same task again has it"
+            )
+            return await _answer_problem(request, problem)(request.scope, receive, send)
+        try:
+            await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+            for place in range(0, len(body), PIECE):
+                piece = bytes(body[place : place + PIECE])
+                more = place + PIECE < len(body)
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+        finally:
+            self._agent.release(len(body))
+
+
+def _is_unread(request: Request) -> bool:
+    """True if a request has a body that was not read to its end."""
+    announced = "content-length" in request.headers or "transfer-encoding" in request.headers
+    return announced and _READ not in request.scope
 
 
 async def _parting(response: Response, scope: Scope, receive: Receiving, send: Send) -> None:
@@ -171,7 +207,7 @@ class _Endpoint:
         self.body_seconds = body_seconds
 
     async def post_task(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
+        caller = await self._caller(request)
         if LINES in request.headers.get("accept", ""):
             coming: asyncio.Queue[Result] = asyncio.Queue()
             job = await self._job(request, caller, coming.put)
@@ -211,14 +247,17 @@ class _Endpoint:
             raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
         return _answer(encode(result, strict=False), 200, result.correlation_id)
 
+    async def _caller(self, request: Request) -> Principal | None:
+        return ANONYMOUS if self.identify is None else await identified(self.identify, request)
+
     async def _known(self, request: Request, action: Action) -> Principal | None:
-        caller = await identified(self.identify, request)
+        caller = await self._caller(request)
         if (denial := authorise(caller, action)) is not None:
             raise _Problem(*denial)
         return caller
 
     async def post_result(self, request: Request) -> Response:
-        caller = await identified(self.identify, request)
+        caller = await self._caller(request)
         if caller is None:
             raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         message = await self._message(request)
