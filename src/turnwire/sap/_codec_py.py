@@ -93,13 +93,9 @@ class Messages:
         if type(message) is self.task:
             pressure = fields["constitutionalContext"].get("pressure", {})
             return any(isinstance(value, float) for value in pressure.values())
-        if type(message) is not self.result:
-            return False
-        if fields["status"] == "FAILED":
-            return "message" not in fields.get("error", ())
-        return bool(
-            fields["status"] == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
-        )
+        from turnwire.sap.codec import conditions
+
+        return any(issue.severity == WARNING for issue in conditions(message))
 
 
 def sound(fields: Any, plan: Plan) -> bool:

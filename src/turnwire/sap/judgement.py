@@ -1,7 +1,7 @@
 """The judgement of an outcome as one table: whether it is VALID, may be stored, teaches anything, contradicts itself.
 
-Vetting, Results, the cache, learning, the checklist and conversion ask here, and decide nothing of this themselves
-(sections 4.2, 5, 6 and 7).
+Vetting, Results, the cache, learning and the checklist ask here, and decide nothing of this themselves; conversion hands
+on what is said (sections 4.2, 5, 6 and 7).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Judgement(NamedTuple):
 _NOTHING, _CHECK, _VIOLATION = _FOUND = ("nothing", "check", "violation")
 """The worst that evidence shows against an outcome: nothing, a policy check that failed, or a violation."""
 _ANY_STATUS, _ANY_ALIGNMENT = tuple(Status), tuple(Alignment)
-_ENDS, _PROGRESS = tuple(TERMINAL), (Status.QUEUED, Status.RUNNING)
+_ENDS = tuple(status for status in Status if status in TERMINAL)
+_PROGRESS = (Status.QUEUED, Status.RUNNING)
 _SUCCEEDED, _PARTIAL, _FAILED = (Status.SUCCEEDED,), (Status.PARTIAL,), (Status.FAILED,)
 _VALID, _NON_CONSTITUTIONAL, _ESCALATE = (Alignment.VALID,), (Alignment.NON_CONSTITUTIONAL,), (Alignment.ESCALATE,)
 _BAD, _SILENT = Judgement(lesson=Lesson.BAD), Judgement()

@@ -136,9 +136,7 @@ class SstpChecklist(checklists.RecordChecklist):
             how = self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message is inside {how}", offset)
-        for issue in () if message._plain else check(message):
-            if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
-                self._issue(issue, line, offset)
+        self._checked(message, line, offset)
         session = self._session(message)
         directed, begun = session.turn.who == ADDRESSEE, bool(session._actors)
         found = session._follow(message)
@@ -152,6 +150,11 @@ class SstpChecklist(checklists.RecordChecklist):
         if len(self._asked) > self._most_asked:
             self._forget_answered()
 
+    def _checked(self, message: Message, line: int, offset: int | None) -> None:
+        for issue in () if message._plain else check(message):
+            if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
+                self._issue(issue, line, offset)
+
     def _turns(self, issues: list[Issue], directed: bool, line: int, offset: int | None) -> None:
         for issue in issues:
             if issue.reason is Reason.OUT_OF_TURN and directed:
@@ -164,9 +167,7 @@ class SstpChecklist(checklists.RecordChecklist):
         session = self._session(message)
         issues, take = session.judged(message)
         before = len(self.faults)
-        for issue in check(message):
-            if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
-                self._issue(issue, line, None)
+        self._checked(message, line, None)
         self._turns(issues, session.turn.who == ADDRESSEE, line, None)
         if len(self.faults) > before:
             fault = self.faults[before]
