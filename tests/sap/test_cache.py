@@ -142,6 +142,7 @@ def test_bypass_reads_nothing_and_writes_nothing(cache: sap.Cache, policy: Any) 
         (1, T0, True),
         (0, T0, False),
         (None, "2999-01-01T00:00:00Z", True),
+        (0, "2025-09-28T09:59:57Z", False),
         (60, "2025-09-28T09:59:55Z", True),
         (60, "2025-09-28T09:59:54Z", False),
         (None, "2025-09-28T09:00:00Z", False),

@@ -296,6 +296,7 @@ class Cache:
             if age < -CLOCK_SKEW:
                 miss = Miss("stale", key, f"stored {int(-age)} s from now: a clock was or is wrong")
                 continue
+            age = max(age, 0.0)
             if limit is not None and age >= limit:
                 miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
                 continue
@@ -306,7 +307,7 @@ class Cache:
             if why is not None:
                 miss = Miss("unaligned", key, why)
                 continue
-            return Hit(key, max(0, int(age)), record, entry.seq)
+            return Hit(key, int(age), record, entry.seq)
         return miss
 
     def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:

@@ -1,7 +1,7 @@
 """The judgement of an outcome as one table: whether it is VALID, may be stored, teaches anything, contradicts itself.
 
-Vetting, Results, the cache, learning and the checklist ask here, and decide nothing of this themselves; conversion hands
-on what is said (sections 4.2, 5, 6 and 7).
+Vetting, Results, the cache, learning and the checklist ask here, and decide nothing of this themselves; conversion
+hands on what is said (sections 4.2, 5, 6 and 7).
 """
 
 from __future__ import annotations
