@@ -18,7 +18,8 @@ from tests.log.rotating import KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import blocks, following, rotation
-from turnwire.log.input.rotated_names import is_counted, is_like, plain_name
+from turnwire.log.input.rotated_names import added as added_to
+from turnwire.log.input.rotated_names import is_counted, plain_name
 
 pytestmark = pytest.mark.once
 
@@ -366,17 +367,17 @@ def test_what_is_added_to_a_name(added: str) -> None:
             (f"app{sign}{added}.log", "app.log"),
             (f"app{sign}{added}", "app"),
         ):
-            assert is_like(name + packed, base)
+            assert added_to(name + packed, base) == f"{sign}{added}"
             assert is_counted(f"there/{name}{packed}", f"elsewhere/{base}") is (added in COUNTS)
             assert plain_name(name + packed) == name
-            assert not is_like(name + packed, f"other{base}")
-            assert not is_like(f"{name}{packed}.lz4", base)
+            assert added_to(name + packed, f"other{base}") is None
+            assert added_to(f"{name}{packed}.lz4", base) is None
 
 
 @pytest.mark.parametrize("added", NEITHER)
 def test_what_is_added_to_none(added: str) -> None:
     for name in (f"app.log-{added}", f"app-{added}.log", f"app.log.{added}.gz"):
-        assert not is_like(name, "app.log")
+        assert added_to(name, "app.log") is None
         assert not is_counted(name, "app.log")
 
 

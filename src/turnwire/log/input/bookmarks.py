@@ -63,15 +63,14 @@ _VERSION = 1
 
 
 class FileComparison(NamedTuple):
-    """A comparison of a file with what was read before. place: where to go on in it; before: the bookmark of what had
-    its name, where this is not the file that was read, or no longer holds what was read; why: what became of that; own:
-    the bookmark of the file, where it still holds what was read: it may have been cut since then, and begin with the
-    same bytes again; since: what was written before that time (ns) and is not known was read."""
+    """A comparison of a file with what was read before. place: where to go on in it; latest: the bookmark of what was
+    read last under its name, or of itself; why: what became of that, None where the file holds it: it may have been cut
+    since then, and begin with the same bytes again; since: what was written before that time (ns) and is not known was
+    read."""
 
     place: StartPosition = StartPosition()
-    before: Bookmark | None = None
+    latest: Bookmark | None = None
     why: Reason | None = None
-    own: Bookmark | None = None
     since: int = 0
 
 
@@ -207,16 +206,16 @@ class Bookmarks:
             return FileComparison()
         mark = self.of(who, file)
         if mark is not None:
-            return FileComparison(place_of(mark, file), own=mark)
+            return FileComparison(place_of(mark, file), mark)
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in self.copied_in(file):
                 return FileComparison(place_of(mark))
         latest = self._names.get(name or "")
         if latest is not None and latest.file == who[:2]:
-            return FileComparison(before=latest, why=changed(latest, who, file))
+            return FileComparison(latest=latest, why=changed(latest, who, file))
         if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
-        return FileComparison(before=latest, why=Reason.FILE_GONE)
+        return FileComparison(latest=latest, why=Reason.FILE_GONE)
 
 
 def _is_same(mark: Bookmark, other: Bookmark) -> bool:

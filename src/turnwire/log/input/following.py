@@ -21,7 +21,7 @@ from turnwire.log.input.file_identity import (
     reaches,
 )
 from turnwire.log.input.reading import InputBlock
-from turnwire.log.input.rotated_names import Rotated, beside, has_rotated, is_like
+from turnwire.log.input.rotated_names import Rotated, added, beside, has_rotated
 from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, missed, open_as
 from turnwire.log.input.sources import (
     Idle,
@@ -147,7 +147,7 @@ class _Follower:
         if who is None or who[:2] in self._marks.done or who[:2] in self._followed():
             begun.file.close()
             return None
-        anew = begun.comparison.before is not None or (before is not None and before.anew)
+        anew = before is not None and before.anew
         place = StartPosition() if anew else begun.comparison.place
         tail = self._tails[source.name or ""] = Tail(source, begun.file, who, place, self._job)
         return tail
@@ -193,9 +193,7 @@ class _Follower:
         if has_rotated(tail.name):
             self._remember()
             mark = tail.mark(tail.written)._replace(still=0)
-            found = missed(
-                tail.name, tail.file, identity(tail.file), FileComparison(own=mark), self._job, self._followed()
-            )
+            found = missed(tail.name, tail.file, FileComparison(latest=mark), self._job, self._followed())
             if found is not None and (found.anew or found.again):
                 found.close()
                 if found.anew and not found.again:
@@ -226,7 +224,7 @@ class _Follower:
         renamed is read as long as somebody may write to it."""
         name, cut = tail.name, tail.lost
         mark = tail.mark(tail.written)
-        read = FileComparison(before=mark, why=cut or Reason.FILE_GONE, since=0 if cut is None else tail.read_at)
+        read = FileComparison(latest=mark, why=cut or Reason.FILE_GONE, since=0 if cut is None else tail.read_at)
         self._remember()
         if cut is not None:
             self._marks.forget(mark.file)
@@ -235,7 +233,7 @@ class _Follower:
         except FileNotFoundError:
             if cut is None:
                 return  # it is renamed once more: the next look finds out
-            begun = Begun(None, None, read, missed(name, None, None, read, self._job, self._followed(tail)))
+            begun = Begun(None, None, read, missed(name, None, read, self._job, self._followed(tail)))
         del self._tails[name]
         before = begun.missed
         if cut is None:
@@ -317,7 +315,7 @@ class _Follower:
         if one.packed and is_being_made(file, name, copied=False):
             return False
         for other in self._live:  # a copy that is made before the log is cut: it counts when that is seen
-            if not is_like(os.path.basename(name), os.path.basename(other.name)):
+            if added(name, other.name) is None:
                 continue
             mark = other.mark(other.written)
             if continued(file, [mark]) and (mark.recorded or other.read > BANNER or is_prefix(file, other.file)):

@@ -32,25 +32,22 @@ def plain_name(name: str) -> str:
     return name
 
 
-def is_like(name: str, base: str) -> bool:
-    """True if a file is called as a rotated ``app.log`` is: ``app.log.1``, ``app.log-20260101.gz``, ``app-1.log``."""
+def added(path: str, log: str) -> str | None:
+    """What is added to the name of a log in that of a rotated file of it (``app.log.1``, ``app.log-20260101.gz``,
+    ``app-1.log``), without the endings of compressed files; None for any other file."""
+    plain, base = plain_name(os.path.basename(path)), os.path.basename(log)
     stem, ending = os.path.splitext(base)
-    plain = plain_name(name)
-    if plain.startswith(base):
-        return ADDED.fullmatch(plain, len(base)) is not None
-    if not (ending and plain.endswith(ending) and plain.startswith(stem)):
-        return False
-    return ADDED.fullmatch(plain, len(stem), len(plain) - len(ending)) is not None
+    for first, last in ((base, ""), (stem, ending)):
+        if plain.startswith(first) and plain.endswith(last):
+            found = ADDED.fullmatch(plain, len(first), len(plain) - len(last))
+            if found is not None:
+                return found[0]
+    return None
 
 
-def is_counted(path: str, name: str) -> bool:
+def is_counted(path: str, log: str) -> bool:
     """True if a file is called ``app.log.1`` or ``app-1.log``, compressed or not, as tools count what they rotate."""
-    plain, base = plain_name(os.path.basename(path)), os.path.basename(name)
-    stem, ending = os.path.splitext(base)
-    return any(
-        plain.startswith(first) and plain.endswith(last) and _COUNT.fullmatch(plain, len(first), len(plain) - len(last))
-        for first, last in ((base, ""), (stem, ending))
-    )
+    return _COUNT.fullmatch(added(path, log) or "") is not None
 
 
 def logs_named(plain: str) -> Iterator[str]:
@@ -97,10 +94,9 @@ def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
     (``old`` and the like count as 0), then the log itself."""
     if path == log:
         return 2, (), path
-    plain, (stem, ending) = plain_name(path.removesuffix(".zip")), os.path.splitext(log)
-    added = plain[len(log) :] if plain.startswith(log) else plain[len(stem) : len(plain) - len(ending)]
-    numbers = tuple(map(int, re.findall(r"\d+", added)))
-    if _COUNT.fullmatch(added) and not _YEAR.fullmatch(added):
+    text = added(path.removesuffix(".zip"), log) or ""
+    numbers = tuple(map(int, re.findall(r"\d+", text)))
+    if _COUNT.fullmatch(text) and not _YEAR.fullmatch(text):
         return 1, (-numbers[0],), path
     return (0, numbers, path) if numbers else (1, (0,), path)
 
@@ -203,7 +199,7 @@ def _beside(name: str) -> tuple[list[Rotated], bool]:
         return [], True
     first = bisect_left(names, stem)
     alike = takewhile(lambda other: other.startswith(stem), islice(names, first, None))
-    there = {other for other in alike if other != base and is_like(other, base)}
+    there = {other for other in alike if other != base and added(other, base) is not None}
     found, whole = [], True
     for other in there:
         if other.endswith(COMPRESSED) and os.path.splitext(other)[0] in there:

@@ -145,16 +145,16 @@ def _look(
     found = read or marks.stands(name, who, file)
     if who[:2] in marks.done or who[:2] in followed:
         return Begun(file, who, found, None)
-    return Begun(file, who, found, missed(name, file, who, found, job, followed))
+    return Begun(file, who, found, missed(name, file, found, job, followed))
 
 
 def leads_to(name: str, file: Any) -> bool:
     """True if a name leads to an open file just now."""
     try:
-        there, status = os.stat(name), os.fstat(file.fileno())
+        there = os.stat(name)
     except FileNotFoundError:
         return False
-    return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
+    return (there.st_dev, there.st_ino) == _file(file)
 
 
 def is_still(who: Identity | None, file: Any) -> bool:
@@ -164,118 +164,116 @@ def is_still(who: Identity | None, file: Any) -> bool:
 
 
 def missed(
-    name: str,
-    log: Any,
-    who: Identity | None,
-    found: FileComparison,
-    job: ReadOptions,
-    followed: Collection[tuple[int, int]] = (),
+    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Collection[tuple[int, int]] = ()
 ) -> Missed | None:
     """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
-    file that has the name now, if any, and who that is; ``found``: how it compares with what was read under the name;
-    ``followed``: files that are being read."""
-    latest = found.before or found.own
-    if latest is None:
+    file that has the name now, if any; ``found``: how it compares with what was read under the name; ``followed``:
+    files that are being read."""
+    if found.latest is None:
         return None
-    if not has_rotated(name):
-        gap = _gap(name, found, who, None, None)
-        return None if gap is None else Missed([], gap=gap)
-    listed, settled = beside(name)
-    look = _Look(name, log, found, job.bookmarks)
-    if found.own is None and latest.file in followed:
-        look.fitted.append(latest)  # it is read itself
-    passed = {*followed, *job.bookmarks.done, *(() if who is None else [who[:2]])}
-    for one in listed:
-        job.bookmarks.found(one.path, one.file, named=False)
-        if one.file not in passed:
-            settled = look.open(one) and settled
-    for one, file in look.unknown:
-        look.compare(one, file)
-    cut = look.cut if found.why is Reason.FILE_GONE else found.why
-    anew = False
-    if found.own is not None:
-        assert who is not None
-        anew, cut = look.is_cut()
-    later, still = beside(name)
-    names = ({one.file: one.path for one in files} for files in (listed, later))
-    again = not (settled and still) or len({frozenset(one.items()) for one in names}) > 1
-    gap = _gap(name, found, who, look, cut)
-    if gap is None and again:
-        gap = Gap(name, latest.offset, None, found.why or Reason.FILE_GONE)
-    sizes = ({one.file: one.size for one in files} for files in (listed, later))
-    again = again or len({frozenset(one.items()) for one in sizes}) > 1
-    order = {one.file: place for place, one in enumerate(listed)}
-    look.pieces.sort(key=lambda piece: order[_file(piece.file)])
-    if not look.pieces and gap is None and not again:
+    look, again, moved = _Look(name, log, found, job.bookmarks), False, False
+    if has_rotated(name):
+        listed, settled = beside(name)
+        if found.why is not None and found.latest.file in followed:
+            look.fitted.append(found.latest)  # it is read itself
+        settled = look.compare(listed, {*followed, *job.bookmarks.done}) and settled
+        later, still = beside(name)
+        moved = not (settled and still) or _paths(listed) != _paths(later)
+        again = moved or {one.file: one.size for one in listed} != {one.file: one.size for one in later}
+    look.judge()
+    why = look.why or (found.why or Reason.FILE_GONE if moved else None)
+    if not look.pieces and why is None and not again:
         return None
-    return Missed(look.pieces, look.kept, anew, gap, again)
+    gap = None if why is None else Gap(name, found.latest.offset, None, why)
+    return Missed(look.pieces, look.kept, look.anew, gap, again)
 
 
-def _file(file: Any) -> tuple[int, int]:
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino
-
-
-def _gap(name: str, found: FileComparison, who: Identity | None, look: _Look | None, cut: Reason | None) -> Gap | None:
-    """The gap behind what was read under a name: each cut is one, as of what was written between a copy and the cut
-    nothing is left to see; and a file that is gone, or of which others may begin alike."""
-    latest = found.before or found.own
-    assert latest is not None
-    if found.own is not None:
-        if cut is None and who is not None and is_written_over(latest, who):
-            cut = Reason.FILE_REPLACED
-        return None if cut is None else Gap(name, latest.offset, None, cut)
-    why = cut or found.why or Reason.FILE_GONE
-    if why is Reason.FILE_GONE and (is_rotated(name) or (look is not None and look.is_certain)):
-        return None
-    return Gap(name, latest.offset, None, why)
+def _paths(files: list[Rotated]) -> dict[tuple[int, int], str]:
+    return {one.file: one.path for one in files}
 
 
 class _Look:
-    """Compares the files beside a log with the bookmarks. pieces: what is to be read, and ``kept``, which of it holds
-    what was read last (``latest``), whose text each bookmark is of one file; own: whether the log itself holds that;
-    cut: why the file that was read last and has another name now no longer holds what was read."""
+    """Compares the files beside a log with the bookmarks, each of which is the text of one of them.
+
+    pieces: what is to be read, oldest first; kept: which of it holds what was read under the name last; why: for a gap;
+    anew: whether the log is read from its start.
+    """
 
     def __init__(self, name: str, log: Any, found: FileComparison, marks: Bookmarks) -> None:
-        latest = found.before or found.own
-        assert latest is not None
+        assert found.latest is not None
         self.pieces: list[Unread] = []
         self.kept: Unread | None = None
-        self.cut: Reason | None = None
-        self.unknown: list[tuple[Rotated, Any]] = []
-        self.is_certain = False
-        self._since = latest.written + (found.own is not None)
-        self._read_at = max(self._since, found.since)
-        self._name, self._log, self._latest, self._marks = name, log, latest, marks
+        self.why = found.why
+        self.anew = False
         self.fitted: list[Bookmark] = []
+        self._name, self._log, self._marks, self._latest = name, log, marks, found.latest
+        self._since = self._latest.written + (found.why is None)
+        self._unknown_since = max(self._since, found.since)
+        self._holds = found.why is None
+        self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
 
-    def open(self, one: Rotated) -> bool:
-        """Takes a file with the inode of a bookmark, and opens others that may be read; False where it has another
-        name by now."""
-        marks, latest = self._marks, self._latest
-        known = marks.files.get(one.file, ())
-        if marks.judged.get(one.file) == (one.written, one.size):
-            return True
-        if one.written < self._since and not known:
-            return True
-        if (file := open_as(one)) is None:
-            return False
-        who = identity(file)
+    def compare(self, listed: list[Rotated], passed: Collection[tuple[int, int]]) -> bool:
+        """Compares them all, but those that are ``passed``, first by device and inode; False where one of them has
+        another name by now."""
+        unknown: list[tuple[Rotated, Any]] = []
+        there, log = True, None if self._log is None else _file(self._log)
+        for one in listed:
+            self._marks.found(one.path, one.file, named=False)
+            known = one.file in self._marks.files or one.written >= self._since
+            judged = self._marks.judged.get(one.file) == (one.written, one.size)
+            if not known or judged or one.file in passed or one.file == log:
+                continue
+            if (file := open_as(one)) is None:
+                there = False
+            elif not self._is_known(one, file):
+                unknown.append((one, file))
+        for one, file in unknown:
+            if not self._is_unread(one, file, listed):
+                file.close()
+        order = {one.path: place for place, one in enumerate(listed)}
+        self.pieces.sort(key=lambda piece: order[piece.path])
+        return there
+
+    def _is_known(self, one: Rotated, file: Any) -> bool:
+        """True if a file has a bookmark of its own; it is read from there, or closed."""
+        who, latest = identity(file), self._latest
         assert who is not None
-        mark = marks.of(who, file)
+        mark = self._marks.of(who, file)
         if mark is None:
             if one.file == latest.file and latest.born == who.born > 0:
-                self.cut = changed(latest, who, file)
-            self.unknown.append((one, file))
-            return True
+                self.why = changed(latest, who, file)  # it was cut, and renamed then
+            return False
         self.fitted.append(mark)
-        if mark is latest:
-            self.is_certain = True
+        self._certain = self._certain or mark is latest
         if who.size > (mark.offset if format_of(who.head) is None else mark.size):
             self._take(one, file, mark)
         else:
             file.close()
         return True
+
+    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated]) -> bool:
+        """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
+        latest, marks = self._latest, self._marks
+        if self._log is not None and is_prefix(file, self._log):
+            return False  # the log is about to be cut: what is in it is read there
+        if one.packed and is_backup(one, file, self._name, listed):
+            marks.judged[one.file] = one.written, one.size
+            return False
+        fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
+        mark = latest if latest in fitting else fitting[0] if fitting else None
+        if mark is not None:
+            self._certain = self._certain or (mark.file == latest.file and (latest.recorded or not mark.line))
+            unread = reaches(file, mark.offset)
+        elif latest not in self.fitted and is_earlier(file, latest):
+            mark, unread = latest, False
+        else:
+            unread = one.written >= self._unknown_since
+        if unread:
+            self._take(one, file, mark)
+        elif mark is not None:
+            marks.add(all_read(file, one.path))
+        self.fitted += [] if mark is None else [mark]
+        return unread
 
     def _take(self, one: Rotated, file: Any, mark: Bookmark | None) -> None:
         place = StartPosition() if mark is None else place_of(mark, None if one.packed else file)
@@ -284,50 +282,36 @@ class _Look:
         if mark is self._latest:
             self.kept = piece
 
-    def compare(self, one: Rotated, file: Any) -> None:
-        """Takes a file that has no bookmark of its own."""
-        latest, marks = self._latest, self._marks
-        if self._log is not None and is_prefix(file, self._log):
-            file.close()  # the log is about to be cut: what is in it is read there
-            return
-        if one.packed and is_backup(one, file, self._name):
-            marks.judged[one.file] = one.written, one.size
-            file.close()
-            return
-        fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
-        if fitting:
-            mark = latest if latest in fitting else fitting[0]
-            self.fitted.append(mark)
-            if mark.file == latest.file:
-                self.is_certain = self.is_certain or latest.recorded or not mark.line
-            if reaches(file, mark.offset):
-                self._take(one, file, mark)
-            else:
-                marks.add(all_read(file, one.path))
-                file.close()
-        elif latest not in self.fitted and is_earlier(file, latest):
-            self.fitted.append(latest)
-            marks.add(all_read(file, one.path))
-            file.close()
-        elif one.written < self._read_at:
-            file.close()
-        else:
-            self._take(one, file, None)
+    def judge(self) -> None:
+        """Says what is missing: each cut is a gap, as of what was written between a copy and the cut nothing is left to
+        see; and a file that is gone, or of which others may begin alike.
 
-    def is_cut(self) -> tuple[bool, Reason | None]:
-        """The reason for which a log that holds what was read was cut since, where it was, and True if it is read from
-        its start: a copy holds what was read, too, and goes on in another way. Where that is no more than what all may
-        begin with, or nothing, the log is read on."""
-        if self.kept is not None:
-            beyond = self._latest.reached > BANNER
-            return beyond, Reason.FILE_REPLACED if beyond else Reason.FILE_SHRUNK
+        A log that holds what was read was cut where a copy holds that, too, and goes on in another way; it is read on
+        where that is no more than what all may begin with. Where nothing was read of it, files that came show it."""
+        latest = self._latest
+        if not self._holds:
+            if self.why is Reason.FILE_GONE and self._certain:
+                self.why = None
+            return
         new = [piece for piece in self.pieces if piece.place == StartPosition()]
-        if new and not self._latest.reached:
-            return False, Reason.FILE_SHRUNK
+        if self.kept is not None:
+            self.anew = latest.reached > BANNER
+            self.why = Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
+            return
+        if new and not latest.reached:
+            self.why = Reason.FILE_SHRUNK
+            return
         for piece in new:
             self.pieces.remove(piece)
             piece.file.close()
-        return False, None
+        who = identity(self._log)
+        if who is not None and is_written_over(latest, who):
+            self.why = Reason.FILE_REPLACED
+
+
+def _file(file: Any) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino
 
 
 def open_as(one: Rotated) -> Any:
@@ -342,12 +326,12 @@ def open_as(one: Rotated) -> Any:
     return None
 
 
-def is_backup(one: Rotated, copy: Any, name: str) -> bool:
-    """True if an open compressed file holds what another file beside a log begins with, and no more: a backup that was
+def is_backup(one: Rotated, copy: Any, name: str, listed: list[Rotated]) -> bool:
+    """True if an open compressed file holds what another one of those beside a log begins with, and no more: a backup,
     made while somebody wrote to that. A file that was made later than the backup was written is not what it is made
     from; nor is a compressed one that is called alike, as a tool calls all that it rotates, where they may begin alike:
     but tools count or date, so that of names with a date beside some with a count none is a tool's."""
-    others = [other for other in beside(name)[0] if other.file != one.file]
+    others = [other for other in listed if other.file != one.file]
     dated = not is_counted(one.path, name) and any(is_counted(other.path, name) for other in others)
     for other in others:
         if (file := open_as(other)) is None:
