@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -400,3 +401,30 @@ def test_logs_that_are_new_in_a_folder_are_read_oldest_first_beside_known_ones(t
     rows, gaps, token = went_on(tmp_path, token)
     assert (rows, gaps) == ([1, 2, 3, 4, 5], [])
     assert went_on(tmp_path, token)[:2] == ([], [])
+
+
+@pytest.mark.parametrize("source", ["folder", "glob", "list"])
+@pytest.mark.parametrize("kind", ["rename", "compress", "delete"])
+def test_a_log_that_is_rotated_before_its_turn_is_read_or_told(kind: str, source: str, tmp_path: Path) -> None:
+    """Without a position, too: the file that had the name when the files were listed is read in front of the new one,
+    or there is a gap."""
+    path = tmp_path / "app.log"
+    for number, name in enumerate(("app.log.2", "app.log.1", "app.log")):
+        (tmp_path / name).write_bytes(record(number))
+        os.utime(tmp_path / name, (number + 1, number + 1))
+    names = [str(tmp_path / name) for name in ("app.log.2", "app.log.1", "app.log")]
+    found = scan_nslip({"folder": tmp_path, "glob": str(tmp_path / "app*"), "list": names}[source])
+    batches = iter(found)
+    seen = [*next(batches)["conv_id"].tolist(), *next(batches)["conv_id"].tolist()]
+    for number in (2, 1):
+        (tmp_path / f"app.log.{number}").rename(tmp_path / f"app.log.{number + 1}")
+    path.rename(tmp_path / "app.log.1")
+    if kind == "compress":
+        packed(tmp_path / "app.log.1.gz", record(2), 5)
+    if kind != "rename":
+        (tmp_path / "app.log.1").unlink()
+    time.sleep(0.02)  # the clock of files is coarse
+    path.write_bytes(record(3))
+    seen += [number for batch in batches for number in batch["conv_id"].tolist()]
+    assert seen == ([0, 1, 3] if kind == "delete" else [0, 1, 2, 3])
+    assert [str(gap.why) for gap in found.gaps] == ([] if kind == "rename" else ["file_gone"])

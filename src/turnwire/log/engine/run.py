@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -15,14 +15,11 @@ from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
-from turnwire.log.input import rotated_names
-from turnwire.log.input.blocks import blocks
 from turnwire.log.input.bookmarks import Bookmarks, Gap
-from turnwire.log.input.following import follow
+from turnwire.log.input.following import pieces
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop, Stopped
-from turnwire.log.input.rotation import logs_first
-from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
+from turnwire.log.input.sources import Idle, Reading, ReadOptions, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -115,7 +112,6 @@ class Run:
         finally:
             self.stop.set()
             clear()
-            rotated_names.forget()
 
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError where errors are raised."""
@@ -137,15 +133,7 @@ class Run:
                 warnings.warn(FileRefused(error), stacklevel=2)
 
     def _pieces(self) -> Iterator[Piece]:
-        found: Iterable[Source] = sources(self._source)
-        if self._job.bookmarks.files:
-            found = logs_first(found, self._job.bookmarks)
-            self._job.bookmarks.expect([one.name for one in found if one.mappable and one.name is not None])
-        if self._follow:
-            yield from follow(self._source, found, self._job)
-        else:
-            for source in found:
-                yield from blocks(source, self._job)
+        return pieces(self._source, self._job, self._follow)
 
     def _scanned(self) -> Iterator[tuple[Piece, Found | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""

@@ -115,13 +115,19 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
     with file:
         reading.identity = who
         reading.begin_at(StartPosition() if before is not None and before.anew else comparison.place)
-        if who is not None and who[:2] in done:
-            return
         if before is not None:
             yield from _before(before, job)
-        elif _is_new(reading, job) and is_being_made(file, reading.name or "", copied=bool(job.bookmarks.files)):
+        if who is not None and who[:2] in done:
+            return
+        if (
+            before is None
+            and _is_new(reading, job)
+            and is_being_made(file, reading.name or "", copied=bool(job.bookmarks.files))
+        ):
             return  # what is in it is read where it is made from, and the next scan knows it by that
         yield from _of_whole(reading, file, job)
+        if who is not None:
+            job.bookmarks.read.add(who[:2])
         if who is not None and job.bookmarks.waits:
             done.add(who[:2])  # it may be renamed to the next name that is read
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from turnwire.log.input.file_identity import (
     Identity,
     StartPosition,
     beginning,
+    bookmark,
     changed,
     checked,
     continued,
@@ -76,20 +78,26 @@ class FileComparison(NamedTuple):
 
 class Bookmarks:
     """The files that are known, in the order in which they were read: those of a token, and those of which this run has
-    come to the end. ``waits``: whether a last record without its end is left for the next time; ``files``: the
-    bookmarks of each device and inode, the newest last (one that is used again has several); ``done``: files that this
-    run has read already, under another name; ``judged``: when files were written, and their sizes, of which there is
-    nothing to be read."""
+    come to the end.
+
+    waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
+    inode, the newest last (one that is used again has several); read: files that this run has read to their ends, and
+    done, those that it does not read again under another name; judged: when files were written, and their sizes, of
+    which there is nothing to be read.
+    """
 
     def __init__(self, token: Any = None) -> None:
         self.waits = token is not None
         self.record = 0
         self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
+        self.read: set[tuple[int, int]] = set()
         self.judged: dict[tuple[int, int], tuple[int, int]] = {}
         self._history: dict[int, Bookmark] = {}  # by their ids, as they came
         self._paths: dict[tuple[int, int], str] = {}
         self._named: dict[tuple[int, int], str] = {}  # those that the sources name
+        self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
+        self._listed_at = 0
         self._heads: defaultdict[int, defaultdict[str, list[Bookmark]]] = defaultdict(lambda: defaultdict(list))
         if token is not None:
             self._read(token)
@@ -157,13 +165,17 @@ class Bookmarks:
         return (status.st_dev, status.st_ino) in self.files
 
     def expect(self, names: Iterable[str]) -> None:
-        """Remembers which files there are, so that a renamed file is told from one that is gone."""
+        """Remembers which files there are, so that a renamed file is told from one that is gone, and one that takes a
+        name before its turn comes from the one that was listed."""
+        self._listed_at = time.time_ns()
         for name in names:
             try:
                 found = os.stat(name)
             except OSError:
                 continue  # opening it will say why
-            self.found(name, (found.st_dev, found.st_ino))
+            self._listed[name] = found.st_dev, found.st_ino, found.st_mtime_ns
+            if self.files:
+                self.found(name, (found.st_dev, found.st_ino))
 
     def found(self, name: str, file: tuple[int, int], named: bool = True) -> None:
         """Remembers the file that a name leads to now; ``named``: one that the sources name."""
@@ -202,17 +214,21 @@ class Bookmarks:
     def stands(self, name: str | None, who: Identity | None, file: Any) -> FileComparison:
         """Compares an open file with what was read. An unknown compressed one is compared with the files that
         are not there any more: it may be made from one of them."""
-        if who is None or not self.files:
+        if who is None:
             return FileComparison()
         mark = self.of(who, file)
         if mark is not None:
             return FileComparison(place_of(mark, file), mark)
-        if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
+        if self.files and format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in self.copied_in(file):
                 return FileComparison(place_of(mark))
         latest = self._names.get(name or "")
         if latest is not None and latest.file == who[:2]:
             return FileComparison(latest=latest, why=changed(latest, who, file))
+        listed = self._listed.get(name or "")
+        if latest is None and listed is not None and (listed[:2] != who[:2] or who.born > self._listed_at):
+            unread = bookmark(name or "", Identity(*listed[:2], 0, b"", listed[2]), (0, 0), 0, None)
+            return FileComparison(latest=unread, why=Reason.FILE_GONE)
         if latest is None or self._is_there(latest, self._named):
             return FileComparison()  # new; what had its name has another one, and is read under that
         return FileComparison(latest=latest, why=Reason.FILE_GONE)

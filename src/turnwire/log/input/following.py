@@ -21,8 +21,8 @@ from turnwire.log.input.file_identity import (
     reaches,
 )
 from turnwire.log.input.reading import InputBlock
-from turnwire.log.input.rotated_names import Rotated, added, beside, has_rotated
-from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, missed, open_as
+from turnwire.log.input.rotated_names import Rotated, added, beside, forget, has_rotated
+from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, logs_first, missed, open_as
 from turnwire.log.input.sources import (
     Idle,
     Reading,
@@ -49,11 +49,31 @@ TRIES = 10
 _Blocks = Iterator[tuple[Reading, InputBlock]]
 
 
-def follow(source: Any, first: Iterable[Source], job: ReadOptions) -> Iterator[tuple[Reading, InputBlock] | Idle]:
-    """The blocks of sources that grow, file by file as they have something new, and an :class:`Idle` before each time
-    that more is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap. ``first``: what
-    the source names when this begins."""
-    return _Follower(source, job).blocks(first)
+def pieces(source: Any, job: ReadOptions, follow: bool) -> Iterator[tuple[Reading, InputBlock] | Idle]:
+    """The blocks of all that a source names, in order, from where the bookmarks are; what could not be had is told as a
+    gap. follow: sources that grow are read on, file by file as they have something new, with an :class:`Idle` before
+    each time that more is waited for, until ``job.stop`` is set."""
+    found: list[Source] = []
+    failure: Exception | None = None
+    try:
+        for one in sources(source):
+            found.append(one)
+    except Exception as error:
+        failure = error  # when its turn comes
+    if job.bookmarks.files:
+        found = logs_first(found, job.bookmarks)
+    if job.bookmarks.files or len(found) > 1:
+        job.bookmarks.expect([one.name for one in found if one.mappable and one.name is not None])
+    try:
+        if follow:
+            yield from _Follower(source, job).blocks(found)
+        else:
+            for one in found:
+                yield from blocks(one, job)
+        if failure is not None:
+            raise failure
+    finally:
+        forget()
 
 
 class _Follower:
@@ -66,7 +86,7 @@ class _Follower:
         self._renamed: list[Tail] = []
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
-        """See :func:`follow`."""
+        """See :func:`pieces`."""
         try:
             for source in first:
                 if source.mappable and not _is_other(source.name or ""):
@@ -147,6 +167,7 @@ class _Follower:
         if who is None or who[:2] in self._marks.done or who[:2] in self._followed():
             begun.file.close()
             return None
+        self._marks.found(source.name or "", who[:2])
         anew = before is not None and before.anew
         place = StartPosition() if anew else begun.comparison.place
         tail = self._tails[source.name or ""] = Tail(source, begun.file, who, place, self._job)

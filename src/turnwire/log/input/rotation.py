@@ -141,9 +141,10 @@ def _look(
     who, name, marks = identity(file) if source.mappable else None, source.name or "", job.bookmarks
     if who is None:
         return Begun(file, who, FileComparison(), None)
-    marks.found(name, who[:2])
+    if marks.files:
+        marks.found(name, who[:2])
     found = read or marks.stands(name, who, file)
-    if who[:2] in marks.done or who[:2] in followed:
+    if who[:2] in followed:
         return Begun(file, who, found, None)
     return Begun(file, who, found, missed(name, file, found, job, followed))
 
@@ -176,7 +177,7 @@ def missed(
         listed, settled = beside(name)
         if found.why is not None and found.latest.file in followed:
             look.fitted.append(found.latest)  # it is read itself
-        settled = look.compare(listed, {*followed, *job.bookmarks.done}) and settled
+        settled = look.compare(listed, {*followed, *job.bookmarks.done, *job.bookmarks.read}) and settled
         later, still = beside(name)
         moved = not (settled and still) or _paths(listed) != _paths(later)
         again = moved or {one.file: one.size for one in listed} != {one.file: one.size for one in later}
@@ -239,6 +240,8 @@ class _Look:
         who, latest = identity(file), self._latest
         assert who is not None
         mark = self._marks.of(who, file)
+        if mark is None and one.file == latest.file and changed(latest, who, file) is None:
+            mark = latest
         if mark is None:
             if one.file == latest.file and latest.born == who.born > 0:
                 self.why = changed(latest, who, file)  # it was cut, and renamed then
