@@ -1,44 +1,56 @@
-"""Packages whose names are imported when they are first asked for, so that any module can be imported first."""
+"""Names that are imported when they are first asked for, so that any module can be imported first."""
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 
-def lazy(
-    package: str, homes: Mapping[str, str], modules: str = ""
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package.
+def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """``__all__``, ``__getattr__`` and ``__dir__`` of a package, from the stub beside it (``__init__.pyi``).
 
-    package: its name. homes: module of the package -> the names that come from it, with spaces between them; "..x.y" is
-    a module of another room of turnwire. modules: the modules that are themselves names of the package.
+    The stub is the one list of a package's names, for checkers, editors, the documentation and the run time. Each name
+    that it imports as itself (``from turnwire.x import a as a``) comes from there when it is first asked for; what it
+    declares as a variable is made by the package itself.
     """
-    home = {name: _absolute(package, module) for module, names in homes.items() for name in names.split()}
-    whole = {module.rpartition(".")[2]: f"{package}.{module}" for module in modules.split()}
+    module = sys.modules[package]
+    loader: Any = module.__loader__  # which reads from an archive, too
+    stub: str = loader.get_data(os.path.join(module.__path__[0], "__init__.pyi")).decode()
+    homes = _imported(stub)
 
     def get(name: str) -> object:
-        if name in whole:
-            return import_module(whole[name])
-        if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: object = getattr(import_module(home[name]), name)
-        sys.modules[package].__dict__[name] = value
-        return value
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
+        home = homes[name]
+        if home == package:
+            found: object = import_module(f"{home}.{name}")
+        else:  # an attribute, or else a module
+            found = getattr(__import__(home, fromlist=[name]), name)
+        module.__dict__[name] = found
+        return found
 
-    def names() -> list[str]:
-        return sorted({*home, *whole})
+    declared = (line.partition(":")[0] for line in stub.splitlines())
+    names = sorted({*homes, *(name for name in declared if name.isidentifier() and name[:1] != "_")})
+    return names, get, lambda: sorted({*names, *(name for name in vars(module) if name[:2] == "__")})
 
-    return get, names
 
-
-def _absolute(package: str, module: str) -> str:
-    return f"turnwire.{module[2:]}" if module.startswith("..") else f"{package}.{module}"
+def _imported(stub: str) -> dict[str, str]:
+    """The module of each name that a stub imports as itself. No ``ast``: its import costs more than all of turnwire."""
+    homes: dict[str, str] = {}
+    for statement in f"\n{stub}".split("\nfrom ")[1:]:
+        home, _, listed = statement.partition(" import ")
+        listed = listed[1:].partition(")")[0] if listed.startswith("(") else listed.partition("\n")[0]
+        for item in listed.split(","):
+            name, _, alias = item.strip().partition(" as ")
+            if alias and alias == name:
+                homes[name] = home
+    return homes
 
 
 class Deferred:

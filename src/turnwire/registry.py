@@ -18,10 +18,11 @@ from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, Literal, overload
 
     from typing_extensions import Buffer
 
+    from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.errors import Issue
 
 _BUILT_IN = {
@@ -203,6 +204,22 @@ def detect(data: str | Buffer) -> str | None:
     """The wire of one record, or None. Looks at its beginning and shape only; it may still turn out to be damaged."""
     raw = _bytes(data)
     return next((each.name for each in _in_order() if each.detect(raw)), None)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def decode(data: str | Buffer, wire: Literal["nslip"]) -> nslip.SlipMessage: ...
+    @overload
+    def decode(data: str | Buffer, wire: Literal["csp"]) -> csp.CspMessage: ...
+    @overload
+    def decode(data: str | Buffer, wire: Literal["sstp"]) -> sstp.Message: ...
+    @overload
+    def decode(data: str | Buffer, wire: Literal["sap"]) -> sap.Task | sap.Result | sap.Ack | sap.Nack: ...
+    @overload
+    def decode(data: str | Buffer, wire: Literal["kick"]) -> kick.Envelope | kick.Space: ...
+    @overload
+    def decode(data: str | Buffer, wire: str | None = None) -> Any: ...
 
 
 def decode(data: str | Buffer, wire: str | None = None) -> Any:

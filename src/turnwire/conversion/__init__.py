@@ -1,7 +1,5 @@
 """Messages of one wire as messages of another, with nothing lost unnamed and nothing invented."""
 
-from turnwire.conversion.context import Context
-from turnwire.conversion.conversation import Converter
-from turnwire.conversion.converting import Converted, convert
+from turnwire._lazy import attach
 
-__all__ = ["Context", "Converted", "Converter", "convert"]
+__all__, __getattr__, __dir__ = attach(__name__)

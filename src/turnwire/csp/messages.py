@@ -420,9 +420,33 @@ class Template(_Parts, contract.Message):
         self.mode = mode
         self.line = line
 
-    wire = property(lambda self: WIRE)
-    kind = property(lambda self: "TEMPLATE")
-    sender = receiver = conversation = sequence = time = None
+    @property
+    def wire(self) -> str:
+        """csp."""
+        return WIRE
+
+    @property
+    def kind(self) -> str:
+        """TEMPLATE; a template has no other common value."""
+        return "TEMPLATE"
+
+    @property
+    def sender(self) -> None:
+        """None."""
+        return
+
+    receiver = conversation = sequence = time = subject = sender
+
+    def to_dict(self) -> dict[str, Any]:
+        """``flags`` and ``lines``, and ``mode`` where it is true."""
+        fields = super().to_dict()
+        return fields if self.mode else {name: fields[name] for name in ("flags", "lines")}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The template of :meth:`to_dict`."""
+        contract.expect_mapping(fields, WIRE)
+        return super().from_dict({"mode": False, **fields})
 
     def compact(self) -> Template:
         """The same template with each order on one line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""

@@ -3,8 +3,6 @@
 Needs the extra ``dask``: pip install 'turnwire[dask]'.
 """
 
-from turnwire.distributed.driver import dask_scan
-from turnwire.distributed.manifest import Manifest
-from turnwire.distributed.work import run_block
+from turnwire._lazy import attach
 
-__all__ = ["Manifest", "dask_scan", "run_block"]
+__all__, __getattr__, __dir__ = attach(__name__)

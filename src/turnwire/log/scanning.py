@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import deepcopy
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Self, TypeVar
 from weakref import ref
 
 from turnwire.contract import LIMITS, Column, Limits, checked_limits
@@ -21,8 +21,17 @@ from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
 
 if TYPE_CHECKING:
+    from typing import Literal, TypedDict, Unpack, overload
+
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.log.input.bookmarks import Gap
     from turnwire.log.output.messages import Message, Reject
+
+    M = TypeVarWithDefault("M", default=Any)
+else:
+    M = TypeVar("M")
 
 Item = TypeVar("Item")
 
@@ -49,7 +58,7 @@ class Counts(NamedTuple):
     gaps: int = 0
 
 
-class Scan:
+class Scan(Generic[M]):
     """A description of a scan, made by :func:`scan`: an iterable of :class:`Batch` that reads nothing by itself.
 
     Each ``iter()``, ``async for``, Arrow stream, :meth:`messages` and :meth:`errors` begins a run of its own, which
@@ -121,7 +130,7 @@ class Scan:
     def __iter__(self) -> Iterator[Batch]:
         return self._begin(Run.batches)[1]
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self) -> Iterator[Message[M]]:
         """The records as message objects, each with its place: see :class:`turnwire.log.Message`.
 
         In the order of the input, one batch at a time in memory; of all records, or those that ``where`` wants,
@@ -229,6 +238,45 @@ def _end(run: Run, steps: Generator[Any] | None) -> None:
     if steps is not None:
         with suppress(ValueError):  # another thread is in it, and sees for itself that it is to stop
             steps.close()
+
+
+if TYPE_CHECKING:
+
+    class _Options(TypedDict, total=False):
+        columns: Iterable[str] | None
+        where: Mapping[str, Any] | None
+        errors: str
+        threads: int
+        batch_bytes: int
+        resume: Any
+        follow: bool
+        progress: Tell | bool | None
+        borrow: bool
+        unknown: str
+        fences: bool
+        limits: Limits
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def scan(source: Any, *, wire: Literal["nslip"], **options: Unpack[_Options]) -> Scan[nslip.SlipMessage]: ...
+    @overload
+    def scan(
+        source: Any, *, wire: Literal["csp"], **options: Unpack[_Options]
+    ) -> Scan[csp.CspMessage | csp.Template]: ...
+    @overload
+    def scan(source: Any, *, wire: Literal["sstp"], **options: Unpack[_Options]) -> Scan[sstp.Message]: ...
+    @overload
+    def scan(
+        source: Any, *, wire: Literal["sap"], **options: Unpack[_Options]
+    ) -> Scan[sap.Task | sap.Result | sap.Ack | sap.Nack]: ...
+    @overload
+    def scan(
+        source: Any, *, wire: Literal["kick"], **options: Unpack[_Options]
+    ) -> Scan[kick.Envelope | kick.Space]: ...
+    @overload
+    def scan(source: Any, *, wire: str | None = None, **options: Unpack[_Options]) -> Scan[Any]: ...
 
 
 def scan(

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from turnwire import registry
 from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.errors import DecodeError
 
 if TYPE_CHECKING:
+    from typing import Literal, overload
+
+    from typing_extensions import TypeVar
+
+    from turnwire import csp, kick, nslip, sap, sstp
     from turnwire.contract import MessageStream
 
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
 
-class Decoder:
+    M = TypeVar("M")
+
+
+class Decoder(Generic[M]):
     """Takes bytes in pieces of any size and gives messages.
 
     Messages may be anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
@@ -33,6 +44,37 @@ class Decoder:
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 
+    if TYPE_CHECKING:
+        # fmt: off
+        @overload
+        def __init__(
+            self: Decoder[nslip.SlipMessage], wire: Literal["nslip"], *, unknown: str = "error", limits: Limits = LIMITS
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Decoder[csp.CspMessage | csp.Template], wire: Literal["csp"], *, unknown: str = "error",
+            limits: Limits = LIMITS,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Decoder[sstp.Message], wire: Literal["sstp"], *, unknown: str = "error", limits: Limits = LIMITS
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Decoder[sap.Task | sap.Result | sap.Ack | sap.Nack], wire: Literal["sap"], *, unknown: str = "error",
+            limits: Limits = LIMITS,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Decoder[kick.Envelope | kick.Space], wire: Literal["kick"], *, unknown: str = "error",
+            limits: Limits = LIMITS,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Decoder[Any], wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS
+        ) -> None: ...
+        # fmt: on
+
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
         checked_limits(limits)
         own = None if wire is None else registry.wire(wire).stream
@@ -43,11 +85,11 @@ class Decoder:
             from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
 
             self._stream = BlockStream(wire, unknown, limits)
-        self._ready: list[Any] = []
+        self._ready: list[M] = []
         self._lock = RLock()
         self.wire = wire
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[Any]:
+    def feed(self, data: bytes | bytearray | memoryview) -> list[M]:
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
         buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
         with self._lock:
@@ -58,14 +100,14 @@ class Decoder:
                 raise
             return self._read()
 
-    def close(self) -> list[Any]:
+    def close(self) -> list[M]:
         """End the input and return the last messages. Raises DecodeError if one was cut off; call it again for
         what is left. What is fed later starts afresh, while places count on."""
         with self._lock:
             self._stream.end()
             return self._read()
 
-    def _read(self) -> list[Any]:
+    def _read(self) -> list[M]:
         try:
             while (message := self._stream.read()) is not None:
                 self._ready.append(message)

@@ -102,7 +102,7 @@ class ScannedPiece(NamedTuple):
         """True if there are rejects."""
         return bool(self.rejects or self.columns)
 
-    def __iter__(self) -> Iterator[Located]:
+    def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
         """The records, and the rejects of the same file among them."""
         if self.batch is None:
             return iter(())

@@ -1,5 +1,5 @@
 """One self-contained page about a log: volume, who talks to whom, conversations, latencies, rejects, tokens."""
 
-from turnwire.report.build import Report, report
+from turnwire._lazy import attach
 
-__all__ = ["Report", "report"]
+__all__, __getattr__, __dir__ = attach(__name__)

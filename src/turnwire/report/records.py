@@ -205,17 +205,15 @@ def _few(several: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def fields(message: Any) -> Iterator[tuple[str, str]]:
     """The decoded fields of a message of any wire as (name, value) pairs; parts of objects and lists by their path."""
-    if hasattr(message, "to_dict"):
-        yield from _flat("", message.to_dict())
-    elif hasattr(message, "block"):  # CSP: a header, and a block of ordered pairs
+    if hasattr(message, "block"):  # CSP: a header, and a block of ordered pairs
         block = message.block
         yield from (("FROM", message.sender), ("TO", message.receiver), ("CTX", message.ctx))
         yield from (("INTENT", _word(message.intent)), (str(block.kind), block.id))
         if hasattr(block, "op"):
             yield "operation", _word(block.op)
         yield from block.fields
-    else:  # what CSP holds beside messages
-        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+    else:
+        yield from _flat("", message.to_dict())
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from turnwire.characters import visible
 from turnwire.contract import BulkScanner, Column
@@ -11,13 +11,21 @@ from turnwire.log.engine.columns import chosen, known
 from turnwire.log.output.rejects import explained, fault_line
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from turnwire.log.output.batch import Batch
     from turnwire.log.output.rejects import Rejects
+
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
 
 _PLACES = ("file", "offset", "length", "line", "wire", "inner")
 
 
-class Message(NamedTuple):
+class Message(NamedTuple, Generic[M]):
     """One record of a scan, decoded, and where it is.
 
     message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
@@ -27,7 +35,7 @@ class Message(NamedTuple):
     prefix of a log, a JSON value around it), "json_string" inside a JSON string.
     """
 
-    message: Any
+    message: M
     file: str | None
     offset: int
     length: int

@@ -1,0 +1,3 @@
+from turnwire.distributed.driver import dask_scan as dask_scan
+from turnwire.distributed.manifest import Manifest as Manifest
+from turnwire.distributed.work import run_block as run_block

@@ -1,0 +1,2 @@
+from turnwire.report.build import Report as Report
+from turnwire.report.build import report as report

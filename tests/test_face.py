@@ -1,0 +1,94 @@
+"""The declared face: the stub beside each package is the one list of its names, at run time, for checkers and pages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import turnwire
+
+pytestmark = pytest.mark.once
+
+SOURCE = Path(turnwire.__file__).parent
+ROOT = Path(__file__).parent.parent
+PACKAGES = sorted(
+    ".".join(("turnwire", *path.parent.relative_to(SOURCE).parts))
+    for path in SOURCE.rglob("__init__.pyi")
+    if path.parent.name != "slip"
+)
+TYPED = """
+import turnwire
+
+def of_each_wire(data: bytes) -> None:
+    a: turnwire.nslip.SlipMessage = turnwire.decode(data, "nslip")
+    b: turnwire.csp.CspMessage = turnwire.decode(data, "csp")
+    c: turnwire.sstp.Message = turnwire.decode(data, "sstp")
+    d: list[turnwire.nslip.SlipMessage] = turnwire.Decoder("nslip").feed(data)
+    for found in turnwire.scan(data, wire="sstp").messages():
+        e: turnwire.sstp.Message = found.message
+    print(a.sender, b.kind, c.time, d, turnwire.encode(a), turnwire.tokens.count("x"))
+
+def whatever(scan: turnwire.Scan, decoder: turnwire.Decoder) -> None: ...
+"""
+MISTAKES = (
+    "turnwire.skan(b'')",
+    "turnwire.decodee(b'')",
+    "turnwire.nslip.stream",
+    "turnwire.sap.Tusk",
+    "turnwire.decode(b'', 'nslip').block",
+    "turnwire.scan(b'', wire='nslip', colums=[])",
+    "x: int = turnwire.decode(b'', 'kick')",
+    "y: list[int] = turnwire.Decoder('sap').feed(b'')",
+)
+
+
+def test_there_are_stubs() -> None:
+    assert {f"turnwire.{wire}" for wire in ("nslip", "csp", "sstp", "sap", "kick", "log", "tokens")} <= {*PACKAGES}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_that_dir_gives_resolves(package: str) -> None:
+    module = import_module(package)
+    names = [name for name in dir(module) if not name.startswith("_")]
+    assert names == sorted(module.__all__)
+    for name in names:
+        found = getattr(module, name)
+        assert not isinstance(found, ModuleType) or found.__name__.startswith("turnwire.")
+    with pytest.raises(AttributeError):
+        module.no_such_name  # noqa: B018
+
+
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="needs the source tree")
+def test_the_page_of_the_interface_shows_every_name() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+    shown = set(re.findall(r"^::: turnwire\.(\w+)$", page, re.MULTILINE))
+    errors = {
+        name for name in turnwire.__all__ if getattr(getattr(turnwire, name), "__module__", "") == "turnwire.errors"
+    }
+    values = {"LIMITS", "WIRES", "backend"}
+    modules = {name for name in turnwire.__all__ if isinstance(getattr(turnwire, name), ModuleType)}
+    assert "errors" in shown
+    assert set(turnwire.__all__) - errors - values - modules <= shown
+
+
+@pytest.mark.packaging
+def test_checkers_know_the_types_and_find_mistakes(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    program.write_text(TYPED + "".join(f"{line}\n" for line in MISTAKES), "utf-8")
+    first = 1 + TYPED.count("\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), program.name],
+        cwd=tmp_path,
+        env={"MYPYPATH": str(SOURCE.parent), "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    faults = {int(line.split(":")[1]) for line in done.stdout.splitlines() if line.startswith(f"{program.name}:")}
+    assert faults == set(range(first, first + len(MISTAKES))), done.stdout
