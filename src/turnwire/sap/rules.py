@@ -13,6 +13,12 @@ from turnwire.sap.secrets import URL, secrets
 from turnwire.sap.times import same_id
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
+_ATTACHMENTS = "attachments/uri"
+_URIS = {
+    Task.TABLE.name: ("constitutionalContext/references", "replyTo/endpoint", _ATTACHMENTS),
+    Result.TABLE.name: ("artifacts/uri", "constitutionalEvidence/citations"),
+}
+"""Message -> the paths of its URIs."""
 _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
 
 
@@ -58,47 +64,32 @@ def lint(message: JsonObject) -> list[Issue]:
     (section 11)."""
     expect(message, JsonObject, "a SAP message is judged")
     fields = message._fields
-    if isinstance(message, Task):
-        issues = [] if is_quiet(fields["payload"]) else _lint_payload(fields["payload"])
-        context = fields["constitutionalContext"]
-        _lint_uris(context.get("references", ()), "/constitutionalContext/references/{}", issues)
-        if "replyTo" in fields:
-            _lint_uris([fields["replyTo"].get("endpoint", "")], "/replyTo/endpoint", issues)
-        if "attachments" in fields:
-            uris = [attachment.get("uri") for attachment in fields["attachments"]]
-            _lint_schemes(uris, "/attachments/{}/uri", issues)
-            _lint_uris([uri or "" for uri in uris], "/attachments/{}/uri", issues)
-        return issues
     issues = []
-    if isinstance(message, Result):
-        if "artifacts" in fields:
-            uris = [artifact.get("uri", "") for artifact in fields["artifacts"]]
-            _lint_uris(uris, "/artifacts/{}/uri", issues)
-        citations = fields["constitutionalEvidence"].get("citations", ())
-        _lint_uris(citations, "/constitutionalEvidence/citations/{}", issues)
+    if isinstance(message, Task) and not is_quiet(fields["payload"]):
+        issues = [_of_secret(where, why) for where, why in secrets(fields["payload"], "/payload")]
+    for path in _URIS.get(message.TABLE.name, ()):
+        for where, uri in _texts(fields, path.split("/"), ""):
+            if path == _ATTACHMENTS and uri.partition(":")[0].lower() not in _USUAL_SCHEMES:
+                text = "attachments are https:, file: or ubos: references"
+                issues.append(Issue(Reason.UNUSUAL_URI, where, "info", text))
+            if "@" in uri and _CREDENTIALS.match(uri):
+                text = "the URI carries credentials, and every log will have them"
+                issues.append(Issue(Reason.CREDENTIALS_IN_URI, where, "info", text))
     return issues
 
 
-def _lint_payload(payload: Any) -> list[Issue]:
-    text = "a secret, by {}; nothing was changed, use an attachment with a secure URI"
-    return [
-        Issue(Reason.CREDENTIALS_IN_URI if why is URL else Reason.SECRET, where, "info", text.format(why))
-        for where, why in secrets(payload, "/payload")
-    ]
+def _of_secret(where: str, why: str) -> Issue:
+    text = f"a secret, by {why}; nothing was changed, use an attachment with a secure URI"
+    return Issue(Reason.CREDENTIALS_IN_URI if why is URL else Reason.SECRET, where, "info", text)
 
 
-def _lint_uris(uris: Sequence[str], where: str, issues: list[Issue]) -> None:
-    """``where`` has a place for the index."""
-    if "@" not in "".join(uris):
-        return
-    for index, uri in enumerate(uris):
-        if _CREDENTIALS.match(uri):
-            text = "the URI carries credentials, and every log will have them"
-            issues.append(Issue(Reason.CREDENTIALS_IN_URI, where.format(index), "info", text))
-
-
-def _lint_schemes(uris: Sequence[str | None], where: str, issues: list[Issue]) -> None:
-    for index, uri in enumerate(uris):
-        if uri is not None and uri.partition(":")[0].lower() not in _USUAL_SCHEMES:
-            text = "attachments are https:, file: or ubos: references"
-            issues.append(Issue(Reason.UNUSUAL_URI, where.format(index), "info", text))
+def _texts(value: Any, names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
+    """(JSON pointer, text) of the texts at a path of names, in all items of the arrays on the way."""
+    if isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _texts(item, names, f"{where}/{index}")
+    elif names and isinstance(value, dict):
+        if names[0] in value:
+            yield from _texts(value[names[0]], names[1:], f"{where}/{names[0]}")
+    elif isinstance(value, str):
+        yield where, value
