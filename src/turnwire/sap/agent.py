@@ -13,7 +13,7 @@ from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
 from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, thaw
 from turnwire.sap.codec import encode, text_as_read
-from turnwire.sap.execution import MAX_RESULT, Execution, seconds_left, seconds_to_deadline
+from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline, seconds_to_record
 from turnwire.sap.handlers import Capability, Handler
 from turnwire.sap.jobs import AgeingQueue, Job, Memory, Reply, Stage, key_of, priority_of, size_in_memory
 from turnwire.sap.lifecycle import content_of
@@ -39,10 +39,6 @@ REPLY_SECONDS = 30.0
 
 CANCEL_SECONDS = 1.0
 """Seconds that a receiver may take to end when it was cancelled, and after which a worker is cancelled once more."""
-
-SHORT, FOR_SHORT = 0.25, 2.0
-"""A task whose time is shorter, or over, is recorded all the same, so that it has a Result that says so: the transcript
-may take so many seconds for it."""
 
 MEMORY = 256 << 20
 """Bytes of tasks, Results and bodies that an agent has in its hands, at most."""
@@ -80,9 +76,8 @@ class Agent:
         vet: who judges outcomes before they leave: one vetter or several, asked in order, before those of a capability.
         queue: how many accepted tasks of one capability may wait; one more is refused with a Nack.
         workers: how many of one capability are executed at a time.
-        handlers: how many handlers of one capability may be at work, those left behind when their time was over
-            included; when all places are held by such, tasks are refused with a Nack. No capability takes the places
-            of another.
+        handlers: how many calls of one capability may be left behind when their time was over; then its tasks are
+            refused with a Nack. No capability takes the places of another.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
         seconds: how long a task may take that brings neither deadline nor budget; None for no limit.
         lease: seconds after which a task in a shared transcript is free when its agent is not heard of.
@@ -204,11 +199,10 @@ class Agent:
             if not is_possible():
                 raise ValueError("an isolated handler needs a system with fork()")
         validate = None if schema is None else validator(schema)
-        busy = self.workers if workers is None else workers
         limits = {
             "queue": self.queue if queue is None else queue,
-            "workers": busy,
-            "handlers": max(self.handlers if handlers is None else handlers, busy),
+            "workers": self.workers if workers is None else workers,
+            "handlers": self.handlers if handlers is None else handlers,
         }
 
         def offer(handler: Handler) -> Handler:
@@ -348,23 +342,16 @@ class Agent:
             name = "" if caller is None else caller.name
             row = refused_row(name, task.task_id, task.correlation_id, str(code), why)
             try:
-                async with asyncio.timeout(self._seconds_for(task)):
+                async with asyncio.timeout(seconds_to_record(task, self.seconds)):
                     await self._transcript.append(row)
             except Exception:  # a full disk, say; it is refused all the same
                 _log.exception("the refusal of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
-    def _seconds_for(self, task: Task) -> float | None:
-        """Seconds for which a task waits until it is recorded, None for any number."""
-        limits = [limit for limit in (seconds_left(task), self.seconds) if limit is not None]
-        if not limits:
-            return None
-        return least if (least := min(limits)) >= SHORT else FOR_SHORT
-
     async def _admit(self, job: Job, line: _Line) -> None:
         queued = False
         try:
-            async with asyncio.timeout(None if self._transcript is None else self._seconds_for(job.task)):
+            async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
                 receipt = await self._receipt(job)
             if isinstance(receipt, Nack):
                 self._drop(job)

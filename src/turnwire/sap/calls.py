@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task, nack
@@ -23,6 +23,15 @@ RETRIED = frozenset({ErrorCode.RATE_LIMIT.value})
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries; doubled each time, and up to half of it by chance
 USABLE = frozenset({Status.SUCCEEDED, Status.PARTIAL})
+
+
+class CallerOptions(TypedDict, total=False):
+    """The arguments of :class:`Caller`, which each client takes by their names."""
+
+    issuer: str | Issuer | None
+    producer: str | None
+    keys: Mapping[str, bytes] | None
+    objects: Objects | None
 
 
 class Caller:

@@ -93,7 +93,7 @@ class Execution:
         if "cachePolicy" in task._fields["constitutionalContext"] and (known := await self._from_cache(job)):
             return known
         try:
-            async with asyncio.timeout(None if self.transcript is None else left):
+            async with asyncio.timeout(None if self.transcript is None else seconds_to_record(task, None)):
                 other = None if self.transcript is None else await self._claimed(job, self.transcript)
         except Cancelled:
             return self.cancelled(job)
@@ -371,6 +371,19 @@ def seconds_left(task: Task, now: datetime | None = None) -> float | None:
     if (left := seconds_to_deadline(task, now)) is not None:
         limits.append(left)
     return min(limits, default=None)
+
+
+SHORT, FOR_SHORT = 0.25, 2.0
+"""Seconds. A task whose time is shorter, or over, is recorded all the same, so that it has a Result that says so: the
+transcript may take so long for it."""
+
+
+def seconds_to_record(task: Task, most: float | None) -> float | None:
+    """Seconds that the transcript may take for a task, None for any number; most: where it brings no limit."""
+    limits = [limit for limit in (seconds_left(task), most) if limit is not None]
+    if not limits:
+        return None
+    return least if (least := min(limits)) >= SHORT else FOR_SHORT
 
 
 def seconds_to_deadline(task: Task, now: datetime | None = None) -> float | None:

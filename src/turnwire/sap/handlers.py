@@ -53,7 +53,7 @@ class Capability(NamedTuple):
     handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
     "again" or "fail", what becomes of a task that was started and never finished; validate: payload -> its faults by
     the schema; isolated: the handler runs in a process; queue, workers, handlers: how many of its tasks may wait, how
-    many are executed at a time, and how many calls may be going on, those left behind included.
+    many are executed at a time, and how many calls may be left behind when their time was over.
     """
 
     name: str
@@ -122,10 +122,10 @@ class _Place:
 
 
 class HandlerPool:
-    """Places for the calls of one capability: of its handler, and of the vetters that look at what it made.
+    """Runs the calls of one capability: of its handler, and of the vetters that look at what it made.
 
     Args:
-        name: of the capability. size: how many calls may be going on, those left behind included.
+        name: of the capability. size: how many calls may be left behind at a time.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -137,7 +137,6 @@ class HandlerPool:
             f"all {size} places for handlers of {name} are held by calls that overran their time; a thread cannot be "
             "ended, a process can (isolated=True)"
         )
-        self._places = asyncio.Semaphore(size)
 
     @property
     def stuck(self) -> bool:
@@ -155,32 +154,25 @@ class HandlerPool:
         """Runs the call and gives its value. Raises what it raises (Died for what is not an Exception), Overrun,
         Cancelled, Stuck.
 
-        seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done. isolated: in
-        a process, which is killed when the time is over.
+        seconds: how long it may take. stop: ends the wait when it is done. isolated: in a process, which is killed when
+        the time is over.
         """
-        loop = asyncio.get_running_loop()
-        end = None if seconds is None else loop.time() + seconds
         if self.stuck:
             raise Stuck(self.words)
-        if self._places.locked():
-            await self._place(end, stop)
-        else:
-            await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        end = None if seconds is None else loop.time() + seconds
         place, first = _Place(_process_for(call, values) if isolated else None), loop.create_future()
         running = loop.create_task(self._guarded(place, first, call, values))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
             await _first_of(first, stop, end)
         finally:
-            if running.done():
-                self._ended(place)
-            else:
-                running.add_done_callback(lambda _: self._ended(place))
-                if not first.done():
-                    self.left_behind.add(place)
-                    if place.process is not None:
-                        place.process.end()
-                    running.cancel()  # a coroutine may heed it; a thread cannot
+            running.add_done_callback(lambda _: self._ended(place))
+            if not first.done():
+                self.left_behind.add(place)
+                if place.process is not None:
+                    place.process.end()
+                running.cancel()  # a coroutine may heed it; a thread cannot
         value, error = first.result()
         if error is None:
             return value
@@ -188,26 +180,13 @@ class HandlerPool:
             raise error
         raise Died(error)
 
-    async def _place(self, end: float | None, stop: asyncio.Future[None] | None) -> None:
-        taking = asyncio.create_task(self._places.acquire())
-        try:
-            await _first_of(taking, stop, end)
-        except BaseException:
-            if taking.done() and not taking.cancelled():
-                self._places.release()
-            taking.cancel()
-            raise
-        if taking.cancelled():
-            raise Overrun
-
     def _ended(self, place: _Place) -> None:
-        """The call has ended, or what waited for its thread; the thread keeps the place until it ends, too."""
+        """What waited for a call has ended; a thread keeps the place until it ends, too."""
         if place.thread is not None and not place.thread.done():
             self.left_behind.add(place)
-            place.thread.add_done_callback(lambda _: self._ended(place))
-            return
-        self.left_behind.discard(place)
-        self._places.release()
+            place.thread.add_done_callback(lambda _: self.left_behind.discard(place))
+        else:
+            self.left_behind.discard(place)
 
     async def _guarded(
         self, place: _Place, first: asyncio.Future[Made], call: Callable[..., Any], values: tuple[Any, ...]

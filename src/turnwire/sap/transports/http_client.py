@@ -11,10 +11,9 @@ from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
 from turnwire.sap.builders import Refused, ack, expects_ack
-from turnwire.sap.calls import Caller, is_final, read_answer
+from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
-from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects
+from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE
 
 try:
@@ -26,6 +25,8 @@ except ImportError as missing:
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from typing_extensions import Unpack
 
 CORRELATION = "X-Correlation-Id"
 PROBLEM = "application/problem+json"
@@ -58,12 +59,9 @@ class Client(Caller):
         ack_seconds: float = 10.0,
         max_body: int = MAX_ANSWER,
         token: str | None = None,
-        issuer: str | Issuer | None = None,
-        producer: str | None = None,
-        keys: Mapping[str, bytes] | None = None,
-        objects: Objects | None = None,
+        **caller: Unpack[CallerOptions],
     ) -> None:
-        super().__init__(issuer, producer, keys, objects)
+        super().__init__(**caller)
         self._base = base_url.rstrip("/")
         self._owned = client is None
         self._client = client or httpx.AsyncClient(timeout=timeout)

@@ -27,12 +27,12 @@ from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, Miss
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
-from turnwire.sap.calls import USABLE, Caller
+from turnwire.sap.calls import USABLE, Caller, CallerOptions
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects, reference_of
+from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
 from turnwire.sap.transports import Serving
@@ -53,6 +53,8 @@ except ImportError as missing:
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from typing_extensions import Unpack
 
 CORRELATION = "urn:ubos:sap/correlationId"
 TASK, CONTEXT = "urn:ubos:sap/task", "urn:ubos:sap/context"
@@ -300,12 +302,9 @@ class Client(Caller):
         *,
         timeout: float = 60.0,
         ack_seconds: float = 10.0,
-        issuer: str | Issuer | None = None,
-        producer: str | None = None,
-        keys: Mapping[str, bytes] | None = None,
-        objects: Objects | None = None,
+        **caller: Unpack[CallerOptions],
     ) -> None:
-        super().__init__(issuer, producer, keys, objects)
+        super().__init__(**caller)
         self._ack_seconds = ack_seconds
         self._client = McpClient(where, read_timeout_seconds=timeout)
 

@@ -31,12 +31,11 @@ from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
 from turnwire.sap.agent import cancel_and_wait
 from turnwire.sap.builders import Refused, ack, code_of, expects_ack, nack, unreadable
-from turnwire.sap.calls import Caller, is_final, read_answer
+from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
 from turnwire.sap.jobs import ALLOWANCE, key_of, priority_of
-from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.objects import Objects
+from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Priority
 from turnwire.sap.times import uuid_key
 from turnwire.sap.transports import Serving
@@ -55,6 +54,8 @@ except ImportError as missing:
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from typing_extensions import Unpack
 
 CORRELATION = "X-Correlation-Id"
 TASK_ID = "Sap-Task-Id"
@@ -725,12 +726,10 @@ class Client(Caller):
         waiting: int = 1000,
         keep_seconds: float = 86_400.0,
         options: Mapping[str, Any] | None = None,
-        issuer: str | Issuer | None = None,
-        producer: str | None = None,
-        keys: Mapping[str, bytes] | None = None,
-        objects: Objects | None = None,
+        **caller: Unpack[CallerOptions],
     ) -> None:
-        super().__init__(issuer or principal, producer, keys, objects)
+        caller.setdefault("issuer", principal)
+        super().__init__(**caller)
         self._link = Link(url, prefix, options)
         self._queue = queue
         self._timeout = timeout
