@@ -128,7 +128,8 @@ class _Follower:
             yield from tail.news()
         except NotALog as refusal:
             tail.file.close()
-            self._tails.pop(tail.name, None)
+            self._tails = {name: other for name, other in self._tails.items() if other is not tail}
+            self._renamed = [other for other in self._renamed if other is not tail]
             if not tail.source.listed:
                 raise
             self._marks.judged[tail.who[:2]] = tail.who.written, tail.who.size
@@ -212,7 +213,7 @@ class _Follower:
         and times."""
         gap = False
         if has_rotated(tail.name):
-            self._remember()
+            self._remember(tail.name)
             mark = tail.mark(tail.written)._replace(still=0)
             found = missed(tail.name, tail.file, FileComparison(latest=mark), self._job, self._followed())
             if found is not None and (found.anew or found.again):
@@ -229,7 +230,9 @@ class _Follower:
     def _look_behind(self, tail: Tail) -> _Blocks:
         """The bytes written to a file after it was renamed, until nobody has done so for a while."""
         if not tail.rewritten():
-            yield from tail.news()
+            yield from self._news(tail)
+        if tail not in self._renamed:
+            return
         if tail.lost is not None or tail.idle > PATIENCE or len(self._renamed) > MOST_RENAMED * len(self._tails or "1"):
             yield from self._ended(tail)
             self._renamed.remove(tail)
@@ -246,7 +249,7 @@ class _Follower:
         name, cut = tail.name, tail.lost
         mark = tail.mark(tail.written)
         read = FileComparison(latest=mark, why=cut or Reason.FILE_GONE, since=0 if cut is None else tail.read_at)
-        self._remember()
+        self._remember(name)
         if cut is not None:
             self._marks.forget(mark.file)
         try:
@@ -282,18 +285,20 @@ class _Follower:
         for piece in found.pieces:
             who = identity(piece.file)
             assert who is not None
-            tails.append(Tail(file_source(piece.path), piece.file, who, piece.place, self._job))
+            tails.append(Tail(file_source(piece.path, listed=True), piece.file, who, piece.place, self._job))
         self._renamed += tails
         for tail in tails:
-            yield from tail.news()
+            yield from self._news(tail)
         if found.gap is not None:
             kept = [tail.read for tail, piece in zip(tails, found.pieces, strict=True) if piece is found.kept]
             self._job.tell(found.gap._replace(start=kept[0]) if kept else found.gap)
 
-    def _remember(self) -> None:
-        """Bookmarks of all that is in the files that are being read: what is made from one of them is not read."""
+    def _remember(self, log: str = "") -> None:
+        """Bookmarks of all that is in the files that are being read, or in those of one log: what is made from one of
+        them is not read."""
+        stem, _ = os.path.splitext(log)
         for tail in self._live:
-            if tail.lost is None:
+            if tail.lost is None and tail.name.startswith(stem):
                 self._marks.add(looked_at(tail.file, tail.name))
 
     # --- new files --------------------------------------------------------------------------------------------------

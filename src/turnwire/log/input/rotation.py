@@ -222,7 +222,7 @@ class _Look:
             self._marks.found(one.path, one.file, named=False)
             known = one.file in self._marks.files or one.written >= self._since
             judged = self._marks.judged.get(one.file) == (one.written, one.size)
-            if not known or judged or one.file in passed or one.file == log:
+            if not known or judged or one.file in passed or one.file == log or self._is_as_it_was(one):
                 continue
             if (file := open_as(one)) is None:
                 there = False
@@ -235,6 +235,18 @@ class _Look:
         self.pieces.sort(key=lambda piece: order[piece.path])
         return there
 
+    def _is_as_it_was(self, one: Rotated) -> bool:
+        """True if nobody wrote to a file since all of it was read, by its size and time."""
+        for mark in self._marks.files.get(one.file, ()):
+            if (mark.size, mark.still) == (one.size, one.written) and mark.offset >= mark.size:
+                self._fit(mark)
+                return True
+        return False
+
+    def _fit(self, mark: Bookmark) -> None:
+        self.fitted.append(mark)
+        self._certain = self._certain or mark is self._latest
+
     def _is_known(self, one: Rotated, file: Any) -> bool:
         """True if a file has a bookmark of its own; it is read from there, or closed."""
         who, latest = identity(file), self._latest
@@ -246,8 +258,7 @@ class _Look:
             if one.file == latest.file and latest.born == who.born > 0:
                 self.why = changed(latest, who, file)  # it was cut, and renamed then
             return False
-        self.fitted.append(mark)
-        self._certain = self._certain or mark is latest
+        self._fit(mark)
         if who.size > (mark.offset if format_of(who.head) is None else mark.size):
             self._take(one, file, mark)
         else:
