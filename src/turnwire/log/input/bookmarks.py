@@ -98,7 +98,7 @@ class Bookmarks:
         self._named: dict[tuple[int, int], str] = {}  # those that the sources name
         self._listed: dict[str, tuple[int, int, int]] = {}  # device, inode and time of writing, as they were listed
         self._listed_at = 0
-        self._heads: defaultdict[int, defaultdict[str, list[Bookmark]]] = defaultdict(lambda: defaultdict(list))
+        self._heads: defaultdict[int, defaultdict[str, dict[int, Bookmark]]] = defaultdict(lambda: defaultdict(dict))
         if token is not None:
             self._read(token)
         self._names = {mark.name: mark for mark in self._history.values()}
@@ -139,7 +139,7 @@ class Bookmarks:
             self._remove(other)
         self._history[id(mark)] = mark
         self.files.setdefault(mark.file, []).append(mark)
-        self._heads[mark.head_bytes][mark.head].append(mark)
+        self._heads[mark.head_bytes][mark.head][id(mark)] = mark
 
     def forget(self, file: tuple[int, int]) -> None:
         """Forgets what was read of a file, by device and inode."""
@@ -149,7 +149,7 @@ class Bookmarks:
 
     def _remove(self, mark: Bookmark) -> None:
         del self._history[id(mark)]
-        self._heads[mark.head_bytes][mark.head].remove(mark)
+        del self._heads[mark.head_bytes][mark.head][id(mark)]
         self.files[mark.file].remove(mark)
         if not self.files[mark.file]:
             del self.files[mark.file]
@@ -203,7 +203,7 @@ class Bookmarks:
         """The bookmarks of files that are gone, or were cut, and began with such bytes."""
         for count, marks in self._heads.items():
             if count <= len(head) and (own := digest(head[:count])) in marks:
-                yield from (mark for mark in marks[own] if not self._is_there(mark, self._paths))
+                yield from (mark for mark in marks[own].values() if not self._is_there(mark, self._paths))
 
     def copied_in(self, file: Any, *cut: Bookmark) -> list[Bookmark]:
         """The bookmarks of files that are gone, and those of such as were ``cut``, of which an open one, compressed or
