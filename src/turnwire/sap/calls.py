@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
@@ -14,6 +14,7 @@ from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, output_of, reference_of
 from turnwire.sap.spec import TERMINAL, ErrorCode, Status
 from turnwire.sap.times import same_id
+from turnwire.sap.transports import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -34,7 +35,7 @@ class CallerOptions(TypedDict, total=False):
     objects: Objects | None
 
 
-class Caller:
+class Caller(Transport):
     """A client of any transport (a :class:`~turnwire.sap.transports.Transport`), but for how it sends.
 
     Args:
@@ -60,27 +61,12 @@ class Caller:
         """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""
         return make_task(capability, payload, **{"issuer": self._issuer, **fields})  # type: ignore[arg-type]
 
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt."""
-        raise NotImplementedError
-
-    async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come."""
-        yield await self._result_of(task)
-
-    async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
-        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
-        raise NotImplementedError
-
-    async def cancel(self, task_id: str) -> Result:
-        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
-        KeyError for an unknown task, and for those of others; CallError."""
-        raise NotImplementedError
-
     async def _result_of(self, task: Task) -> Result:
         """The final Result from the transport, not yet checked. Raises Refused for a Nack."""
-        raise NotImplementedError
+        async for result in self.statuses(task):
+            if is_final(result):
+                return result
+        raise Unanswered(f"no result of task {task.task_id}")
 
     @overload
     async def call(self, what: Task, /, *, retries: int = 0) -> Result: ...

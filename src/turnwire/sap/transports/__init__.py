@@ -15,23 +15,27 @@ if TYPE_CHECKING:
 
 
 class Transport(Protocol):
-    """The end of a transport where tasks go in: the bus, and the clients of HTTP, MCP and NATS."""
+    """The end of a transport where tasks go in: the bus, and the clients of HTTP, MCP and NATS. All else that clients
+    can do, :class:`~turnwire.sap.Caller` makes of these."""
 
-    async def send(self, task: Task, /) -> Ack | Nack:
+    async def send(self, task: Task) -> Ack | Nack:
         """Dispatches a task and answers with its receipt. Raises CallError where none comes."""
+        raise NotImplementedError
 
-    def statuses(self, task: Task, /) -> AsyncIterator[Result]:
-        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come."""
+    def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come. Raises
+        Refused for a Nack, CallError."""
+        raise NotImplementedError
 
-    async def call(self, what: Task | str, payload: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
-        """The final Result of a Task, or the output of a capability."""
+    async def result(self, task_id: str) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
+        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
+        raise NotImplementedError
 
-    async def result(self, task_id: str, /) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
-
-    async def cancel(self, task_id: str, /) -> Result:
+    async def cancel(self, task_id: str) -> Result:
         """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
-        KeyError for an unknown task, and for those of others."""
+        KeyError for an unknown task, and for those of others; CallError."""
+        raise NotImplementedError
 
 
 class Serving(Protocol):

@@ -90,12 +90,12 @@ class Client(Caller):
         return self.receipt(task, answer)
 
     async def result(self, task_id: str) -> Result | None:
-        """As :meth:`turnwire.sap.Caller.result`."""
+        """As :meth:`~turnwire.sap.transports.Transport.result`."""
         found = self.answer_to(task_id, await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers)))
         return found if found is not None and is_final(found) else None
 
     async def cancel(self, task_id: str) -> Result:
-        """As :meth:`turnwire.sap.Caller.cancel`."""
+        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
         return self.final_answer_to(
             task_id, await self._request("DELETE", f"/tasks/{task_id}", None, dict(self._headers))
         )

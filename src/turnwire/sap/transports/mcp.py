@@ -338,11 +338,11 @@ class Client(Caller):
         yield self.checked(task, await self._result_of(task))
 
     async def result(self, task_id: str) -> Result | None:
-        """As :meth:`turnwire.sap.Caller.result`."""
+        """As :meth:`~turnwire.sap.transports.Transport.result`."""
         return self.answer_to(task_id, await self._told(RESULT, {}, {RESULT: task_id}, None))
 
     async def cancel(self, task_id: str) -> Result:
-        """As :meth:`turnwire.sap.Caller.cancel`."""
+        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
         return self.final_answer_to(task_id, await self._told(CANCEL, {}, {CANCEL: task_id}, None))
 
     async def _result_of(self, task: Task) -> Result:

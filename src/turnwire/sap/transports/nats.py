@@ -789,8 +789,9 @@ class Client(Caller):
         return result
 
     async def cancel(self, task_id: str) -> Result:
-        """As :meth:`turnwire.sap.Caller.cancel`. A task that is still in the queue ends when its turn comes. Raises
-        Unanswered where no Result comes within the timeout: no worker is there, or nobody knows the task."""
+        """As :meth:`~turnwire.sap.transports.Transport.cancel`. A task that is still in the queue ends when its turn
+        comes. Raises Unanswered where no Result comes within the timeout: no worker is there, or nobody knows the
+        task."""
         subject = self._link.subject("results", uuid_key(task_id), self._principal)
         results = await self._link.connection.subscribe(subject)
         try:
@@ -817,12 +818,6 @@ class Client(Caller):
             SIGNER: self._principal.name,
             SIGNATURE: base64.b64encode(sign(text, self._signer)).decode(),
         }
-
-    async def _result_of(self, task: Task) -> Result:
-        async for result in self.statuses(task):
-            if is_final(result):
-                return result
-        raise Unanswered(f"no result of task {task.task_id}")
 
     async def _next(self, task_id: str, results: Any, check: Callable[[Any], Result]) -> Result:
         """The next Result of the task; what others publish there is not taken, and named where nothing else comes."""
