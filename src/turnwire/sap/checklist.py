@@ -61,18 +61,19 @@ UNJUDGED = (
 )
 """Demands of the specification that no log can show."""
 
-_FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
-_ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
-_VERSION = frozenset({Reason.UNSUPPORTED_VERSION})
-_VALUES = frozenset(
-    {
-        *(Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE),
-        *(Reason.NEGATIVE, Reason.BAD_DIGEST),
-    }
-)
-_ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.EMPTY_VALUE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
+REASONS: dict[Reason, tuple[str, ...]] = {
+    **dict.fromkeys((Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM), ("forms",)),
+    Reason.MISSING_FIELD: ("required",),
+    Reason.MISSING_MESSAGE: ("required", "errors"),
+    Reason.UNSUPPORTED_VERSION: ("version",),
+    **dict.fromkeys((Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.BAD_DIGEST), ("values",)),
+    **dict.fromkeys((Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE), ("values",)),
+    **dict.fromkeys((Reason.EMPTY_VALUE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE), ("errors",)),
+    **dict.fromkeys((Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI), ("secrets",)),
+}
+"""Reason that reading and ``check`` find -> the clauses. All other refusals of reading go with "required"."""
+_REQUIRED = ("required",)
 _CERTAIN = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI})
-_SECRETS = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _LEVEL = "/constitutionalContext/pressureLevel"
 _SIGNALS = ("policyChecks", "violations")
@@ -264,7 +265,7 @@ class SapChecklist(checklists.RecordChecklist):
             self.doubt("required", line, text, offset)
             return
         self.applied.update(("forms", "required"))
-        self.fault(_clause(error.reason), line, text, offset)
+        self.fault(REASONS.get(error.reason, _REQUIRED)[0], line, text, offset)
         if (error.path or "").startswith("/constitutionalEvidence"):
             self.fault("evidence", line, text, offset)
 
@@ -307,13 +308,6 @@ def _deadline(task: Task) -> datetime | None:
     return None if found is None else found[0]
 
 
-_OF_REASONS = ((_FORMS, "forms"), (_VERSION, "version"), (_VALUES, "values"))
-
-
-def _clause(reason: Reason) -> str:
-    return next((clause for reasons, clause in _OF_REASONS if reason in reasons), "required")
-
-
 def _is_doubtful(issue: Issue, message: Message) -> bool:
     """True if an issue is told and breaks no clause: one that may well be fine, unless it is a secret for certain; and
     a context without pressureLevel that says its pressure by principle, as the Task that section 4.1 prints."""
@@ -327,14 +321,7 @@ def _is_doubtful(issue: Issue, message: Message) -> bool:
 
 def _clauses(issue: Issue) -> Iterator[str]:
     """The clauses that an issue of ``check`` is about."""
-    if issue.reason in _ABSENT:
-        yield "required"
-    elif issue.severity == "warning" and _clause(issue.reason) != "required":
-        yield _clause(issue.reason)
-    if issue.reason in _ERRORS:
-        yield "errors"
-    if issue.reason in _SECRETS:
-        yield "secrets"
+    yield from REASONS.get(issue.reason, ())
     if issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/"):
         yield "context"
 
