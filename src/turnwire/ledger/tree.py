@@ -33,6 +33,12 @@ class ProofFailed(Exception):
         self.fault = Fault(where, seq, text)
 
 
+def _leaves(connection: sqlite3.Connection, after: int, last: int) -> list[bytes]:
+    """The leaf hashes of the entries behind ``after``, up to ``last``."""
+    query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
+    return [hashing.leaf_of(*row) for row in connection.execute(query, (after, last))]
+
+
 class Nodes:
     """The ledger's tree as :mod:`merkle` asks for it."""
 
@@ -58,10 +64,7 @@ class Nodes:
     def _in_tile(self, level: int, position: int) -> bytes:
         tile, inside = divmod(position << level, TILE_SIZE)
         if tile not in self.tiles:
-            first = tile * TILE_SIZE + 1
-            query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-            rows = self.connection.execute(query, (first, first + TILE_SIZE - 1))
-            self.tiles[tile] = [hashing.leaf_of(*row) for row in rows]
+            self.tiles[tile] = _leaves(self.connection, tile * TILE_SIZE, (tile + 1) * TILE_SIZE)
         hashes = self.tiles[tile][inside : inside + (1 << level)]
         return hashing.fold(hashes)
 
@@ -82,8 +85,7 @@ class OpenTile:
         tile = size // TILE_SIZE
         if not self._goes_on(nodes.connection, tile * TILE_SIZE, size):
             self._size, self._leaves = tile * TILE_SIZE, []
-        query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid > ? AND rowid <= ? ORDER BY rowid"
-        self._leaves += [hashing.leaf_of(*row) for row in nodes.connection.execute(query, (self._size, size))]
+        self._leaves += _leaves(nodes.connection, self._size, size)
         self._size, self._chain = size, chain
         nodes.tiles[tile] = self._leaves
 
