@@ -511,6 +511,7 @@ class Worker:
         self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
         self._handling: set[asyncio.Task[None]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         if not self._agent.running:
@@ -544,7 +545,7 @@ class Worker:
 
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
-        await cancel_and_wait([*self._handling, *([loop] if loop is not None else [])])
+        await cancel_and_wait([*self._handling, *self._ending, *([loop] if loop is not None else [])])
         await self._tasks.close()
         await self._link.close()
 
@@ -645,14 +646,20 @@ class Worker:
             return
         if caller is None or authorise(caller, Action.CANCEL) is not None or not isinstance(task_id, str):
             return
-        if not is_name(task_id):
-            return
+        if is_name(task_id):  # nobody's wish waits until the task of another has ended
+            ending = asyncio.create_task(self._end(task_id, caller))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def _end(self, task_id: str, caller: Principal) -> None:
         try:
             await self._agent.cancel(task_id, principal=caller)
         except KeyError:
             self._cancels[key_of(caller, task_id)] = None
             while len(self._cancels) > CANCELS:
                 self._cancels.popitem(last=False)
+        except Unreachable:  # the agent was closed
+            return
 
     async def _refuse_unread(self, message: Any, error: DecodeError) -> None:
         """The sender is told where the header or the body says who waits, and the message is ended."""
