@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
-from turnwire.log.file_state import HEAD, FileState, changed, digest_of, inode_of, is_sampled, settled
+from turnwire.log.file_state import FileState, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.input.archives import NotALog, is_archive, refuse_binary
 from turnwire.log.input.compression import format_of
+from turnwire.log.input.file_identity import HEAD, digest
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
 from turnwire.log.split_points import (
@@ -97,7 +98,7 @@ class Block(NamedTuple):
 
     file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
     number of the first line, None where not counted (:func:`read_block` does). size, mtime_ns, head: the file as it
-    was when the plan was made (``head``: SHA-256 of its first bytes, in hex); a block refuses to read another one. wire
+    was when the plan was made (``head``: SHA-256 of its first KiB, in hex); a block refuses to read another one. wire
     and options: what :func:`turnwire.scan` is given. inode: its device, inode and time of change in ns; digest: SHA-256
     of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read the
     file and saw that nothing goes over the end of the block; what it did not see is looked for by who reads the block.
@@ -257,14 +258,11 @@ class _Job(NamedTuple):
             status = settled(file)
             size = status.st_size
             head = os.pread(file.fileno(), HEAD, 0)
-            from hashlib import sha256
-
             refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
-            digest = sha256(head).hexdigest()
-            facts = (size, status.st_mtime_ns, digest, self.wire, self.options, inode_of(status))
+            facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, inode_of(status))
             if size <= min(HEAD, self.every):
-                yield Block(name, 0, None if packed else size, 1, *facts, digest, False)
+                yield Block(name, 0, None if packed else size, 1, *facts, digest(head), False)
                 return
             if packed:
                 yield Block(name, 0, None, 1, *facts, *_digest(file, 0, size, self.read))

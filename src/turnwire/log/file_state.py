@@ -10,19 +10,19 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from turnwire.log.input.file_identity import TICK
+from turnwire.log.input.file_identity import HEAD, TICK, digest, identity
 from turnwire.log.split_points import READ
 
-HEAD = 4096
-SAMPLES = 16
-"""So many pieces of ``HEAD`` bytes of each block are digested; all of it, where it is no longer than they are."""
+_SAMPLES, _SAMPLE = 16, 4096
+"""So many pieces of so many bytes of each block are digested; all of it, where it is no longer than they are."""
 
 
 class FileState(NamedTuple):
     """A file as it was when the plan was made.
 
-    name, size, mtime_ns; head: SHA-256 of its first bytes, in hex. inode: its device, inode and time of change in ns.
-    digest: SHA-256 of the bytes of the block, in hex, or of ``SAMPLES`` pieces of them where it is ``sampled``.
+    name, size, mtime_ns; head: SHA-256 of its first KiB, in hex, as a bookmark has it. inode: its device, inode and
+    time of change in ns. digest: SHA-256 of the bytes of the block, in hex, or of some pieces of them where it is
+    ``sampled``.
     """
 
     name: str
@@ -38,7 +38,7 @@ def settled(file: Any) -> os.stat_result:
     """The status of an open file, from now on of another time when somebody writes to it: right behind a write, the
     clock of many file systems has not moved on, and the next one would leave no trace."""
     status = os.fstat(file.fileno())
-    if status.st_size > HEAD * SAMPLES and 0 <= time.time_ns() - status.st_ctime_ns < TICK:  # else all is digested
+    if status.st_size > _SAMPLE * _SAMPLES and 0 <= time.time_ns() - status.st_ctime_ns < TICK:  # else all is digested
         time.sleep(TICK / 1e9)
         status = os.fstat(file.fileno())
     return status
@@ -53,41 +53,40 @@ def digest_of(file: Any, start: int, stop: int, sampled: bool) -> str:
     """SHA-256 of the bytes of a file from ``start`` to ``stop``, or of pieces of them that are spread evenly."""
     from hashlib import sha256
 
-    digest = sha256()
+    whole = sha256()
     number = file.fileno()
     if sampled:
         for place in _places(start, stop):
-            digest.update(os.pread(number, HEAD, place))
-        return digest.hexdigest()
+            whole.update(os.pread(number, _SAMPLE, place))
+        return whole.hexdigest()
     for place in range(start, stop, READ):
-        digest.update(os.pread(number, min(READ, stop - place), place))
-    return digest.hexdigest()
+        whole.update(os.pread(number, min(READ, stop - place), place))
+    return whole.hexdigest()
 
 
 def _places(start: int, stop: int) -> list[int]:
-    room = stop - start - HEAD
-    return [start + room * number // (SAMPLES - 1) for number in range(SAMPLES)]
+    room = stop - start - _SAMPLE
+    return [start + room * number // (_SAMPLES - 1) for number in range(_SAMPLES)]
 
 
 def is_sampled(start: int, stop: int, read: bool) -> bool:
     """True if a block is digested in pieces. read: its plan reads all of it."""
-    return not read and stop - start > HEAD * SAMPLES
+    return not read and stop - start > _SAMPLE * _SAMPLES
 
 
 def changed(state: FileState, file: Any, start: int, stop: int) -> str | None:
     """The difference of an open file from what it was, in words; None where nothing is."""
-    status = os.fstat(file.fileno())
-    if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
-        return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
-    from hashlib import sha256
-
-    if sha256(os.pread(file.fileno(), HEAD, 0)).hexdigest() != state.head:
+    who = identity(file)
+    if who is None or (who.size, who.written) != (state.size, state.mtime_ns):
+        size = "no" if who is None else who.size
+        return f"it had {state.size} bytes, now {size}, or it was written to"
+    if digest(who.head) != state.head:
         return "it begins with other bytes"
     if state.size > HEAD and state.digest and digest_of(file, start, stop, state.sampled) != state.digest:
         return "it holds other bytes"
     if state.inode is None or not state.sampled:
         return None
-    now = inode_of(status)
+    now = inode_of(os.fstat(file.fileno()))
     if now[0] == state.inode[0] and now[1:] != state.inode[1:]:  # elsewhere a file of this name has another inode
         return "its inode was changed, or it is another one; its size and time are what they were"
     return None
