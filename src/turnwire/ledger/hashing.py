@@ -73,12 +73,12 @@ def follow(rows: Sequence[tuple[Any, ...]], last: int, chain: bytes) -> tuple[li
     return leaves, chain, None
 
 
-def follows(before: bytes, row: tuple[Any, ...]) -> bool:
-    """True if a stored row has the link that its content has behind the link ``before``."""
+def link_of(before: bytes, seq: int, at: int, kind: str, key: str, body: bytes) -> bytes | None:
+    """The link of an entry behind the link ``before``; None for types, lengths and times that were never written."""
     try:
-        return bool(link(before, leaf_of(*row[:5])) == row[5])
-    except (struct.error, UnicodeEncodeError, AttributeError, TypeError):  # types, lengths and times never written
-        return False
+        return link(before, leaf_of(seq, at, kind, key, body))
+    except (struct.error, UnicodeEncodeError, AttributeError, TypeError):
+        return None
 
 
 def fold(leaves: Sequence[bytes]) -> bytes:

@@ -28,11 +28,12 @@ def entry(row: tuple[Any, ...]) -> Entry:
 def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
     """The entry of a row of :data:`SELECT`. Raises RuleError(ledger_broken) where its link is not that of its content
     behind the link before it; first_link: the one before the first entry."""
-    found = entry(row)
-    before = first_link if found.seq == 1 else row[0]
-    if before is None or not hashing.follows(before, found):
-        raise broken(f"entry {found.seq} is not what was appended: its link of the chain does not fit")
-    return found
+    before, seq, at, kind, key, body, chain = row
+    if seq == 1:
+        before = first_link
+    if before is None or hashing.link_of(before, seq, at, kind, key, body) != chain:
+        raise broken(f"entry {seq} is not what was appended: its link of the chain does not fit")
+    return Entry(seq, at, kind, key, body, chain)
 
 
 def proved_end(connection: sqlite3.Connection, first_link: bytes) -> tuple[int, bytes]:
