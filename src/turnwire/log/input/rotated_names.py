@@ -45,11 +45,6 @@ def added(path: str, log: str) -> str | None:
     return None
 
 
-def is_counted(path: str, log: str) -> bool:
-    """True if a file is called ``app.log.1`` or ``app-1.log``, compressed or not, as tools count what they rotate."""
-    return _COUNT.fullmatch(added(path, log) or "") is not None
-
-
 def logs_named(plain: str) -> Iterator[str]:
     """The names of logs of which a file may be a rotated one, by its name without the endings of compressed files."""
     stem, ending = os.path.splitext(plain)

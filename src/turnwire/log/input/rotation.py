@@ -34,7 +34,6 @@ from turnwire.log.input.rotated_names import (
     Rotated,
     beside,
     has_rotated,
-    is_counted,
     is_rotated,
     log_of,
     logs_named,
@@ -268,9 +267,9 @@ class _Look:
     def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated]) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
-        if self._log is not None and is_prefix(file, self._log):
+        if self._log is not None and _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
-        if one.packed and is_backup(one, file, self._name, listed):
+        if one.packed and is_backup(one, file, listed):
             marks.judged[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
@@ -340,24 +339,28 @@ def open_as(one: Rotated) -> Any:
     return None
 
 
-def is_backup(one: Rotated, copy: Any, name: str, listed: list[Rotated]) -> bool:
+def is_backup(one: Rotated, copy: Any, listed: list[Rotated]) -> bool:
     """True if an open compressed file holds what another one of those beside a log begins with, and no more: a backup,
-    made while somebody wrote to that. A file that was made later than the backup was written is not what it is made
-    from; nor is a compressed one that is called alike, as a tool calls all that it rotates, where they may begin alike:
-    but tools count or date, so that of names with a date beside some with a count none is a tool's."""
-    others = [other for other in listed if other.file != one.file]
-    dated = not is_counted(one.path, name) and any(is_counted(other.path, name) for other in others)
-    for other in others:
-        if (file := open_as(other)) is None:
-            continue  # renamed just now
+    made while somebody wrote to that. A compressed one that is called alike, as a tool calls all that it rotates, may
+    just begin alike."""
+    for other in listed:
+        if other.file == one.file or (file := open_as(other)) is None:
+            continue
         with file:
-            if not other.packed and creation_time(file.fileno(), os.fstat(file.fileno())) > one.written:
-                continue
-            if not is_prefix(copy, file, more=(other.packed, other.path) >= (one.packed, one.path)):
-                continue
-            if dated or not (other.packed and shape(other.path) == shape(one.path)) or reaches(copy, BANNER):
+            if other.packed:
+                made = is_prefix(copy, file, more=other.path >= one.path)
+                made = made and (shape(other.path) != shape(one.path) or reaches(copy, BANNER))
+            else:
+                made = _is_made_of(one, copy, file)
+            if made:
                 return True
     return False
+
+
+def _is_made_of(one: Rotated, copy: Any, file: Any) -> bool:
+    """True if a copy, compressed or not, holds what an open file begins with, and no more; not of a file that was made
+    after the copy was written."""
+    return creation_time(file.fileno(), os.fstat(file.fileno())) <= one.written and is_prefix(copy, file)
 
 
 def is_being_made(copy: Any, path: str, copied: bool) -> bool:
