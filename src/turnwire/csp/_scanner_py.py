@@ -97,6 +97,10 @@ class Cursor:
         self.final = final
         self.closings: dict[int, list[int]] | None = None
 
+    def ends(self, line: Line) -> bool:
+        """True if a line (outside a heredoc) ends the record before it."""
+        return is_delimiter(line.text)
+
     def line(self, place: int) -> Line | None:
         """The line at ``place``, or None at the end."""
         data = self.data
@@ -211,7 +215,7 @@ class MessageReader:
         intent = b""
         while True:
             line = self.cursor.line(place)
-            if line is None or is_blank(line.text) or is_delimiter(line.text):
+            if line is None or is_blank(line.text) or self.cursor.ends(line):
                 break
             self.within(line)
             word, space, value = line.text.partition(b" ")
@@ -249,7 +253,7 @@ class MessageReader:
     def block(self, place: int) -> int:
         while True:
             line = self.cursor.line(place)
-            if line is None or is_delimiter(line.text):
+            if line is None or self.cursor.ends(line):
                 raise ScanFault(Reason.NO_BODY, self.first.start, place)
             self.within(line)
             if not is_blank(line.text):
@@ -281,7 +285,7 @@ class MessageReader:
         self.place = place
         while True:
             line = self.cursor.line(self.place)
-            if line is None or is_blank(line.text) or is_delimiter(line.text):
+            if line is None or is_blank(line.text) or self.cursor.ends(line):
                 return
             self.within(line)
             self.place = line.next
@@ -560,7 +564,7 @@ class Stream:
             line = self.cursor.line(place)
             if line is None or (line.next > bound and place > start):
                 return place
-            if is_delimiter(line.text) and place > start:
+            if self.cursor.ends(line) and place > start:
                 return place
             opening = OPENING.fullmatch(line.text)
             place = line.next
@@ -593,7 +597,7 @@ class Stream:
         stop = first.next
         while True:
             line = self.cursor.line(stop)
-            if line is None or is_blank(line.text) or is_delimiter(line.text):
+            if line is None or is_blank(line.text) or self.cursor.ends(line):
                 break
             stop = line.next
         if is_look_alike(self.cursor, first, TEMPLATE_LINE):

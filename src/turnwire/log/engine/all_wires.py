@@ -11,6 +11,7 @@ filled by the search itself, those of the others from the bytes of the records t
 
 from __future__ import annotations
 
+import os
 import warnings
 from array import array
 from collections.abc import Callable, Mapping
@@ -42,6 +43,8 @@ _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
 _core = _backend.load("json.lines")
+_ONE_PASS = bool(os.environ.get("TURNWIRE_ONE_PASS"))
+"""While ``log.search`` takes the place of this search: whether it does."""
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
 _MOST_MARKS = 8
@@ -202,6 +205,10 @@ class Finder:
 
     def state(self, limit: int = LIMITS.message, fences: bool = False) -> State:
         """What a new input starts with. limit: bytes of a document; fences: headers inside code fences are content."""
+        if _ONE_PASS and not self.alone:
+            from turnwire.log.search.state import SearchState
+
+            return SearchState(fences)  # type: ignore[return-value]
         assert self._line_state is not None
         state = State(self.csp_state(), self._line_state(), Documents(limit, fences, self.marks))
         if self.alone and self.own is not None and self.own.state is not None:
@@ -245,6 +252,15 @@ class Finder:
     ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
         """One block, without the second pass: (arrays, rows, tables of rejects with how many there are in each,
         position, line)."""
+        if _ONE_PASS:
+            from turnwire.log.search.blocks import searched
+
+            dtypes = {name: array.dtype for name, array in space.arrays.items() if name != "arena"}
+            one: Any = state
+            arrays, rows, rejects, position, line = searched(self, block, final, line, one, keep, limit, dtypes)
+            if self.code is not None:
+                arrays, rows, rejects = only(arrays, rows, rejects, self.code)
+            return arrays, rows, rejects, position, line
         rows, rejects, position, line = Pass(self, block, final, space, line, state, keep, limit).run()
         arrays = space.arrays
         if self.code is not None:
@@ -261,6 +277,8 @@ class Finder:
 
     def _follows(self, state: State, left: State, block: memoryview) -> bool:
         """As :class:`BulkScanner` says. Blocks that follow begin lines, so only CSP/1 can go on in one."""
+        if _ONE_PASS:
+            return state.follows(left, bytes(block), [one.plan.opening for one in self.documents])  # type: ignore[attr-defined,no-any-return]
         assert self.csp.scanner.follows is not None
         if state.within_line or not self._same_documents(state, left, block):
             return False
@@ -365,6 +383,9 @@ class Finder:
         view = memoryview(data)[:size]
         fit = len(_MARKS + self.lines.marks) <= _MOST_MARKS
         return _pure() if self.tokens.worth(view, limit) or (not fit and self.lines.met(view)) else usual
+
+    def pure_core(self) -> Any:
+        return _pure()
 
     def met(self, data: Any, size: int) -> bool:
         """Whether a record of a further wire may begin in a block: then it is not certain what a wire's own scan of it

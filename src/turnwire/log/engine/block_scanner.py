@@ -109,11 +109,10 @@ class Engine:
             position = int(first["offset"][0] + first["length"][0]) - block.base
         buffer = memoryview(block.data)[: block.size].toreadonly()
         lengths = arrays["length"][:rows]
+        own = int(arrays.get("own_bytes", lengths)[:rows].sum())
         behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
         wires = self._wires(arrays, rows)
-        found = Found(
-            block, buffer, arrays, rows, wires, int(lengths.sum()), rejects, position, line, state, head, behind
-        )
+        found = Found(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
@@ -126,6 +125,8 @@ class Engine:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
         if state is None:
             return None
+        if hasattr(state["state"], "runs"):
+            return state["state"].kept()  # type: ignore[no-any-return]
         csp = [0, 0] if state["state"].csp_at >= 0 else state["state"].csp[1:3]
         documents = state["state"].documents.kept()
         return [0, *csp, 0, *documents] if any(csp) or documents else None
@@ -134,6 +135,9 @@ class Engine:
         """The state from what a bookmark kept of it."""
         state = self._finder.state(self._limit, self._fences)
         state.within()
+        if hasattr(state, "restore"):
+            state.restore(carried)
+            return {"state": state}
         for place, number in enumerate(carried[:3]):
             state.csp[place] = number
         state.documents.restore(carried[4:])
@@ -169,6 +173,8 @@ class Engine:
     def _shortcut(self, block: InputBlock, final: bool, line: int, state: State) -> Read | None:
         """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
         shortcut, own = self._finder.shortcut, self._finder.own
+        if hasattr(state, "runs"):
+            return None
         if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
             return None
         if state.csp_at > block.base or (not state.documents.begun and bytes(block.data[: len(BOM)]) == BOM):

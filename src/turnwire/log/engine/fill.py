@@ -115,6 +115,7 @@ def filled(
     arrays["timed"] = timed.astype(bool)
     names = ("offset", "length", "line", "place", "size", "inner", "time")
     arrays |= {name: found[name][:rows] for name in names}
+    arrays |= {name: found[name] for name in ("arena", "own_bytes") if name in found}
     if "arena" in found:
         arrays["arena"] = found["arena"]
     return arrays

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 REASONS: tuple[Reason | None, ...] = (None, *Reason)
-TAKEN = {"file", "timed", "arena", *LOCATION, *(column.name for column in POSITIONS)}
+TAKEN = {"file", "timed", "arena", "own_bytes", *LOCATION, *(column.name for column in POSITIONS)}
 """Names that no column of a wire can have: a scan has them for places."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXT = {"text"}

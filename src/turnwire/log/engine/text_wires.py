@@ -144,7 +144,15 @@ class TextWires:
                 return self._reject(wire, code, raw, at, end)
         return None
 
+    def token(self, raw: bytes, at: int, line: int, size: int, limit: int) -> Found | None:
+        """The token that begins with the opening at ``at``, in a line that ends at ``line``."""
+        return self._token(raw, at, line, size, limit, False)
+
     # --- lines ---
+
+    def lines(self, view: Any, at: int, stop: int, final: bool, limit: int) -> Found | None:
+        """The lines that begin with the opening at ``at``: a record, a reject, HELD or nothing."""
+        return self._lines(view, at, stop, final, limit)
 
     def claims(self, view: Any, start: int, stop: int, final: bool, limit: int) -> list[Found]:
         """What the wires claim of the lines from ``start`` to ``stop``, in order. What the last one may still become,

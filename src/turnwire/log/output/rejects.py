@@ -107,11 +107,11 @@ class Rejects(Columns):
         times = np.bincount(found["reason"][:count])
         for code in times.nonzero()[0].tolist():
             self.counts[str(scanner.reasons[code])] += int(times[code])
-        self.bytes += int(found["length"][:count].sum())
+        self.bytes += int(found.get("own_bytes", found["length"])[:count].sum())
         self._count += count
         if not keep:
             return
-        part = {name: array[:count].copy() for name, array in found.items() if name != "row"}
+        part = {name: array[:count].copy() for name, array in found.items() if name not in ("row", "own_bytes")}
         self._parts.append({"inner": np.full(count, -1, np.int64), **part})
         self._names.append((file, scanner.wire, scanner.reasons, count))
         self._raw.seek(0, 2)

@@ -1,0 +1,53 @@
+"""One block of an input: what the search finds in it, and what goes on to the next block."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.log.engine.claims import TEXTS
+from turnwire.log.engine.text_rows import fill_common
+from turnwire.log.search.rows import DTYPES, Rows
+from turnwire.log.search.search import Search
+from turnwire.log.search.state import LONGEST_LINE, SearchState
+from turnwire.log.search.texts import Text
+
+if TYPE_CHECKING:
+    from turnwire.log.engine.all_wires import Finder
+
+    Arrays = dict[str, Any]
+
+
+def searched(
+    finder: Finder,
+    block: Any,
+    final: bool,
+    line: int,
+    state: SearchState,
+    keep: bool,
+    limit: int,
+    dtypes: dict[str, Any],
+) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
+    """(columns, rows, tables of rejects with how many there are in each, position, line) of a block."""
+    data = memoryview(block.data)[: block.size].tobytes()
+    size = len(data)
+    if not final:
+        size = data.rfind(b"\n") + 1
+        if not size:
+            if len(data) <= max(limit + 1, LONGEST_LINE):
+                return {name: np.empty(0, dtype) for name, dtype in {**DTYPES, **dtypes}.items()}, 0, [], 0, line
+            size = len(data)
+    text = Text(data[:size], final=final)
+    search = Search(finder.plan(finder.pure_core()), csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
+    found, position = search.block(text, state)
+    sources = [(source.name, name) for name in TEXTS for source in finder.csp.sources(name)]
+    rows = Rows(search, search.plan, (finder.csp.kinds.tolist(), sources), text, block.size, block.base, line)
+    for one in found:
+        rows.add(one)
+    arrays, count, rejects = rows.tables(dtypes)
+    block_of = SimpleNamespace(finder=finder, space=SimpleNamespace(arrays=arrays), rows=count, size=block.size)
+    block_of.view = memoryview(block.data)[: block.size].cast("B")
+    fill_common(block_of, finder.text_codes)  # type: ignore[arg-type]
+    return arrays, count, rejects, position, line + data.count(b"\n", 0, position)

@@ -1,0 +1,301 @@
+"""Carriers: text that comes in pieces, line by line or object by object, and how the pieces go together.
+
+Each yields, for each of its keys, one text with a map of its places. A prefix is alike on its lines but for digits and
+ANSI sequences; CRI's lines are told apart by their stream, Docker's and journald's objects by stream and container.
+Lines of others may stand in between.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from turnwire.csp._marks_py import is_header_like
+from turnwire.framing._times_py import head_time, read_time
+from turnwire.json._rows_py import EscapeMap
+from turnwire.json._unescape_py import plain
+from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
+from turnwire.log.search.texts import BOM, Joiner, Text, lines_of
+
+MOST_PREFIX = 1024
+MOST_FOREIGN_LINES, MOST_FOREIGN = 64, 1 << 14
+"""Lines, and bytes, of others that may stand between two pieces of one text."""
+_ANSI = rb"\x1b\[[0-9;]*[A-Za-z]"
+_ANSI_SEQUENCES = re.compile(_ANSI)
+_VARIABLE = re.compile(rb"(" + _ANSI + rb")|([0-9]+)")
+_BLANKS = b" \t\r"
+_RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]|\A[^{}]*\}')
+"""Nothing of a prefix: something that may be a record of its own, or end one that began in a line before."""
+_OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
+_FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
+CRI = re.compile(
+    rb"(?:\xef\xbb\xbf)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"
+    rb" (stdout|stderr) ([PF])(?::[^ \r\n]*)?(?: |(?=\r?(?:\n|\Z)))"
+)
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*+)"|[{}\[\]]', re.DOTALL)
+_EMPTY = re.compile(rb"\[[ \t]*(?=\])")
+_COLON = re.compile(rb"[ \t]*:[ \t]*")
+OPEN: Any = object()
+"""More must be there to say which form the lines have."""
+
+
+def is_prefix(prefix: bytes) -> bool:
+    """True if what stands in front of something on its line can be a prefix of that."""
+    if len(prefix) > MOST_PREFIX or prefix == BOM or _RECORD.search(prefix):
+        return False
+    last = _ANSI_SEQUENCES.sub(b"", prefix)[-4:].decode("utf-8", "replace")[-1:]
+    return bool(prefix) and not (last.isalnum() or last == "_")
+
+
+def _pattern(prefix: bytes) -> bytes:
+    parts, place = [rb"(?:" + _ANSI + rb")*"], 0
+    for match in _VARIABLE.finditer(prefix):
+        parts.append(re.escape(prefix[place : match.start()]))
+        parts.append(rb"(?:" + _ANSI + rb")*" if match[1] else rb"[0-9]+")
+        place = match.end()
+    return b"".join(parts) + re.escape(prefix[place:])
+
+
+class Repeated:
+    """The prefix on each line; of a blank line what is left of it without the white space at its end."""
+
+    bare = False
+    foreign = MOST_FOREIGN_LINES
+
+    def __init__(self, prefix: bytes, exact: bool = False) -> None:
+        self._alike = re.compile(_pattern(prefix))
+        bare = prefix.rstrip(_BLANKS)
+        self._blank = None if exact else re.compile(_pattern(bare) + rb"[ \t\r\n]*\Z")
+        self.foreign = MOST_FOREIGN_LINES if prefix.strip() else 0
+
+    def taken(self, line: bytes) -> int:
+        """Bytes of a line that are the prefix, or -1 for a line that has none."""
+        line = line.removeprefix(BOM)
+        match = self._alike.match(line)
+        if match is not None:
+            return match.end()
+        if self._blank is None or self._blank.match(line) is None:
+            return -1
+        return len(line.rstrip(b" \t\r\n"))
+
+
+class Hanging:
+    """White space as wide as the prefix, as below the mark of a list."""
+
+    bare = False
+    foreign = 0
+
+    def __init__(self, width: int) -> None:
+        self._spaces = b" " * width
+
+    def taken(self, line: bytes) -> int:
+        """As :meth:`Repeated.taken`."""
+        if line.startswith(self._spaces):
+            return len(self._spaces)
+        return -1 if line.strip(b" \t\r\n") else len(line.rstrip(b"\r\n"))
+
+
+class Bare:
+    """Nothing in front of the lines behind the first one; one that begins like that ends the message."""
+
+    bare = True
+    foreign = 0
+
+    def __init__(self, prefix: bytes) -> None:
+        self._alike = re.compile(_pattern(prefix)) if prefix.strip(b" \t") else None
+
+    def taken(self, line: bytes) -> int:
+        """As :meth:`Repeated.taken`, for the lines of the log around the message."""
+        if self._alike is None or _OPERATION.match(line):
+            return -1
+        match = self._alike.match(line)
+        return -1 if match is None else match.end()
+
+
+def form_of(text: Text, prefix: bytes, place: int) -> Any:
+    """The form that the lines behind a first one with that prefix have, told by the first of them that is not blank;
+    None where no message goes on there; OPEN."""
+    repeated, hanging = Repeated(prefix), Hanging(len(prefix))
+    foreign = size = 0
+    for start, behind in lines_of(text.data, place):
+        line = text.data[start:behind]
+        if not line.endswith(b"\n") and not text.final:
+            return OPEN
+        size += len(line)
+        taken = repeated.taken(line)
+        if taken >= 0:
+            if line[taken:].strip():
+                return repeated
+            continue
+        if not line.strip():
+            continue
+        if not foreign:
+            if hanging.taken(line) >= 0 and _FIRST.match(line, len(prefix)):
+                return hanging
+            content = line.rstrip(b"\r\n")
+            if _FIRST.match(line) or (is_header_like(content) and head_time(content[:256]) is None):
+                return Bare(prefix)
+        foreign += 1
+        if foreign > repeated.foreign or size > MOST_FOREIGN:
+            return None
+    return None if text.final else OPEN
+
+
+Lines = list[tuple[tuple[int, int], int]]
+"""Lines, each with the place in the text that its piece begins at."""
+
+
+def gathered(text: Text, line: int, at: int, form: Any, most: int) -> tuple[Text, Lines, bool]:
+    """The lines of a form, from what stands at ``at`` on, up to ``most`` bytes of text.
+
+    (text, its lines, whether no more can follow)."""
+    joiner = Joiner(text, "prefix")
+    spans: Lines = []
+    foreign = size = 0
+    whole = text.final
+    for start, behind in lines_of(text.data, line):
+        piece = text.data[start:behind]
+        if not piece.endswith(b"\n") and not text.final:
+            whole = False
+            break
+        taken = at - line if start == line else form.taken(piece)
+        if taken >= 0 and piece.startswith(BOM) and start != line:
+            taken += 3
+        if taken < 0:
+            foreign += 1
+            size += len(piece)
+            if foreign > form.foreign or size > MOST_FOREIGN:
+                whole = True
+                break
+            continue
+        foreign = size = 0
+        spans.append(((start, behind), joiner.size))
+        joiner.add(piece[taken:], start + taken)
+        if joiner.size >= most:
+            whole = behind == len(text.data) and text.final
+            break
+    return joiner.text(whole), spans, whole
+
+
+def of_object(value: dict[str, Any]) -> str | None:
+    """The carrier whose lines are objects like this one."""
+    if isinstance(value.get("log"), str) and value.get("stream") in ("stdout", "stderr"):
+        return "docker"
+    if "__REALTIME_TIMESTAMP" in value and isinstance(value.get("MESSAGE"), str | list):
+        return "journald"
+    return None
+
+
+def _key(carrier: str, value: dict[str, Any]) -> tuple[str, ...]:
+    names = (
+        ("stream", "container_id", "container_name", "container")
+        if carrier == "docker"
+        else ("CONTAINER_ID", "CONTAINER_ID_FULL", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "_PID")
+    )
+    return tuple(str(value.get(name, "")) for name in names)
+
+
+def _member(data: bytes, at: int, key: bytes) -> tuple[bytes, int, EscapeMap | Numbers | None] | None:
+    """What the member of the object at ``at`` says, where that stands, and the map of its places."""
+    depth, place = 0, at
+    while (token := _TOKEN.search(data, place)) is not None:
+        place = token.end()
+        if token[0] in (b"{", b"["):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+            if not depth:
+                return None
+        elif depth == 1 and token[1] == key and (colon := _COLON.match(data, place)) is not None:
+            value = _TOKEN.match(data, colon.end())
+            if value is not None and value[1] is not None:
+                return plain(value[1]), value.start(1), EscapeMap(value[1]) if b"\\" in value[1] else None
+            array = message_bytes(data, place)
+            if array is None:
+                empty = _EMPTY.match(data, colon.end())
+                return None if empty is None else (b"", empty.end(), None)
+            written = data[array[1] : array[2]]
+            return bytes_said(written), array[1], Numbers(written)
+    return None
+
+
+class Piece(NamedTuple):
+    """One line of a carrier.
+
+    key: whose it is; text, place, written: what it says, where that is, and the map of its places; goes_on: the rest is
+    in the next piece; line_end: a line end is to be added.
+    """
+
+    key: tuple[str, ...]
+    text: bytes
+    place: int
+    written: EscapeMap | Numbers | None
+    time: int | None
+    goes_on: bool
+    line_end: bool = False
+
+
+def _cri_piece(text: Text, start: int, behind: int) -> Piece | None:
+    head = CRI.match(text.data, start, behind)
+    if head is None:
+        return None
+    part = head[3] == b"P"
+    stop = text.line_end(start) if part else behind
+    moment = read_time(head[1])
+    said = text.data[head.end() : stop]
+    return Piece((head[2].decode(),), said, head.end(), None, None if moment is None else moment[0], part)
+
+
+def _object_piece(text: Text, start: int, behind: int, carrier: str) -> Piece | None:
+    value = _object(text.data[start:behind])
+    if value is None or of_object(value) != carrier:
+        return None
+    member = _member(text.data, start, b"log" if carrier == "docker" else b"MESSAGE")
+    if member is None:
+        return None
+    time = wrapper_time(text.data, text.data.index(b"{", start))
+    line_end = carrier == "journald" and value.get("CONTAINER_PARTIAL_MESSAGE") != "true"
+    return Piece(_key(carrier, value), *member, time, not line_end and not member[0].endswith(b"\n"), line_end)
+
+
+def run_of(
+    text: Text, at: int, carrier: str, behind_taken: Callable[[int], int]
+) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
+    """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
+    parts has the time of the first one."""
+    joiners: dict[tuple[str, ...], Joiner] = {}
+    times: dict[tuple[str, ...], int | None] = {}
+    spans: list[tuple[int, int]] = []
+    foreign = size = 0
+    for start, behind in lines_of(text.data, at):
+        if behind_taken(start) > start:
+            continue
+        piece = _cri_piece(text, start, behind) if carrier == "cri" else _object_piece(text, start, behind, carrier)
+        if piece is None:
+            foreign += 1
+            size += behind - start
+            if foreign > MOST_FOREIGN_LINES or size > MOST_FOREIGN:
+                return joiners, spans, True
+            continue
+        foreign = size = 0
+        joiner = joiners.setdefault(piece.key, Joiner(text, carrier))
+        joiner.add(piece.text, piece.place, piece.written, times.setdefault(piece.key, piece.time))
+        if piece.line_end:
+            joiner.end_line()
+        if not piece.goes_on:
+            del times[piece.key]
+        spans.append((start, behind))
+    return joiners, spans, text.final
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    line = line.removeprefix(BOM).strip()
+    if not line.startswith(b"{") or not line.endswith(b"}"):
+        return None
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,229 @@
+"""The matcher of CSP/1: what begins with a line that says ``CSP/1``, or nearly, in any text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.contract import LIMITS
+from turnwire.csp._bulk_py import LogStream
+from turnwire.csp._marks_py import NeedMore, is_header_like
+from turnwire.csp._scanner_py import LOOKS_LIKE_MAGIC, OPENING, Cursor, Line, ScanFault, heredoc_closing, is_blank
+from turnwire.csp.spec import BLOCK_WORD, REASONS
+from turnwire.errors import Reason
+from turnwire.fences import FENCE, fence_after
+from turnwire.framing._times_py import head_time
+from turnwire.log.search.state import More, SearchState, Walk
+from turnwire.log.search.texts import BOM, Text
+from turnwire.nslip._scan_py import CANDIDATES
+
+if TYPE_CHECKING:
+    from turnwire.log.search.search import Search
+
+AT_LINE = rb"(?P<csp>(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9])|(?P<heredoc><{3,}-?\r?$)"
+_UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
+_OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
+"""A line that can be a message's own."""
+_BLOCK = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
+
+OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATES.pattern + rb")")
+"""A line with which a message of another wire may begin."""
+
+
+class Matched(NamedTuple):
+    """What begins at a line, up to ``stop`` (the line itself where that is nothing); reason: None for a record.
+
+    behind: where the search goes on; value: the row of a record, as ``spec`` describes; tail: whether trailing text may
+    follow; unclosed: (run, start, stop) of heredocs that never close.
+    """
+
+    stop: int
+    behind: int
+    reason: Reason | None
+    fault: int
+    value: Any
+    tail: bool
+    unclosed: list[tuple[int, int, int]]
+
+
+class _LogCursor(Cursor):
+    """Lines of a log: a message ends well also at a line that begins as those of the log do."""
+
+    def __init__(self, text: Text, form: Any, fence: bytes) -> None:
+        super().__init__(text.data, len(text.data), text.final)
+        self._form = form
+        self._fence = fence
+        self.closings = text.closings
+
+    def ends(self, line: Line) -> bool:
+        """True if a line (outside a heredoc) ends the record before it: the first line of another one, a fence that
+        closes the one around, the prefix of the log or its time; behind a prefix on each line, also any message of
+        another wire."""
+        if self._form is None and line.text[:1] in _UPPER_CASE and line.text[:1] != b"C":
+            return False  # most lines: nothing that ends a message begins so
+        if self._form is not None and not self._form.bare:
+            another = OPENING_OF_ANOTHER.match(line.text) or LOOKS_LIKE_MAGIC.match(line.text)
+            return another is not None or head_time(line.text[:256]) is not None or self._closes(line)
+        if FENCE.match(line.text) is not None:
+            return self._closes(line)
+        if LOOKS_LIKE_MAGIC.match(line.text) is not None:
+            return True
+        if self._form is not None and self._form.taken(line.text) >= 0:
+            return True
+        return head_time(line.text[:256]) is not None
+
+    def _closes(self, line: Line) -> bool:
+        """True if a line closes the fence in which the message stands. Behind a prefix on each line nobody knows that
+        fence: one that has nothing behind it closes it."""
+        fence = FENCE.match(line.text)
+        if fence is not None and self._form is not None and not self._form.bare:
+            return not fence[2].strip()
+        return fence is not None and bool(self._fence) and not fence_after(self._fence, fence[1], fence[2])
+
+
+class _LogStream(LogStream):
+    """One message of a log: a damaged one ends where a line cannot be its own, so that nothing behind is waited for."""
+
+    def recover(self, start: int, fault: ScanFault) -> int:
+        """Rejects a message from its first line to the last that can be its own."""
+        self.tail = True
+        if fault.run:
+            return super().recover(start, fault)
+        stop = self.reach(start, self.cursor.end, fault.offset)
+        return self.reject(fault.reason, start, stop, fault.offset)
+
+    def reach(self, start: int, stop: int, fault: int) -> int:
+        """Behind the last line that can be the message's own."""
+        place = end = start
+        bound = start + self.limits[0]
+        blank = block = False
+        while (line := self.cursor.line(place)) is not None and (line.next <= bound or place == start):
+            if place > start and self.cursor.ends(line):
+                break
+            place = line.next
+            if is_blank(line.text):
+                if block:
+                    break
+                blank = True
+                continue
+            if line.start > fault and not block and is_header_like(line.text):
+                blank = False
+            elif line.start > fault and not (_BLOCK if blank and not block else _OWN).match(line.text):
+                break
+            block = block or blank
+            opening = OPENING.fullmatch(line.text)
+            if opening:
+                closing = heredoc_closing(self.cursor, line, len(opening[1]), bound, start)
+                if isinstance(closing, Reason):
+                    self.unclosed(len(opening[1]))
+                    return place
+                place = closing.next
+            end = place
+        return end
+
+
+class CspMatcher:
+    """code: the number of the wire among all; limit: bytes of one message."""
+
+    def __init__(self, code: int, limit: int) -> None:
+        self.code = code
+        self._limit = limit
+        self._limits = (limit, LIMITS.fields, LIMITS.key)
+
+    def match(self, text: Text, at: int, form: Any = None, fence: bytes = b"") -> Matched | None:
+        """The message that begins at ``at``, None for nothing. form: that of the lines behind the first one, where a
+        prefix stands in front of that; fence: the one in which the line stands. Raises NeedMore."""
+        cursor = _LogCursor(text, form, fence)
+        stream = _LogStream(cursor, at, self._limits, [0, 0, 0, 0])
+        try:
+            behind = stream.item(at)
+        finally:
+            text.closings = cursor.closings
+        unclosed = [(stream.run, *self.range_of(text, behind, stream.run))] if stream.run > 0 else []
+        if stream.rows:
+            row = stream.rows[0]
+            return Matched(row[0] + row[1], behind, None, 0, row, stream.tail, unclosed)
+        if stream.rejects:
+            start, size, _, reason, fault, _ = stream.rejects[0]
+            if at < fault < start + size and OPENING_OF_ANOTHER.match(text.data, fault):
+                # What begins with that line is read by itself.
+                return Matched(fault, fault, REASONS[reason], fault, None, False, unclosed)
+            return Matched(start + size, start + size, REASONS[reason], fault, None, stream.tail, unclosed)
+        return None
+
+    def closing(self, text: Text, at: int) -> int | None:
+        """Behind the heredoc that a line of trailing text opens, None where it never closes. Raises NeedMore."""
+        cursor = _LogCursor(text, None, b"")
+        line = cursor.line(at)
+        opening = None if line is None else OPENING.fullmatch(line.text)
+        if line is None or opening is None:
+            return text.behind_line(at)
+        closing = heredoc_closing(cursor, line, len(opening[1]), at + self._limit, at)
+        text.closings = cursor.closings
+        return None if isinstance(closing, Reason) else closing.next
+
+    def unclosed_run(self, text: Text, at: int) -> tuple[int, int, int]:
+        """(run, start, stop) of the heredoc that the line at ``at`` opens and that never closes."""
+        run = len(text.data[at : text.line_end(at)].rstrip(b"-"))
+        return run, *self.range_of(text, text.behind_line(at), run)
+
+    @staticmethod
+    def range_of(text: Text, start: int, run: int) -> tuple[int, int]:
+        """The range from ``start`` on in which a heredoc of that run is open though it never closes."""
+        closing = Cursor(text.data, len(text.data)).closing_before(start, run, len(text.data))
+        return start, len(text.data) if closing is None else closing.next
+
+
+class CspLines:
+    """Finds CSP/1 at the start of lines, in any text."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._matcher = search.csp
+
+    def at_csp(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """A line that says CSP/1, or nearly, perhaps behind white space."""
+        data = walk.text.data
+        start = at + 3 * data.startswith(BOM, at)
+        first = start + len(data[start : match.end()]) - len(data[start : match.end()].lstrip(b" \t"))
+        behind = self._search.prefixed.at(walk, first) if first > start else 0
+        return behind or self.match(walk, start, None)
+
+    def match(self, walk: Walk, at: int, form: Any) -> int:
+        """The message that begins at a place, if any, and where to go on."""
+        text, state = walk.text, walk.state
+        try:
+            one = self._matcher.match(text, at, form, state.fence)
+        except NeedMore:
+            raise More(text.line_start(at)) from None
+        state.tail = one is not None and one.tail
+        if one is None:
+            return text.behind_line(at)
+        self._note_unclosed(state, one.unclosed)
+        if one.stop > at:
+            unclosed = any(first <= at < last for first, last in state.unclosed)
+            more = {"reason": one.reason, "fault": one.fault, "value": one.value, "unclosed": unclosed}
+            walk.add(at, one.stop, self._matcher.code, **more)
+        return max(one.behind, at + 1)
+
+    def at_heredoc(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """The opening of a heredoc in the trailing text of a message: what it holds is none."""
+        if not walk.state.tail:
+            return match.end()
+        try:
+            closing = self._matcher.closing(walk.text, at)
+        except NeedMore:
+            raise More(at) from None
+        if closing is None:
+            self._note_unclosed(walk.state, [self._matcher.unclosed_run(walk.text, at)])
+        return match.end() if closing is None else closing
+
+    def begin(self, text: Text, state: SearchState) -> None:
+        """The ranges of heredocs that were open in front of a text and never close."""
+        state.unclosed, state.open_runs = [], []
+        self._note_unclosed(state, [(run, *self._matcher.range_of(text, 0, run)) for run in state.runs])
+
+    @staticmethod
+    def _note_unclosed(state: SearchState, ranges: list[tuple[int, int, int]]) -> None:
+        state.unclosed += [(start, stop) for _, start, stop in ranges]
+        state.open_runs += [(run, stop) for run, _, stop in ranges]

@@ -1,0 +1,72 @@
+"""The matcher of documents, such as those of the Space Format, and the code fences that may hold them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.fences import FENCE, fence_after
+from turnwire.log.search.state import More, Walk
+from turnwire.log.search.texts import BOM, lines_of
+
+if TYPE_CHECKING:
+    from turnwire.log.search.search import Search
+
+AT_LINE = rb"(?P<fence> {0,3}(?:```|~~~))"
+
+
+class Documents:
+    """Finds documents in files. wires: those that have some (``DocumentWire``), Space first."""
+
+    def __init__(self, search: Search, wires: list[Any]) -> None:
+        self._search = search
+        self._wires = wires
+
+    def at_fence(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """A line that may open or close a code fence."""
+        state, fence = walk.state, FENCE.match(walk.text.data, at)
+        assert fence is not None, "the opening says so"
+        before, state.fence = state.fence, fence_after(state.fence, fence[1], fence[2])
+        if bool(before) != bool(state.fence):
+            state.fence_touched, state.since = False, len(walk.found)
+        state.tail = False
+        return fence.end()
+
+    def at_head(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """A header line: it begins a document where nothing else was found in front, in its fence or in the file."""
+        text, state = walk.text, walk.state
+        mark = text.data.startswith(BOM, at)
+        wire = next((one for one in self._wires if one.mark.header.match(text.data, at + 3 * mark)), None)
+        if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
+            return match.end()
+        if len(walk.found) > state.since if state.fence else bool(walk.found):
+            return match.end()
+        if state.fence_touched if state.fence else state.touched:
+            return match.end()
+        stop, whole = self._end(walk, at)
+        if stop - at > self._search.limit:
+            piece = text.data[at : at + self._search.limit]
+            stop = at + (piece.rfind(b"\n") + 1 or len(piece))
+            walk.add(at, stop, wire.code, reason=Reason.MESSAGE_TOO_LARGE, fault=at + self._search.limit)
+            return stop
+        if not whole:
+            raise More(at)
+        try:
+            values = wire.values(memoryview(text.data)[at:stop], state.inside)
+        except DecodeError as error:
+            walk.add(at, stop, wire.code, reason=error.reason, fault=at + (error.offset or 0))
+        else:
+            walk.add(at, stop, wire.code, value=("document", {} if wire.read else wire.common(values)))
+        return stop
+
+    @staticmethod
+    def _end(walk: Walk, at: int) -> tuple[int, bool]:
+        """Where the document ends, with its fence or with the file, and whether that is there."""
+        text, fence = walk.text, walk.state.fence
+        if fence:
+            for place, _ in lines_of(text.data, at):
+                found = FENCE.match(text.data, place)
+                if found is not None and not fence_after(fence, found[1], found[2]):
+                    return place, True
+        return len(text.data), text.final

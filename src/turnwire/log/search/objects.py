@@ -1,0 +1,279 @@
+"""The matcher of the JSON wires: SSTP, SAP and KickLang's envelopes, by their plans, and what other JSON holds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.json._region_py import opened_at, parse
+from turnwire.json._text_py import Reader
+from turnwire.json._values_py import are_values
+from turnwire.json._wrapper_py import wrapper_time
+from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
+from turnwire.log.search import carriers
+from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk, in_order
+from turnwire.log.search.texts import BOM, Text
+
+if TYPE_CHECKING:
+    from turnwire.log.search.search import Search
+
+IN_LINE = (
+    rb'(?P<object>\{(?=[ \t\r\n]*+(?:["}]|\Z)|[ \t]*\r?$))'
+    rb'|(?P<escaped>\{(?:[ \t\r\n]|\\+[nrt])*+\\+"|CSP/1(?=\\)|CSP\\+/1)'
+)
+"""Objects; and what was written in a string: an escaped object, the first line of CSP/1."""
+AT_LINE = rb'(?P<values>(?:\xef\xbb\xbf)?[ \t]*["\[])'
+_FIRST_LOOK = 4096
+"""Bytes of an object over several lines that are looked at first."""
+_DOUBTFUL = 16
+"""A fault so near to the end of what was looked at may be none."""
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+_OPENS = re.compile(rb'\{[ \t\r\n]*+(?:["}]|\Z)')
+
+
+class Tried(NamedTuple):
+    """An object that was read. what: RECORD, REJECT or OTHER, None for no good JSON; behind: where it ends; wire: the
+    number of its plan; reason: why it is refused; fault: where, or where reading failed; cut: it goes on behind what
+    was there; value: what it says."""
+
+    what: int | None
+    behind: int = 0
+    wire: int = 0
+    reason: Reason | None = None
+    fault: int = 0
+    cut: bool = False
+    value: Any = None
+
+
+class Objects:
+    """Finds messages of JSON wires, and what stands in other JSON. torn: a pattern for the keys of these wires."""
+
+    def __init__(self, search: Search, torn: bytes) -> None:
+        self._search = search
+        self._plan = search.plan
+        self._limits = search.limits
+        self._torn = re.compile(torn)
+        self._judgement = Judgement(self._plan.plans, self._plan.reasons, Reader("json"), search.limit)
+
+    def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> Tried:
+        """The object at a place, up to ``end`` at most; whole: the text ends there, not the limit."""
+        data = text.data
+        stop = min(text.line_end(at) + 1, end)
+        while True:
+            try:
+                value, size = parse(data[at:stop], 0, self._limits)
+                break
+            except DecodeError as error:
+                fault = error.offset or 0
+                cut = error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
+                if stop < end and (cut or fault > stop - at - _DOUBTFUL):  # it may go on in further lines
+                    stop = min(end, at + max(4 * (stop - at), _FIRST_LOOK))
+                    continue
+                if not cut or whole:  # one that the limit cuts off may hold whole ones
+                    state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
+                return Tried(None, fault=at + fault, cut=cut)
+        if not any(all(path in value for path in clue) for plan in self._plan.plans for clue in plan.clues):
+            return Tried(OTHER, at + size, value=value)
+        what, wire, reason, fault = self._judgement.whole(data[at : at + size])
+        return Tried(what, at + size, wire, self._plan.reasons[reason], at + fault, value=value)
+
+    def add(self, walk: Walk, at: int, tried: Tried, *, inside: bool = True) -> None:
+        """Adds what a good object is, or what it holds."""
+        code = self._plan.plans[tried.wire].code
+        if tried.what == RECORD:
+            walk.add(at, tried.behind, code, value=(tried.wire, tried.value))
+            return
+        before = len(walk.found)
+        (self.look_into if inside else self._look_into)(walk, at, tried.behind)
+        if tried.what == REJECT and len(walk.found) == before:
+            walk.add(at, tried.behind, code, reason=tried.reason, fault=tried.fault)
+
+    def at_object(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """What begins with a brace."""
+        text = walk.text
+        if at in walk.state.hopeless:
+            return at + 1
+        edge = walk.state.up_to_taken(at, walk.end)
+        reach = min(edge, at + self._search.limit)
+        tried = self.tried(text, at, reach, walk.state, reach == edge)
+        if tried.what is None:
+            if tried.fault > text.line_end(at) and not _OPENS.match(text.data, at):  # another line, or its prefix
+                return self._search.prefixed.at(walk, at) or at + 1
+            return self._broken(walk, at, reach, edge, tried)
+        carrier = None if tried.what == RECORD or text.in_string else carriers.of_object(tried.value)
+        if carrier is not None and text.data[text.line_start(at) : at] in (b"", BOM):
+            return self._search.streams.at(walk, text.line_start(at), carrier) or tried.behind
+        self.add(walk, at, tried)
+        return tried.behind
+
+    def look_into(self, walk: Walk, at: int, end: int) -> None:
+        """Looks into a good object that is no message: its objects and its strings. Its time is that of all in it."""
+        found, before = walk.found, len(walk.found)
+        self._look_into(walk, at, end)
+        if len(found) == before or (time := wrapper_time(walk.text.data, at)) is None:
+            return
+        for number in range(before, len(found)):
+            one = found[number]
+            if one.text is walk.text:
+                found[number] = one._replace(time=time)
+            else:
+                one.text.around(walk.text, time)
+
+    def _look_into(self, walk: Walk, at: int, end: int) -> None:
+        text, strings = walk.text, self._search.strings
+        objects = any(token in text.data[at:end] for token in self._plan.inside)
+        place = at + 1
+        while (token := _TOKEN.search(text.data, place, end)) is not None:
+            first, place = token.span()
+            sign = text.data[first]
+            if sign == 0x7B and objects:
+                tried = self.tried(text, first, end, SearchState())
+                if tried.what in (RECORD, REJECT):
+                    self.add(walk, first, tried, inside=False)
+                    place = tried.behind
+            elif sign in b'"[':
+                inner, behind = strings.text_at(text, first, place)
+                if inner is not None:
+                    strings.search(inner, first, behind, walk.found)
+                    place = behind
+                elif sign == 0x22:
+                    place = behind
+
+    # --- damage ---
+
+    def _broken(self, walk: Walk, at: int, reach: int, edge: int, tried: Tried) -> int:
+        """An object that is no good JSON: it goes on behind a prefix on each line, or is damaged up to the end of its
+        line, or of the line that cannot go on. edge: where the text ends, or lines were taken."""
+        text = walk.text
+        line_end = min(text.line_end(at), walk.end)
+        if reach == len(text.data):
+            walk.needs_line(at)
+        open_end = tried.cut and reach == edge
+        if tried.fault > line_end or (open_end and line_end < reach):
+            behind = self._search.prefixed.at(walk, at)
+            if behind:
+                return behind
+        if open_end and edge == len(text.data) and not text.final:
+            raise More(at)
+        over_limit = tried.cut and reach < edge
+        stop = line_end
+        if over_limit:
+            stop = min(max(line_end, at + 1), reach)
+        elif tried.fault > line_end:
+            stop = self._damage_end(text, at, tried.fault, reach)
+        return self.damaged(walk, at, stop, over_limit and line_end >= reach)
+
+    @staticmethod
+    def _damage_end(text: Text, at: int, fault: int, reach: int) -> int:
+        """Where the damage of an object over several lines ends: with the line of the fault, unless that begins with
+        the fault or has a time at its head."""
+        first = text.line_start(fault)
+        if text.data[first:fault].strip(b" \t\r") and text.line_time(first) is None:
+            return min(text.line_end(fault), reach)
+        return text.line_end(at + len(text.data[at:first].rstrip(b" \t\r\n")))
+
+    def damaged(self, walk: Walk, at: int, end: int, too_large: bool) -> int:
+        """Damaged bytes: the records in them, and between these rejects where they carry the marks of a wire; else what
+        is damaged in their strings. Where they end: an object that begins in them may go on behind."""
+        inner = Walk(walk.text, end, [], walk.state)
+        place = at + 1
+        while (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
+            start, kind = match.start(), match.lastgroup
+            if kind == "object":
+                place = start + 1
+                if start in walk.state.hopeless:
+                    continue
+                edge = walk.state.up_to_taken(start, walk.end)
+                reach = end if too_large else min(edge, start + self._search.limit)
+                tried = self.tried(walk.text, start, reach, walk.state, reach == edge)
+                if tried.what is not None:
+                    self.add(inner, start, tried)
+                    place = tried.behind
+                    if place > end:
+                        end = start if not inner.found or inner.found[-1].here < start else end
+                        break
+                elif tried.cut and reach == len(walk.text.data) and not walk.text.final:
+                    raise More(at)
+                elif tried.fault > end:  # damage over several lines of its own
+                    walk.state.hopeless.discard(start)
+                    end = place = start
+                    break
+            elif kind == "escaped":
+                place = self._search.strings.around(inner, start, at)
+            elif kind in ("slip", "token"):
+                place = self._search.handlers[kind](inner, start, match)
+            else:
+                place = match.end()
+        piece = at
+        kept: list[Found] = []
+        for one in sorted(inner.found, key=in_order):
+            if one.reason is not None:
+                kept.append(one)
+                continue
+            self._settle(walk, piece, one.here, too_large, kept)
+            walk.found.append(one)
+            piece, kept = max(piece, one.behind), []
+        self._settle(walk, piece, max(end, piece), too_large, kept)
+        return max(end, place)
+
+    def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Found]) -> None:
+        """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
+        raw = walk.text.data[at:end]
+        if at < end and any(token in raw for token in self._plan.torn):
+            what, wire, reason, fault = self._judgement.torn(raw, too_large)
+            if what == REJECT:
+                code, why = self._plan.plans[wire].code, self._plan.reasons[reason]
+                walk.add(at, end, code, reason=why, fault=at + min(fault, len(raw)))
+                return
+        walk.found.extend(inside)
+
+    def at_torn(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """The key of a wire where no object is open: the tail of a message whose head was cut off, in its line."""
+        text = walk.text
+        if len(text.data) - at <= max(self._search.limit, LONGEST_LINE):
+            walk.needs_line(at)
+        line, stop = text.line_start(at), min(text.line_end(at), walk.end)
+        begin = max([line, *(one.behind for one in walk.found[-1:] if one.behind <= at)])
+        following = self._search.in_line.search(text.data, at, stop)
+        while following is not None and following.lastgroup == "object":
+            tried = self.tried(text, following.start(), stop, SearchState())
+            if tried.what in (RECORD, REJECT):
+                break
+            behind = following.end() if tried.what is None else tried.behind
+            following = self._search.in_line.search(text.data, behind, stop)
+        last = stop if following is None else following.start()
+        before = len(walk.found)
+        self._settle(walk, begin, last, False, [])
+        return last if len(walk.found) > before else match.end()
+
+    # --- strings outside of good JSON ---
+
+    def at_escaped(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """What was written in a string whose object is not there, or is none."""
+        floor = max([walk.text.line_start(at), *(one.behind for one in walk.found[-1:] if one.text is walk.text)])
+        return self._search.strings.around(walk, at, floor)
+
+    def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """A line of strings and arrays: each of its strings is a text."""
+        walk.needs_line(at)
+        text, strings = walk.text, self._search.strings
+        stop = min(text.line_end(at), walk.end)
+        if not are_values(text.data[at:stop]):
+            torn = self._torn.match(text.data, match.end() - 1)
+            return match.end() if torn is None else self.at_torn(walk, torn.start(), torn)
+        place, before = at, len(walk.found)
+        while (token := _TOKEN.search(text.data, place, stop)) is not None:
+            first, place = token.span()
+            if text.data[first] == 0x22:
+                inner, place = strings.text_at(text, first, place)
+                if inner is not None:
+                    strings.search(inner, first, place, walk.found)
+            elif text.data[first] == 0x7B:
+                behind = self.at_object(walk, first, token)
+                if behind > stop:
+                    return behind
+                place = behind
+        if len(walk.found) == before:  # it may be the tail of a message
+            self._settle(walk, at, stop, False, [])
+        return stop

@@ -1,0 +1,112 @@
+"""Messages behind the prefixes of lines: CSP/1, and objects over several lines."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire.csp._marks_py import NeedMore
+from turnwire.csp._scanner_py import TEMPLATE_HEAD
+from turnwire.log.search import carriers
+from turnwire.log.search.state import Found, More, SearchState, Walk
+from turnwire.log.search.texts import BOM, Text
+
+if TYPE_CHECKING:
+    from turnwire.log.search.search import Search
+
+IN_LINE = rb"(?P<magic>CSP/1(?=\r?$|;| MODE;))"
+_FIRST_GATHERED = 1 << 8
+"""Bytes of the lines behind a prefix that are put together first."""
+
+
+class Prefixed:
+    """Finds what begins behind the prefix of its line and goes on in lines that begin alike."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    def at_magic(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
+        """``CSP/1`` at the end of a line, or the head of a template."""
+        return self.at(walk, at) or match.end()
+
+    def at(self, walk: Walk, at: int) -> int:
+        """Where to go on behind what begins at a place, 0 where nothing does."""
+        line = walk.text.line_start(at)
+        prefix = walk.text.data[line:at]
+        if not carriers.is_prefix(prefix):
+            return 0
+        if walk.text.data.startswith(b"CSP/1", at):
+            return self._csp(walk, line, at, prefix.removeprefix(BOM))
+        return self._object(walk, line, at, prefix.removeprefix(BOM)) if prefix.strip() else 0
+
+    def _csp(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
+        text = walk.text
+        form = carriers.form_of(text, prefix, text.behind_line(at))
+        if form is carriers.OPEN:
+            raise More(line)
+        if form is None:
+            if TEMPLATE_HEAD.match(text.data, at) is None:
+                return 0
+            form = carriers.Repeated(prefix)
+        if form.bare:
+            return self._search.csp_lines.match(walk, at, form)
+        inner, lines, one = self._gathered(walk, line, at, form)
+        if one is None:
+            return 0
+        if one.stop:
+            found = Found(at, at, inner, 0, one.stop, self._search.csp.code, one.reason, one.fault, one.value)
+            self._take(walk, at, line, inner, lines, one.stop, [found])
+        return text.behind_line(at)
+
+    def _gathered(self, walk: Walk, line: int, at: int, form: Any) -> tuple[Text, carriers.Lines, Any]:
+        """The text of as many lines as the message needs, and what begins with it."""
+        size = _FIRST_GATHERED
+        while True:
+            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
+            try:
+                return inner, lines, self._search.csp.match(inner, 0, form)
+            except NeedMore:
+                if whole or len(inner.data) < size:
+                    raise More(line) from None
+            size *= 4
+
+    def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
+        objects = self._search.objects
+        form = carriers.Repeated(prefix, exact=True)
+        size = _FIRST_GATHERED
+        while True:
+            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
+            if len(lines) < 2:
+                if not whole:
+                    raise More(line)
+                return 0
+            within = Walk(inner, len(inner.data), [], SearchState())
+            tried = objects.tried(inner, 0, within.end, within.state)
+            if tried.what is not None or not tried.cut or whole:
+                break
+            if len(inner.data) < size:
+                raise More(line)
+            size *= 4
+        behind = tried.behind
+        if tried.what is not None:
+            objects.add(within, 0, tried)
+        else:
+            walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
+            if tried.fault <= inner.line_end(0):
+                return 0
+            behind = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
+            objects.damaged(within, 0, behind, False)
+            if not within.found:
+                return 0
+        self._take(walk, at, line, inner, lines, behind, within.found)
+        return walk.text.behind_line(at)
+
+    @staticmethod
+    def _take(
+        walk: Walk, at: int, line: int, inner: Text, lines: carriers.Lines, stop: int, found: list[Found]
+    ) -> None:
+        """Takes the lines in which ``inner.data[:stop]`` stands, and adds what was found there."""
+        mine = [span for span, first in lines if first < stop]
+        mine[-1] = mine[-1][0], max(inner.outside_end(0, stop), at)  # something else may stand behind it on its line
+        walk.state.take([span for span in mine if span[0] > line])
+        walk.found.extend(one._replace(here=at, behind=mine[-1][1]) for one in found)

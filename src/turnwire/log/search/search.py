@@ -1,0 +1,134 @@
+"""The search: one pass over a text from left to right, what begins first wins. The rules are in docs/scan.md.
+
+All openings of all wires are found in one look. Where one stands its matcher says what begins there: a record, a
+reject, nothing, or that more must be there to say so. Text that comes in pieces is put together by a carrier
+(``carriers.py``) and searched by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS
+from turnwire.log.search import csp, documents, objects, prefixed, streams, tokens
+from turnwire.log.search.state import Found, More, SearchState, Walk, in_order
+from turnwire.log.search.strings import Strings
+from turnwire.log.search.texts import Text
+
+if TYPE_CHECKING:
+    from turnwire.json._lines_plan_py import Plan
+
+
+class Search:
+    """The search for all wires of a plan (see ``json._lines_plan_py.Plan``).
+
+    limit: bytes of one message; keep: records of nSLIP with slots and frames that this version does not know are taken;
+    csp: the number of CSP/1 among the wires; further: the wires that are registered beside (``Finder``).
+
+    handlers: the function for an opening, by its kind: (walk, place, match) -> where to go on; in_line: openings that
+    may stand anywhere in a line.
+    """
+
+    def __init__(
+        self, plan: Plan, *, csp_code: int, limit: int = LIMITS.message, keep: bool = False, further: Any = None
+    ) -> None:
+        self.plan = plan
+        self.limit = limit
+        self.limits = LIMITS._replace(message=limit)
+        self.keep = keep
+        self.nslip: int = plan.nslip[0] if plan.nslip else -1
+        by_style = [] if further is None else [one for one in (further.tokens, further.lines) if one]
+        self.strings = Strings(self, [mark for one in by_style for mark in one.marks])
+        self.csp = csp.CspMatcher(csp_code, limit)
+        self.csp_lines = csp.CspLines(self)
+        self.prefixed = prefixed.Prefixed(self)
+        torn = _named("torn", sorted(set(plan.torn), key=len, reverse=True))
+        self.objects = objects.Objects(self, torn)
+        self.streams = streams.Streams(self)
+        wires: list[Any] = [] if further is None else further.documents
+        at_document = documents.Documents(self, wires)
+        at_further = tokens.FurtherWires(self, further and further.tokens, further and further.lines)
+        self.handlers: dict[str, Callable[[Walk, int, re.Match[bytes]], int]] = {
+            "head": at_document.at_head,
+            "lines": at_further.at_lines,
+            "csp": self.csp_lines.at_csp,
+            "heredoc": self.csp_lines.at_heredoc,
+            "fence": at_document.at_fence,
+            "cri": self.streams.at_cri,
+            "values": self.objects.at_values,
+            "slip": tokens.NslipTokens(self).at,
+            "token": at_further.at_token,
+            "object": self.objects.at_object,
+            "escaped": self.objects.at_escaped,
+            "magic": self.prefixed.at_magic,
+            "torn": self.objects.at_torn,
+        }
+        heads = _named("head", [one.plan.opening for one in wires])
+        openings = {one: _named(name, one.openings) for name, one in self._further(further)}
+        at_line = [heads, openings.get(further and further.lines, _named("lines", [])), csp.AT_LINE, documents.AT_LINE]
+        at_line += [streams.AT_LINE, objects.AT_LINE]
+        in_line = [tokens.IN_LINE, openings.get(further and further.tokens, _named("token", [])), objects.IN_LINE]
+        in_line += [prefixed.IN_LINE]
+        self._at_line = re.compile(b"|".join(at_line)).groupindex.keys()
+        self.in_line = re.compile(b"|".join(in_line), re.MULTILINE)
+        self._openings = re.compile(b"|".join([rb"^(?:" + b"|".join(at_line) + rb")", *in_line, torn]), re.MULTILINE)
+
+    def run(self, text: Text, state: SearchState | None = None) -> tuple[list[Found], int]:
+        """(what is found, in the order in which it begins; where to go on when more is there)."""
+        walk = Walk(text, len(text.data), [], SearchState() if state is None else state)
+        place = self._walk(walk)
+        if place == walk.end and not text.final and walk.end - (last := text.line_start(walk.end)) <= self.limit:
+            place = last  # a line that has no end yet may say more
+        place = place if place == walk.end else text.line_start(place)
+        return sorted((one for one in walk.found if one.here < place), key=in_order), place
+
+    def block(self, text: Text, state: SearchState) -> tuple[list[Found], int]:
+        """The same of a block of a file; ``state`` becomes what it is where the next one begins."""
+        state.begin()
+        walk = Walk(text, len(text.data), [], state)
+        position = self._walk(walk)
+        if position < walk.end:
+            # A position is at the start of a line, but where a line is longer than a message may be.
+            position = text.line_start(position) or (position if position > self.limit else 0)
+        # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
+        while late := [one.here for one in walk.found if one.here < position < one.behind]:
+            position = text.line_start(min(late))
+        kept = sorted((one for one in walk.found if one.here < position), key=in_order)
+        state.settle(text, position, len(kept))
+        self.streams.settle(text, state, position)
+        return kept, position
+
+    def _walk(self, walk: Walk) -> int:
+        """Goes through a text: where what is open begins, or its end."""
+        text, end, _, state = walk
+        self.csp_lines.begin(text, state)
+        at, openings, handlers = 0, self._openings, self.handlers
+        try:
+            while (match := openings.search(text.data, at, end)) is not None:
+                start = match.start()
+                kind = str(match.lastgroup)
+                if (behind := state.behind_taken(start)) > start:
+                    at = behind
+                elif state.mid and not start and kind in self._at_line:
+                    at = 1
+                else:
+                    at = handlers[kind](walk, start, match)
+        except More as more:
+            end = more.place
+        state.runs = {run for run, stop in state.open_runs if stop == walk.end and not text.final}
+        return end
+
+    @staticmethod
+    def _further(further: Any) -> list[tuple[str, Any]]:
+        """The styles of further wires that there are."""
+        return [] if further is None else [("token", further.tokens), ("lines", further.lines)]
+
+
+def _named(kind: str, texts: list[bytes]) -> bytes:
+    """A pattern for these texts, one that never matches where there are none; a byte order mark may come before those
+    that begin lines."""
+    any_of = b"|".join(map(re.escape, texts)) or rb"(?!)"
+    mark = rb"(?:\xef\xbb\xbf)?" if kind in ("head", "lines") else b""
+    return rb"(?P<" + kind.encode() + rb">" + mark + rb"(?:" + any_of + rb"))"

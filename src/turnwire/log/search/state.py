@@ -1,0 +1,176 @@
+"""What a search finds, and what it knows on its way through a text and from block to block."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.errors import Reason
+
+if TYPE_CHECKING:
+    from turnwire.log.search.texts import Text
+
+LONGEST_LINE = 1 << 12
+"""Bytes of a line that are waited for, however small the limit is."""
+_LONGEST_RUN = 1024
+
+
+class Found(NamedTuple):
+    """A record or a reject: ``text.data[start:stop]``.
+
+    here, behind: where what holds it begins and stops in the text that was walked; wire: the number of the wire among
+    all; reason: None for a record; fault: place in ``text``; value: what its matcher read; unclosed: it stands in a
+    heredoc that never closes; time: that of the object around it.
+    """
+
+    here: int
+    behind: int
+    text: Text
+    start: int
+    stop: int
+    wire: int
+    reason: Reason | None = None
+    fault: int = 0
+    value: Any = None
+    unclosed: bool = False
+    time: int | None = None
+
+
+def in_order(one: Found) -> tuple[int, int]:
+    """The key by which what was found is sorted: by its place."""
+    return one.here, one.start if one.text.outer is not None else 0
+
+
+class More(Exception):
+    """Raised where what began at ``place`` may go on behind the bytes at hand."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class SearchState:
+    """What a walk through one text knows, and what of it goes on behind a cut.
+
+    begun: some of the input was read; touched: something was found in it; fence: the run of the code fence that is
+    open, fence_touched: something was found in that; tail: a CSP/1 message came before, in whose trailing text heredocs
+    may stand (None: whatever it was in front of the block); runs: those of heredocs that never close; streams: the
+    states of the texts of a run of lines (CRI, Docker, journald) that may go on, foreign: lines and bytes of others
+    behind it; mid: the next block begins in the middle of a line. inside: headers of documents in code fences are
+    content.
+
+    Of one text alone: hopeless, objects that meet a known fault; taken, lines that belong to another text; unclosed,
+    the ranges of heredocs that never close; since, how much was found in front of the open fence.
+    """
+
+    def __init__(self, inside: bool = False) -> None:
+        self.inside = inside
+        self.begun = self.touched = self.fence_touched = self.met = self.mid = False
+        self.tail: bool | None = None
+        self.fence = b""
+        self.runs: set[int] = set()
+        self.streams: dict[tuple[str, ...], SearchState] = {}
+        self.foreign = 0, 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins a text."""
+        self.hopeless: set[int] = set()
+        self.taken: list[tuple[int, int]] = []
+        self.unclosed: list[tuple[int, int]] = []
+        self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
+        self.since = 0
+        self.run_behind = -1
+        self.begun_streams: tuple[dict[Any, SearchState], dict[Any, Text]] = ({}, {})
+
+    def settle(self, text: Text, position: int, found: int) -> None:
+        """A block was read up to ``position``, and so much was found in it."""
+        self.begun = self.begun or position > 0
+        self.mid = text.data[position - 1] != 10 if position else self.mid
+        self.fence_touched = bool(self.fence) and (self.fence_touched or found > self.since)
+        self.met = found > 0
+        self.touched = self.touched or self.met
+
+    def within(self) -> None:
+        """The input does not begin here: something is thought to come before, and no fence to be open."""
+        self.begun = self.touched = True
+
+    def copy(self) -> SearchState:
+        """An independent copy of what goes on behind a cut."""
+        other = SearchState(self.inside)
+        for name in ("begun", "touched", "fence_touched", "met", "mid", "tail", "fence"):
+            setattr(other, name, getattr(self, name))
+        other.runs = set(self.runs)
+        other.streams = {key: one.copy() for key, one in self.streams.items()}
+        other.foreign = self.foreign
+        return other
+
+    def kept(self) -> list[int] | None:
+        """What a bookmark keeps: numbers, or None where it is as :meth:`within` says."""
+        if not self.begun or (self.touched and not self.fence and not self.tail and not self.runs):
+            return None
+        size = min(len(self.fence), _LONGEST_RUN)
+        return [
+            int(self.touched),
+            *self.fence[:1].ljust(1, b"\0"),
+            size,
+            int(self.fence_touched),
+            int(bool(self.tail)),
+            *sorted(self.runs),
+        ]
+
+    def restore(self, numbers: Sequence[int]) -> None:
+        """Takes what was kept."""
+        if len(numbers) >= 5:
+            touched, mark, size, fence_touched, tail = numbers[:5]
+            self.touched, self.fence_touched, self.tail = touched > 0, fence_touched > 0, tail > 0
+            self.fence = (mark & 0xFF).to_bytes() * min(size, _LONGEST_RUN)
+            self.runs = {run for run in numbers[5:] if run >= 3}
+
+    def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
+        """True if what was found in a block behind :meth:`within`, which left ``left``, is what is found behind this
+        state; ``left`` becomes what that leaves. openings: those of documents."""
+        if any(one.fence or one.runs or one.tail for one in self.streams.values()):
+            return False
+        if self.fence or self.runs or (self.tail and b"\n<<<" in b"\n" + block):
+            return False
+        if not self.touched:
+            if any(opening in block for opening in openings):
+                return False
+            left.touched = left.met
+        if left.tail is None:
+            left.tail = self.tail
+        return True
+
+    def take(self, spans: list[tuple[int, int]]) -> None:
+        """Notes lines that belong to another text."""
+        for span in spans:
+            insort(self.taken, span)
+
+    def up_to_taken(self, at: int, end: int) -> int:
+        """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
+        number = bisect_left(self.taken, (at,))
+        return min(end, self.taken[number][0]) if number < len(self.taken) else end
+
+    def behind_taken(self, at: int) -> int:
+        """Behind the lines taken around a place, or the place itself."""
+        number = bisect_left(self.taken, (at + 1,)) - 1
+        return self.taken[number][1] if number >= 0 and at < self.taken[number][1] else at
+
+
+class Walk(NamedTuple):
+    """The walk through ``text.data[:end]``: what was found so far, and what is known."""
+
+    text: Text
+    end: int
+    found: list[Found]
+    state: SearchState
+
+    def add(self, start: int, stop: int, wire: int, **more: Any) -> None:
+        """Adds a record or a reject of this text."""
+        self.found.append(Found(start, stop, self.text, start, stop, wire, **more))
+
+    def needs_line(self, at: int) -> None:
+        """Raises More where the line of a place goes on behind the bytes at hand."""
+        if not self.text.final and self.text.data.find(b"\n", at) < 0:
+            raise More(at)
