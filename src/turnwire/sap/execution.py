@@ -16,7 +16,7 @@ from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of,
 from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
-from turnwire.sap.jobs import Job
+from turnwire.sap.jobs import Job, size_in_memory
 from turnwire.sap.learning import from_result
 from turnwire.sap.messages import AgentError, CacheEvidence, Message, Result, Task
 from turnwire.sap.objects import by_reference
@@ -290,16 +290,20 @@ class Execution:
         result = given.result if isinstance(given, Frozen) else given
         made = self._signed(result)
         text = given.text if isinstance(given, Frozen) and made is result else encode(made)
-        limit = min(self._agent.max_result, self._agent.room(), *(() if job.limit is None else (job.limit,)))
-        if (size := size_of(text, limit)) <= limit:
+        limit = self._agent.max_result if job.limit is None else min(job.limit, self._agent.max_result)
+        if self._fits(text, limit):
             return text, made
         if self._agent.objects is not None:
             made = self._signed(await by_reference(result, self._agent.objects))
             text = encode(made)
-            if size_of(text, limit) <= limit:
+            if self._fits(text, limit):
                 return text, made
-        made = self._signed(too_large(result, size, limit))
+        made = self._signed(too_large(result, len(text.encode()), min(limit, max(0, self._agent.room()))))
         return encode(made), made
+
+    def _fits(self, text: str, limit: int) -> bool:
+        """True if a Result has no more bytes than the limit, and the agent has memory for it."""
+        return size_of(text, limit) <= limit and size_in_memory(text) <= self._agent.room()
 
     def _signed(self, result: Result) -> Result:
         if self._agent.signer is None:
@@ -339,7 +343,7 @@ def size_of(text: str, limit: int) -> int:
 
 def too_large(result: Result, size: int, limit: int) -> Result:
     """The small FAILED Result instead of one that does not fit the transport."""
-    text = f"the Result has {size} bytes, the transport takes {limit}"
+    text = f"the Result has {size} bytes, of which {limit} can be taken"
     error = AgentError(code=ErrorCode.INTERNAL, message=text, details={"bytes": size, "limit": limit})
     made = result.replace(status=Status.FAILED, error=error, artifacts=None, metrics=None, next_actions=None, meta=None)
     del made.output

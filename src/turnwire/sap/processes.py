@@ -24,6 +24,8 @@ from turnwire.sap.handlers import Refusal
 from turnwire.sap.spec import ErrorCode
 
 _log = logging.getLogger("turnwire.sap")
+LEAVING = 5.0
+"""Seconds that a process may take to end when it has given its value."""
 _forking = threading.Lock()
 """Held while a pipe is open for writing here: a process forked then would keep it open, and hide the other's end."""
 
@@ -61,10 +63,12 @@ class Process:
         try:
             kind, value, told = coming.recv()
         except EOFError:
-            process.join()
+            process.join()  # it is dead, or on its way
             raise Refusal(ErrorCode.INTERNAL, f"its process ended with exit code {process.exitcode}") from None
         finally:
             coming.close()
+            process.join(LEAVING)
+            process.kill()  # of one that has said what it had to say, and does not end
             process.join()
         if kind == "value":
             return value
