@@ -220,6 +220,18 @@ def test_progress_does_not_hide_what_came_before_it() -> None:
     assert judged_loop(BAD, pair(0, 60, status="RUNNING")) == {"p": 59}
 
 
+def test_a_result_that_is_observed_again_behind_the_operators_word_changes_nothing() -> None:
+    """Who was blamed by the Result alone stays blamed alone."""
+    task, bad = pair(1, 40, status="PARTIAL", constitutionalEvidence__violations=[{"principle": "p"}])
+    bad["constitutionalEvidence"]["pressureReadings"]["q"] = 70
+    loop = LearningLoop(":memory:")
+    loop.observe(task, bad)
+    loop.judge(task, approval=False)
+    before = derived(loop)
+    loop.observe(task, bad)
+    assert derived(loop) == before == {"p": 39, "q": 100}
+
+
 def test_the_operators_word_counts_where_the_cache_answered() -> None:
     loop = LearningLoop(":memory:")
     hit = pair(1, 40, constitutionalEvidence__cache={"hit": True, "cacheKey": "k", "ageSec": 1})

@@ -213,20 +213,19 @@ def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
     What failed by an error, and what nobody vetted, says nothing about pressure.
     """
     verdicts: dict[str, OutcomeVerdict] = {}
-    spoken: set[str] = set()
     for _, signal in found:
-        task = uuid_key(signal.task_id)
-        if signal.source == PRODUCER and task not in spoken:
+        if signal.source == PRODUCER:
             alignment = signal.alignment or Alignment.ESCALATE
             lesson = judge(_status_of(signal), alignment, signal.policy_checks, signal.violations).lesson
             if lesson is not Lesson.SILENT:
                 blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
-                verdicts[task] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
-        elif signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
+                verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
+    for _, signal in found:  # their word is the last, also where a Result is observed once more
+        if signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
-            before = verdicts.get(task)
-            verdicts[task] = OutcomeVerdict(good, before.blamed if before is not None and not good else frozenset())
-            spoken.add(task)
+            before = verdicts.get(uuid_key(signal.task_id))
+            blamed = before.blamed if before is not None and not good else frozenset()
+            verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(good, blamed)
     return verdicts
 
 
