@@ -195,6 +195,11 @@ def _evidence(found: Numbered) -> Numbered:
     return [(seq, signal) for seq, signal in found if signal.source == OPERATOR or seq in kept]
 
 
+def _is_word(signal: Signal) -> bool:
+    """True if an operator says that an outcome is good or bad, and does not only note something."""
+    return signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None)
+
+
 def _status_of(signal: Signal) -> str:
     """The status; one that a producer gave no word of is that of a success."""
     return signal.status or Status.SUCCEEDED
@@ -221,7 +226,7 @@ def _verdicts(found: Numbered) -> dict[str, OutcomeVerdict]:
                 blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
                 verdicts[uuid_key(signal.task_id)] = OutcomeVerdict(lesson is Lesson.GOOD, blamed)
     for _, signal in found:  # their word is the last, also where a Result is observed once more
-        if signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
+        if _is_word(signal):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
             before = verdicts.get(uuid_key(signal.task_id))
             blamed = before.blamed if before is not None and not good else frozenset()
@@ -245,7 +250,9 @@ def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
     for seq, signal in reversed(found):
         task = uuid_key(signal.task_id)
         verdict = verdicts.get(task)
-        if not signal.pressure or verdict is None or (signal.source == OPERATOR and task in told):
+        if not signal.pressure or verdict is None:
+            continue
+        if signal.source == OPERATOR and (task in told or not _is_word(signal)):
             continue
         told.add(task)  # of what operators say where there is no Result, the last word counts
         evidence.append(seq)
