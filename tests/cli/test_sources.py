@@ -170,3 +170,37 @@ def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Pa
     done = turnwire(*words, "--wire", "csp", log)
     assert f"{log}: there are records of other wires: nslip 2 (without --wire: all)\n" in done.err
     assert "other wires" not in turnwire(*words, "--wire", "nslip", log).err
+
+
+FOREIGN = {
+    "a session of Claude Code": '{"parentUuid": null, "sessionId": "s", "type": "user", "message": {}}',
+    "a rollout of Codex": '{"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "1"}}',
+    "traces of OpenTelemetry (OTLP)": '{"resourceSpans": [{"resource": {}, "scopeSpans": []}]}',
+    "messages of MCP": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
+    "messages of A2A": '{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}',
+    "a batch of OpenAI": '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {}}',
+    "a chat transcript": '{"messages": [{"role": "user", "content": "hello"}]}',
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+@pytest.mark.parametrize("command", ["scan", "stats", "validate"])
+def test_a_file_of_another_format_is_named(tmp_path: Path, command: str, what: str) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_text(FOREIGN[what] + "\n")
+    done = turnwire(command, log)
+    assert f"{log}: looks like {what}, which none of these wires is\n" in done.err
+    assert done.code == 0
+
+
+@pytest.mark.parametrize("text", ['{"name": "x", "version": "1.0.0", "dependencies": {}}', "prose", "[1, 2]"])
+def test_other_text_gets_no_hint(tmp_path: Path, text: str) -> None:
+    log = tmp_path / "a.json"
+    log.write_text(text + "\n")
+    assert "looks like" not in turnwire("scan", log).err
+
+
+def test_text_that_becomes_utf_16_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(b"one line\n" * 600 + "@a3|f0|c3|S0|d1|T1#\n".encode("utf-16-le"))
+    assert f"{log}: from byte 5,400 on there is UTF-16" in turnwire("scan", log).err

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
-from itertools import islice
 from typing import Any
 
 import click
@@ -164,31 +163,43 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
         complain(f"{shown(names[0])}{more}: {'are' if more else 'is'} empty")
         return
     there = [name for name in files(names) if name != STANDARD_INPUT]
-    for name in islice(filter(looks_binary, there), SHOWN):
-        with open(name, "rb") as file:
-            wide = file.read(2) in UTF_16
-        what = "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)" if wide else "looks binary"
-        complain(f"{shown(name)}: {what}")
-    for name in there[:SHOWN] if wire is not None else ():
-        if found := _other_wires(name):
-            complain(f"{shown(name)}: there are records of other wires: {found} (without {option}: all)")
+    for name in there[:SHOWN]:
+        if what := _hint(name, wire, option):
+            complain(f"{shown(name)}: {what}")
 
 
-def _other_wires(name: str) -> str:
-    """The wires that the beginning of a file has records of, with their numbers; "" where that cannot be told."""
+def _hint(name: str, wire: str | None, option: str) -> str | None:
+    """The reason, in words, for which there is no record in a file, where its beginning tells."""
+    from turnwire.read.signs import LOOKED_AT as SIGNS_IN
+    from turnwire.read.signs import looks_like, wide_from
+
+    beginning = _beginning(name)
+    if beginning[:2] in UTF_16 or (looks_binary(name) and wide_from(beginning[:BEGINNING]) is not None):
+        return "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
+    if looks_binary(name):
+        return "looks binary"
+    if (place := wide_from(beginning)) is not None:
+        return f"from byte {place:,} on there is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)"
+    if wire is not None and (counts := wires_in(beginning)):
+        first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
+        return f"there are records of other wires: {counts}{first} (without {option}: all)"
+    found = looks_like(beginning[:SIGNS_IN])
+    return None if found is None else f"looks like {found}, which none of these wires is"
+
+
+def _beginning(name: str) -> bytes:
+    """The first bytes of a file, decompressed; none of what is read once, or is many files, or is damaged."""
     from turnwire.log.input.archives import is_archived
     from turnwire.read.contents import unpacked
 
     if os.path.exists(name) and (not os.path.isfile(name) or is_archived(name)):
-        return ""  # a pipe or a device, which is read once, or many files
+        return b""
     with opened(name) as file:
         try:
             with unpacked(file) as reader:
-                beginning = reader.read(LOOKED_AT)
+                return reader.read(LOOKED_AT)
         except WireError:  # the scan has told of a damaged compressed stream
-            return ""
-    counts = wires_in(beginning)
-    return f"{counts} in the first {LOOKED_AT >> 20} MiB" if counts and len(beginning) == LOOKED_AT else counts
+            return b""
 
 
 def wires_in(data: bytes) -> str:
