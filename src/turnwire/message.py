@@ -170,6 +170,8 @@ def dec_hook(cls: type, value: Any) -> Any:
 
     Raises NotImplementedError for a class that is no message of a wire, DecodeError for values that are no message.
     """
+    if not isinstance(cls, type):
+        raise TypeError(f"dec_hook takes a class, not {type(cls).__name__}")
     if registry.wire_of_class(cls) is None:
         raise NotImplementedError(f"{cls.__name__} is not a message of {', '.join(registry.names())}")
     if isinstance(value, cls):

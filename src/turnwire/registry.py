@@ -12,6 +12,7 @@ import sys
 from _thread import RLock  # threading would cost the import of it
 from importlib import import_module
 
+from turnwire import _backend
 from turnwire.contract import Wire, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
@@ -286,6 +287,29 @@ def check(message: Any, **context: Any) -> list[Issue]:
     object that is not a message.
     """
     return _wire_of(message).check(message, **context)
+
+
+def _decoder(name: str) -> Any:
+    """What decodes one message, but no document, of a built-in wire."""
+    return import_module(f"{_BUILT_IN[name]}.codec").decode
+
+
+def _own_class(cls: type) -> tuple[Any, Any, bool] | None:
+    """encode, check and ``always_strict`` of the wire of a class of turnwire; None for any other class: what is
+    registered may be forgotten."""
+    if not cls.__module__.startswith("turnwire."):
+        return None
+    name = wire_of_class(cls)
+    if name is None:
+        return None
+    found = wire(name)
+    return found.encode, found.check, found.always_strict
+
+
+if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into the wire where that is sure
+    decode, encode, check = _backend.load("common.door").doors(
+        tuple(_BUILT_IN), _decoder, _own_class, decode, encode, check
+    )
 
 
 if TYPE_CHECKING:

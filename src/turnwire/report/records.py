@@ -212,8 +212,10 @@ def fields(message: Any) -> Iterator[tuple[str, str]]:
         if hasattr(block, "op"):
             yield "operation", _word(block.op)
         yield from block.fields
-    else:
+    elif hasattr(message, "to_dict"):
         yield from _flat("", message.to_dict())
+    else:
+        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

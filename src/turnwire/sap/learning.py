@@ -557,10 +557,12 @@ def _artifact(entry: Entry) -> Artifact:
 
 def thresholds_of(artifact: Artifact) -> Mapping[str, float]:
     """Principle to the pressure up to which outcomes were good; for :func:`turnwire.sap.cache.within`."""
+    expect(artifact, Artifact, "the thresholds are those of an Artifact of the learning loop")
     return {principle: found["threshold"] for principle, found in artifact.content["principles"].items()}
 
 
 def essence_of(artifact: Artifact) -> Essence:
     """The extractor that an essence artifact suggests, named with its version so that old rows are never met."""
+    expect(artifact, Artifact, "the essence is that of an Artifact of the learning loop")
     names = artifact.content["leave_out"]
     return without(names, artifact.version) if names else WHOLE_PAYLOAD

@@ -1,0 +1,111 @@
+/* The wire of one record by its first bytes, and for JSON objects by the names in them: what the wires' own "detect"
+ * says, where that is sure. The marks are those of these functions (turnwire.sstp.codec, .sap.codec, .kick.codec). */
+#ifndef TURNWIRE_FIRST_BYTES_H
+#define TURNWIRE_FIRST_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum { TW_NSLIP, TW_CSP, TW_SSTP, TW_SAP, TW_KICK, TW_UNSURE };
+
+/* Names in quotes. A name counts wherever it stands, as it does for "detect". */
+enum {
+    TW_HEADER = 1, TW_ORIGIN = 2, TW_VERSION = 4, TW_TASK_ID = 8, TW_MESSAGE_ID = 16, TW_CORRELATION_ID = 32,
+    TW_ACK = 64, TW_NACK = 128, TW_SENDER = 256, TW_RECEIVER = 512, TW_CHANNEL = 1024, TW_SIGIL = 2048
+};
+static inline int tw_is_blank(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline int tw_is_json_blank(uint8_t c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+static inline int tw_is_letter(uint8_t c) { return (uint8_t)((c | 32) - 'a') < 26; }
+
+/* Whether a value that begins with the sigil of KickLang follows a name that ends at p. */
+static int tw_sigil_follows(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && tw_is_blank(*p)) p++;
+    if (p == end || *p++ != ':') return 0;
+    while (p < end && tw_is_blank(*p)) p++;
+    if (p == end || *p++ != '"') return 0;
+    if (end - p >= 3 && memcmp(p, "\xe2\xab\xbb", 3) == 0) return 1;
+    return end - p >= 6 && memcmp(p, "\\u2", 3) == 0 && (p[3] | 32) == 'a' && (p[4] | 32) == 'f' && (p[5] | 32) == 'b';
+}
+
+#define TW_MARK(name, bit) \
+    if ((size_t)(end - p) >= sizeof name - 1 && memcmp(p, name, sizeof name - 1) == 0) return bit
+
+/* The bit of the name that begins at p, behind a quote; 0 for any other. */
+static inline unsigned tw_mark(const uint8_t *p, const uint8_t *end)
+{
+    switch (*p) {
+    case 'h': TW_MARK("header\"", TW_HEADER); return 0;
+    case 'o': TW_MARK("origin\"", TW_ORIGIN); return 0;
+    case 'p': TW_MARK("protocolVersion\"", TW_VERSION); return 0;
+    case 't': TW_MARK("taskId\"", TW_TASK_ID); return 0;
+    case 'm': TW_MARK("messageId\"", TW_MESSAGE_ID); return 0;
+    case 'A': TW_MARK("ACK\"", TW_ACK); return 0;
+    case 'N': TW_MARK("NACK\"", TW_NACK); return 0;
+    case 's': TW_MARK("sender\"", TW_SENDER); return 0;
+    case 'r': TW_MARK("receiver\"", TW_RECEIVER); return 0;
+    case 'c':
+        TW_MARK("correlationId\"", TW_CORRELATION_ID);
+        TW_MARK("channel\"", TW_CHANNEL | (tw_sigil_follows(p + 8, end) ? TW_SIGIL : 0));
+    }
+    return 0;
+}
+
+static unsigned tw_marks_in(const uint8_t *p, const uint8_t *end)
+{
+    unsigned found = 0;
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"');
+    for (; end - p > 16; p += 16) {
+        /* A quote and behind it a first letter of a name: those of the table lie in A, N, and c to t. */
+        __m128i here = _mm_loadu_si128((const __m128i *)p), next = _mm_loadu_si128((const __m128i *)(p + 1));
+        __m128i quotes = _mm_cmpeq_epi8(here, quote);
+        if (_mm_movemask_epi8(quotes) == 0) continue;
+        __m128i letters = _mm_cmpgt_epi8(next, _mm_set1_epi8('@'));
+        unsigned hits = (unsigned)_mm_movemask_epi8(_mm_and_si128(quotes, letters));
+        while (hits) {
+            unsigned at = (unsigned)__builtin_ctz(hits);
+            hits &= hits - 1;
+            found |= tw_mark(p + at + 1, end);
+        }
+    }
+#endif
+    for (; end - p > 1; p++)
+        if (*p == '"') found |= tw_mark(p + 1, end);
+    return found;
+}
+
+static int tw_json_wire(const uint8_t *p, const uint8_t *end)
+{
+    for (p++; p < end && tw_is_json_blank(*p); p++) {}
+    if (end - p >= 8 && memcmp(p, "\"header\"", 8) == 0) return TW_SSTP;
+    if (p == end || *p != '"') return TW_UNSURE;
+    unsigned found = tw_marks_in(p, end);
+    if (found & (TW_HEADER | TW_ORIGIN)) return TW_UNSURE;
+    if ((found & TW_VERSION) && (found & TW_TASK_ID)) return TW_SAP;
+    if ((found & TW_MESSAGE_ID) && (found & TW_CORRELATION_ID) && (found & (TW_ACK | TW_NACK))) return TW_SAP;
+    if (found & TW_SIGIL) return TW_KICK;
+    return (found & TW_SENDER) && (found & TW_RECEIVER) && (found & TW_CHANNEL) ? TW_KICK : TW_UNSURE;
+}
+
+static int tw_wire_of(const uint8_t *p, size_t size)
+{
+    const uint8_t *end = p + size;
+    if (size >= 5 && memcmp(p, "CSP/1", 5) == 0) {
+        p += 5;
+        if (p == end || *p == '\n' || *p == ';' || (end - p >= 2 && p[0] == '\r' && p[1] == '\n')) return TW_CSP;
+        return end - p >= 6 && memcmp(p, " MODE;", 6) == 0 ? TW_CSP : TW_UNSURE;
+    }
+    while (p < end && tw_is_json_blank(*p)) p++;
+    if (p < end && *p == '{') return tw_json_wire(p, end);
+    while (p < end && tw_is_blank(*p)) p++;
+    if (end - p >= 3 && *p == '@' && tw_is_letter(p[1]) && (tw_is_letter(p[2]) || (uint8_t)(p[2] - '0') < 10 || p[2] == '"'))
+        return TW_NSLIP;
+    return TW_UNSURE;
+}
+
+#endif
