@@ -12,7 +12,7 @@ import click
 import turnwire
 from turnwire import registry
 from turnwire.cli.outcome import GOOD
-from turnwire.errors import WireError
+from turnwire.errors import UnknownName, WireError
 from turnwire.json.text import write
 
 if TYPE_CHECKING:
@@ -155,9 +155,12 @@ def _validate(text: str, wire: str | None = None) -> dict[str, Any]:
 def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     """Counts the tokens of a text, and of the agent messages in it."""
     from turnwire import tokens
+    from turnwire.tokens.loading import vocabulary
 
-    if tokenizer.endswith((".json", ".tiktoken")):  # load takes files, too; this server opens none for its callers
-        raise ValueError(f"there is no tokenizer {tokenizer!r}; those are {', '.join(tokens.tokenizers())}")
+    try:
+        vocabulary(tokenizer)
+    except UnknownName as unknown:  # count_many takes files, too; this server opens none for its callers
+        raise ValueError(f"there is no tokenizer {tokenizer!r}; those are {', '.join(unknown.known)}") from unknown
     records = [one for one in _located(text) if one.error is None]
     whole, *each = tokens.count_many([text, *(one.raw.decode("utf-8", "replace") for one in records)], tokenizer)
     return {"tokenizer": tokenizer, "tokens": whole, "messages": len(records), "tokensOfMessages": sum(each)}
