@@ -40,20 +40,14 @@ class Essence(NamedTuple):
     extract: Callable[[Mapping[str, Any]], Any]
 
     def of(self, task: Task) -> Any:
-        """The essence of a task's payload, with the name of this extractor."""
+        """The essence of a task's payload, with the name of this extractor; the whole payload has nothing around it."""
+        if self is WHOLE_PAYLOAD:
+            return fields_of(task)["payload"]
         return {"essence": self.extract(task.fields["payload"]), "extractor": self.name}
 
 
-class _Whole(Essence):
-    """The default: the payload itself, and nothing of ours around it."""
-
-    __slots__ = ()
-
-    def of(self, task: Task) -> Any:
-        return fields_of(task)["payload"]
-
-
-WHOLE_PAYLOAD: Essence = _Whole("payload/1", lambda payload: payload)
+WHOLE_PAYLOAD = Essence("payload/1", lambda payload: payload)
+"""The default."""
 
 
 def without(names: Iterable[str], version: int) -> Essence:
@@ -331,7 +325,8 @@ class Cache:
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")
         require_answer(task, result)
-        fields, evidence = result.fields, result.fields["constitutionalEvidence"]
+        fields = fields_of(result)
+        evidence = fields["constitutionalEvidence"]
         if mode_of(policy_of(task)) is CacheMode.BYPASS or not self._admits(judged(result)):
             return None
         try:
@@ -339,7 +334,7 @@ class Cache:
             print_ = fingerprint(task, essence=self.essence)
         except EncodeError:
             return None  # as get says: such a payload has no key
-        context = task.fields["constitutionalContext"]
+        context = fields_of(task)["constitutionalContext"]
         record: dict[str, Any] = {
             "cacheKey": key,
             "storedAt": write_time(_moment(now)),
@@ -368,7 +363,7 @@ _reader = json_text.reader(WIRE)
 
 def policy_of(task: Task) -> dict[str, Any]:
     """The task's cachePolicy as a dict, empty where it has none."""
-    policy: dict[str, Any] = task.fields["constitutionalContext"].get("cachePolicy", {})
+    policy: dict[str, Any] = fields_of(task)["constitutionalContext"].get("cachePolicy", {})
     return policy
 
 
