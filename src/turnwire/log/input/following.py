@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ from turnwire.log.input.file_identity import (
 )
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_names import Rotated, added, beside, forget, has_rotated
-from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made, logs_first, missed, open_as
+from turnwire.log.input.rotation import MOVES, PAUSE, Begun, Missed, begin, is_being_made, logs_first, missed, open_as
 from turnwire.log.input.sources import (
     Idle,
     Reading,
@@ -214,13 +215,16 @@ class _Follower:
         gap = False
         if has_rotated(tail.name):
             self._remember(tail.name)
-            mark = tail.mark(tail.written)._replace(still=0)
-            found = missed(tail.name, tail.file, FileComparison(latest=mark), self._job, self._followed())
-            if found is not None and (found.anew or found.again):
+            read = FileComparison(latest=tail.mark(tail.written)._replace(still=0))
+            for left in reversed(range(MOVES)):
+                found = missed(tail.name, tail.file, read, self._job, self._followed())
+                if found is None or not (found.again and left):
+                    break
                 found.close()
-                if found.anew and not found.again:
-                    assert found.gap is not None
-                    tail.lost = found.gap.why
+                self._job.stop.sleep(PAUSE)
+            if found is not None and found.anew and found.gap is not None:
+                found.close()
+                tail.lost = found.gap.why
                 return
             gap = found is not None and found.gap is not None
             yield from self._missed(found)
@@ -352,7 +356,7 @@ class _Follower:
 def _is_other(name: str) -> bool:
     """True if a name leads to something that does not grow: no regular file, or an archive."""
     try:
-        return (not os.path.isfile(name) and os.path.exists(name)) or is_archived(name)
+        return not stat.S_ISREG(os.stat(name).st_mode) or is_archived(name)
     except FileNotFoundError:
         return False
 

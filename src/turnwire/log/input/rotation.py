@@ -273,7 +273,7 @@ class _Look:
             marks.judged[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
-        mark = latest if latest in fitting else fitting[0] if fitting else None
+        mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
             self._certain = self._certain or (mark.file == latest.file and (latest.recorded or not mark.line))
             unread = reaches(file, mark.offset)
