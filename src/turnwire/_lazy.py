@@ -28,16 +28,32 @@ def attach(package: str) -> tuple[list[str], Callable[[str], object], Callable[[
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
         home = homes[name]
-        if home == package:
-            found: object = import_module(f"{home}.{name}")
-        else:  # an attribute, or else a module
-            found = getattr(__import__(home, fromlist=[name]), name)
+        try:
+            if home == package:
+                found: object = import_module(f"{home}.{name}")
+            else:  # an attribute, or else a module
+                found = getattr(__import__(home, fromlist=[name]), name)
+        except ModuleNotFoundError as missing:
+            raise explained(missing, f"{package}.{name}") from missing
         module.__dict__[name] = found
         return found
 
     declared = (line.partition(":")[0] for line in stub.splitlines())
     names = sorted({*homes, *(name for name in declared if name.isidentifier() and name[:1] != "_")})
     return names, get, lambda: sorted({*names, *(name for name in vars(module) if name[:2] == "__")})
+
+
+SCANNING = ("numpy", "msgspec", "click")
+"""The packages of the extra ``scan``, without which the wires' own codecs work."""
+
+
+def explained(missing: ModuleNotFoundError, what: str) -> ImportError:
+    """The error that says what to install, where a package of the extra ``scan`` is missing; else the same again."""
+    from turnwire.errors import MissingDependency
+
+    if missing.name not in SCANNING:
+        return missing
+    return MissingDependency(f"{what} needs the package {missing.name}: pip install 'turnwire[scan]'")
 
 
 def _imported(stub: str) -> dict[str, str]:

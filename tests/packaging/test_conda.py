@@ -43,7 +43,8 @@ def test_what_it_is(recipe: Any, project: Any) -> None:
 
 def test_what_it_needs(recipe: Any, project: Any) -> None:
     run = recipe["requirements"]["run"]
-    assert sorted(run) == sorted(["python", *map(required, project["dependencies"])])
+    needed = [*project["dependencies"], *project["optional-dependencies"]["scan"]]  # conda has no extras
+    assert sorted(run) == sorted(["python", *map(required, needed)])
     oldest = project["requires-python"].removeprefix(">=")
     assert recipe["build"]["skip"] == f'match(python, "<{oldest}")'
     extras = [required(line) for lines in project["optional-dependencies"].values() for line in lines]

@@ -167,7 +167,9 @@ def environment_with(distribution: Path, folder: Path, *extras: str, **variables
     so that its cache serves the requirements only.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    brought = [requirement for extra in extras for requirement in project["project"]["optional-dependencies"][extra]]
+    lines = project["project"]["optional-dependencies"]
+    wanted = {"scan", *extras}  # which the command line stands on
+    brought = [line for extra in wanted for line in lines[extra] if not line.startswith("turnwire[")]
     python = folder / "bin" / "python"
     # What is imported is compiled then: most of the modules never are.
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check", "--no-compile")

@@ -54,6 +54,13 @@ ZSTD = "b'\\x28\\xb5\\x2f\\xfd\\x04\\x00\\x01\\x00\\x00\\x99\\xe9\\xd8\\x51'"
 LEDGER = "__import__('turnwire.ledger').ledger"
 COMPARED = "__import__('turnwire.tokens').tokens.compare([" + GOOD + "])"
 CASES = [
+    Case("scan", ("numpy",), "turnwire.scan(b'')"),
+    Case("scan", ("numpy",), "turnwire.Decoder('nslip')"),
+    Case("scan", ("numpy",), "turnwire.extract('')"),
+    Case("scan", ("numpy",), "turnwire.tokens.count('a')", "turnwire.tokens"),
+    Case("scan", ("numpy",), "turnwire.session.encode([])", "turnwire.session"),
+    Case("scan", ("msgspec",), "turnwire.ledger.Ledger('a')", "turnwire.ledger"),
+    Case("scan", ("msgspec",), "turnwire.sap.Agent", "turnwire.sap.agent"),
     Case("cbor", ("cbor2",), f"turnwire.nslip.to_cbor({GOOD})"),
     Case("cbor", ("cbor2",), "turnwire.nslip.from_cbor(b'')"),
     Case("protobuf", ("google",), f"turnwire.nslip.to_protobuf({GOOD})"),
@@ -130,8 +137,35 @@ def test_tables_and_progress_do_without_rich() -> None:
     assert "REQUEST" in done.stdout
 
 
-def test_the_core_works_without_any_extra() -> None:
-    blocked = {package for case in CASES for package in case.packages} | {"polars", "duckdb", "rich", "jsonschema"}
+def test_the_codecs_work_without_any_dependency() -> None:
+    code = """
+from tests.fuzz.messages import MESSAGES
+for wire, texts in MESSAGES.items():
+    for text in texts:
+        message = turnwire.decode(text)
+        assert turnwire.wires and message == turnwire.decode(text, wire) == type(message).from_dict(message.to_dict())
+        assert turnwire.encode(turnwire.decode(turnwire.encode(message, strict=False)), strict=False)
+        assert all(issue.reason for issue in turnwire.check(message))
+    try:
+        turnwire.decode(text[:20], wire)
+    except turnwire.DecodeError:
+        print(wire, message.wire, turnwire.detect(text))
+"""
+    blocked = {package for case in CASES for package in case.packages}
+    done = run(code, *blocked, "click", "rich", "polars", "duckdb", "jsonschema", "typing_extensions")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{wire} {wire} {wire}" for wire in ("nslip", "csp", "sstp", "sap", "kick")]
+
+
+def test_the_command_without_click_says_what_to_install() -> None:
+    done = run("from turnwire.cli import main; print(main(['info']))", "click")
+    assert (done.returncode, done.stdout) == (0, "2\n")
+    assert "turnwire[scan]" in done.stderr
+
+
+def test_scans_work_without_any_other_extra() -> None:
+    blocked = {package for case in CASES if case.extra != "scan" for package in case.packages}
+    blocked |= {"polars", "duckdb", "rich", "jsonschema"}
     code = f"""
 message = {GOOD}
 print(turnwire.encode(turnwire.convert(message, "csp", context=turnwire.Context(

@@ -11,6 +11,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from turnwire._lazy import SCANNING, explained
+
 __all__ = ["main"]
 
 
@@ -19,7 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "numpy" not in sys.modules:  # whose library for matrices, unused here, starts a thread for each core at once
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from turnwire.cli.program import run
+        try:
+            from turnwire.cli.program import run
+        except ModuleNotFoundError as missing:
+            if missing.name not in SCANNING:
+                raise
+            print(explained(missing, "the command turnwire"), file=sys.stderr)
+            return 2
 
         code = run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt as ended:  # while another end was being told; SIGTERM and SIGHUP have codes of their own
