@@ -26,7 +26,7 @@ from turnwire import sap
 from turnwire.errors import BadAnswer, CallError, Unanswered, Unreachable
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports import http
-from turnwire.sap.transports.http_client import LINES
+from turnwire.sap.transports.http import LINES
 
 pytestmark = [
     pytest.mark.once,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, TypedDict
 
 from turnwire.contract import LIMITS
@@ -34,7 +36,17 @@ from turnwire.sap.messages import (
 )
 from turnwire.sap.spec import VERSION, WIRE, AgentKind, Alignment, CacheMode, ErrorCode, PressureLevel, Priority, Status
 from turnwire.sap.times import UUID, write_time
-from turnwire.sap.times import now as time_now
+
+
+def time_now() -> str:
+    """The time of now as SAP writes it."""
+    return _second(int(time.time()))
+
+
+@lru_cache(2)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
 
 ContextLike = ConstitutionalContext | Mapping[str, Any]
 

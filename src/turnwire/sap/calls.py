@@ -137,9 +137,9 @@ class Caller(Transport):
         if not isinstance(result, Result):
             raise BadAnswer(f"a {type(result).__name__} came instead of a Result")
         sent, came = task._fields, result._fields  # looked at only: what is known of their texts stays known
-        if not same_id(came["taskId"], sent["taskId"]):
+        if came["taskId"] != sent["taskId"] and not same_id(came["taskId"], sent["taskId"]):
             raise BadAnswer(f"a Result of task {result.task_id} came for task {task.task_id}")
-        if not same_id(came["correlationId"], sent["correlationId"]):
+        if came["correlationId"] != sent["correlationId"] and not same_id(came["correlationId"], sent["correlationId"]):
             raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
         return self.vouched(result, sent["target"].get("agentId"))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 """The 36-character form of RFC 4122, and no other (no braces, no urn:, no bare hex)."""
@@ -77,16 +75,6 @@ def write_time(moment: datetime) -> str:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
-
-
-def now() -> str:
-    """The time of now as SAP writes it."""
-    return _second(int(time.time()))
-
-
-@lru_cache(2)
-def _second(seconds: int) -> str:
-    return write_time(datetime.fromtimestamp(seconds, UTC))
 
 
 def uuid_key(uuid: str) -> str:

@@ -66,9 +66,9 @@ def command(
     names = inputs.checked(files)
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
     if settings["use_clock"]:
-        from turnwire.sap.times import now
+        from turnwire.sap.builders import time_now
 
-        context = context.replace(now=now)
+        context = context.replace(now=time_now)
     if settings["new_ids"]:
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
     choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
