@@ -56,6 +56,14 @@ def explained(missing: ModuleNotFoundError, what: str) -> ImportError:
     return MissingDependency(f"{what} needs the package {missing.name}: pip install 'turnwire[scan]'")
 
 
+def require_numpy() -> None:
+    """For a package all of whose modules stand on NumPy, whichever is asked for first. Raises MissingDependency."""
+    try:
+        import_module("numpy")
+    except ModuleNotFoundError as missing:
+        raise explained(missing, "this (scans, decoders, extraction)") from missing
+
+
 def _imported(stub: str) -> dict[str, str]:
     """The module of each name that a stub imports as itself. No ``ast``: its import costs more than all of turnwire."""
     homes: dict[str, str] = {}

@@ -1,10 +1,5 @@
 """Logs of any size: sources in, batches of columns out, nothing lost on the way."""
 
-from turnwire._lazy import attach, explained
-
-try:
-    import numpy
-except ModuleNotFoundError as missing:
-    raise explained(missing, "turnwire.log (scans, decoders, extraction)") from missing
+from turnwire._lazy import attach
 
 __all__, __getattr__, __dir__ = attach(__name__)
