@@ -852,7 +852,7 @@ static int tw_token_line(tw_lines *k, tw_region *line, size_t line_end, int *met
 }
 
 /* Reads from k->position on, line by line. Returns TW_FINE or TW_STOPPED. */
-static int tw_json_lines(tw_lines *k)
+static TW_UNUSED int tw_json_lines(tw_lines *k)
 {
     tw_region whole = { 0 };
     int result = TW_FINE;

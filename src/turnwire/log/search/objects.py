@@ -59,6 +59,8 @@ class Objects:
     def tried(self, text: Text, at: int, end: int, state: SearchState, whole: bool = True) -> Tried:
         """The object at a place, up to ``end`` at most; whole: the text ends there, not the limit."""
         data = text.data
+        if end - at > self._search.limit:
+            end, whole = at + self._search.limit, False
         stop = min(text.line_end(at) + 1, end)
         while True:
             try:

@@ -1,0 +1,569 @@
+# Wires and columns compiled for a search, and what a search in C asks of Python. Included by json/lines.pyx and search/search.pyx.
+
+cdef extern from "_native/json/scan.h" nogil:
+    enum:
+        TW_STOPPED
+        TW_SIGNS_ALL
+        TW_SIGNS_BETWEEN
+        TW_MOST_MARKS
+        TW_MOST_LINE_MARKS
+        TW_MOST_CLUES
+        TW_MOST_NODES
+        TW_NSLIP_REASONS
+    ctypedef struct tw_key_entry:
+        const uint8_t *name
+        uint32_t size
+        uint16_t node
+        uint16_t bit
+        uint64_t hash
+    ctypedef struct tw_table:
+        const tw_key_entry *entries
+        uint64_t mask
+    ctypedef struct tw_choice:
+        const uint8_t *text
+        uint32_t size
+        uint8_t padded[16]
+    ctypedef struct tw_node:
+        int16_t table
+        int16_t items
+        uint8_t form
+        uint8_t text
+        uint16_t first_word
+        uint16_t words
+    ctypedef struct tw_shape:
+        const tw_table *tables
+        const tw_node *nodes
+        const tw_choice *words
+        size_t nesting
+        size_t key
+        size_t digits
+    ctypedef struct tw_json:
+        const tw_shape *shape
+        int no_memory
+    ctypedef struct tw_need:
+        uint16_t node
+        uint16_t parent
+        uint16_t kinds "is"
+        uint8_t needed
+        uint64_t words
+    enum:
+        TW_FILL_NUMBERED
+    ctypedef struct tw_fill:
+        uint16_t column
+        uint16_t node
+        uint16_t other
+        uint8_t fill
+        uint8_t constant
+        const uint8_t *numbers
+    ctypedef struct tw_variant:
+        uint16_t first_need
+        uint16_t needs
+        uint16_t first_fill
+        uint16_t fills
+    ctypedef struct tw_clue:
+        uint16_t nodes[4]
+        uint8_t count
+    ctypedef struct tw_wire:
+        uint8_t code
+        uint8_t choose
+        uint16_t word
+        uint16_t marks[2][8]
+        uint8_t mark_count[2]
+        uint16_t receipt
+        uint16_t task
+        uint16_t status
+        uint8_t nack
+        uint16_t first_variant
+        uint16_t variants
+        uint16_t doubts[4][2]
+        uint8_t doubt_count
+        tw_clue clues[8]
+        uint8_t clue_count
+    ctypedef struct tw_token:
+        const uint8_t *text
+        uint32_t size
+    ctypedef struct tw_ask:
+        uint8_t how
+        uint16_t parts
+        uint16_t first_word
+        uint16_t words
+        tw_token opening
+    ctypedef struct tw_plan:
+        tw_shape shape
+        int node_count
+        const tw_need *needs
+        const tw_variant *variants
+        const tw_fill *fills
+        const tw_wire *wires
+        const tw_ask *asks
+        int wire_count
+        int variant_count
+        const tw_token *inside
+        int inside_count
+        const tw_token *torn
+        int torn_count
+        const tw_token *marks
+        int mark_count
+        tw_token shared
+        size_t longest_mark
+        int template_marked
+    ctypedef struct tw_column:
+        int64_t *offset
+        int64_t *size
+        void *values
+        uint8_t width
+        uint8_t valid
+        uint8_t escaped
+    ctypedef struct tw_json_rows:
+        int64_t *offset
+        int64_t *length
+        int64_t *line
+        int64_t *inner
+        int64_t *place
+        int64_t *size
+        uint64_t *present
+        uint8_t *wire
+        uint8_t *depth
+        int64_t *time
+        uint8_t inner_bit
+        uint8_t time_bit
+        tw_column own[64]
+        uint64_t wanted
+        tw_column *of_bit[64]
+        size_t count
+        size_t room
+        void *chosen
+    ctypedef struct tw_json_rejects:
+        int64_t *offset
+        int64_t *length
+        int64_t *line
+        int64_t *fault
+        int64_t *inner
+        int64_t *row
+        uint8_t *reason
+        uint8_t *wire
+        size_t count
+        size_t room
+    ctypedef struct tw_verdict:
+        int what
+        int wire
+        int reason
+        size_t fault
+    ctypedef struct tw_region:
+        pass
+    ctypedef struct tw_other:
+        pass
+    ctypedef struct tw_claim:
+        size_t start
+        size_t stop
+        size_t fault
+        int what
+        int wire
+        int reason
+    ctypedef struct tw_short_texts:
+        pass
+    const char *TW_SHORT_TEXTS
+    ctypedef struct tw_lines:
+        const uint8_t *s
+        size_t size
+        size_t limit
+        size_t position
+        size_t stop
+        int final
+        int64_t base
+        int64_t line
+        const tw_plan *plan
+        tw_json json
+        tw_json_rows rows
+        tw_json_rejects rejects
+        uint8_t *arena
+        size_t arena_size
+        size_t arena_room
+        size_t head
+        int carried, signs, signed_line
+        size_t signs_from
+        int values "values"
+        int head_known
+        int grows
+        int64_t head_time
+        size_t open_at
+        void *context
+        int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
+        int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
+        int (*go_on)(void *) except 0 nogil
+        int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
+        int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
+        int (*good)(tw_lines *, size_t, size_t, tw_other *) noexcept nogil
+        int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
+        int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
+        void *others
+        void *verdicts
+        int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) except 0 nogil
+        tw_short_texts *short_texts
+    uint64_t tw_names_key[2]
+    int tw_json_level
+    int tw_best_level(int allowed)
+    int tw_index_needs(const tw_need *needs, tw_variant *variant)
+    int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
+    int tw_json_lines(tw_lines *k)
+    void tw_json_free(tw_json *x)
+    uint64_t tw_name_hash(const uint8_t *p, size_t n)
+    size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+    int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
+
+cdef extern from "_native/json/token_runs.h" nogil:
+    enum:
+        TW_KEEP
+    ctypedef struct tw_among:
+        uint8_t wire
+        uint8_t kinds[11]
+        uint8_t reasons[20]
+        tw_column *kind
+        tw_column *texts[3]
+        tw_column *sequence
+        tw_column *subject
+        int flags
+    int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
+    int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
+    int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other) noexcept
+    int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
+    void tw_nslip_tables()
+    void tw_other_tables()
+    void tw_run_tables()
+    void tw_choose_run(tw_lines *k)
+
+tw_nslip_tables()
+tw_other_tables()
+tw_run_tables()
+# As secret as what Python hashes its strings with.
+tw_names_key[0], tw_names_key[1] = <uint64_t>hash(b"the names of an object"), <uint64_t>hash(b"and of others")
+
+
+def choose_simd(str most="avx2"):
+    """Chooses the fastest code for this processor, "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests and ``info``."""
+    global tw_json_level
+    tw_json_level = tw_best_level(LEVELS.index(most))
+    return LEVELS[tw_json_level]
+
+
+LEVELS = ("scalar", "avx2")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+
+
+cdef class Plan:
+    """Wires and columns, compiled: what :func:`scan_block` is told. Never changes.
+
+    Args:
+        plans: one ``turnwire.json.plan.WirePlan`` or several, asked in this order.
+        columns: the columns that there can be (``inner`` and ``time`` among them).
+        valid, escaped: column -> its bits in ``present``.
+        reasons: the reason of each code.
+        nslip: None, or (its number among the wires, the code of ``kind`` of each act, the code in ``reasons`` of each of
+            its own): nSLIP is then found among the JSON, in the columns of any wire (``contract.COMMON``).
+        lines: wires whose records are lines, as (number among the wires, marks): a string is decoded where one of these
+            marks stands in it, and ``claims`` of :func:`scan_block` is asked about what it says.
+    """
+
+    cdef tw_plan c
+    cdef list kept  # what the pointers lead into
+    cdef list memory
+    cdef void *verdicts  # what scans learnt of refusals, and the limits under which that holds; NULL while one has it
+    cdef size_t message, digits
+    cdef readonly tuple plans, columns, reasons, nslip, lines
+    cdef readonly dict valid, escaped
+
+    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None, lines=()):
+        cdef Py_ssize_t place
+        self.plans, self.columns, self.reasons = tuple(plans), tuple(columns), tuple(reasons)
+        self.valid, self.escaped, self.nslip = dict(valid), dict(escaped), nslip
+        self.lines = tuple((wire, tuple(map(bytes, marks))) for wire, marks in lines)
+        marks = [mark for _, marks in self.lines for mark in marks]
+        if len(marks) > TW_MOST_LINE_MARKS or not all(marks):
+            raise ValueError(f"line wires have at most {TW_MOST_LINE_MARKS} marks, and none of no bytes")
+        found = flat(self.plans, self.columns)
+        shared = os.path.commonprefix(marks) if marks else b""
+        self.kept = [found, marks, shared]
+        self.memory = []
+        if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:
+            raise ValueError("these wires have too many values for one plan")
+        self.c.node_count = len(found.nodes)
+        self.c.shape.nesting, self.c.shape.key = LIMITS.nesting, LIMITS.key
+        self.tables(found)
+        self.demands(found)
+        self.wires(found)
+        self.asks(found)
+        self.c.inside_count = len(found.inside)
+        self.c.inside = self.tokens(found.inside)
+        self.c.torn_count = len(found.torn)
+        self.c.torn = self.tokens(found.torn)
+        self.c.mark_count = len(marks)
+        self.c.marks = self.tokens(marks)
+        self.c.shared = self.tokens([shared])[0]
+        self.c.longest_mark = max(map(len, marks), default=0)
+        self.c.template_marked = any([mark in b"CSP/1" for mark in marks])
+
+    def __dealloc__(self):
+        free(self.verdicts)
+        if self.memory is not None:
+            for address in self.memory:
+                free(<void *><size_t>address)
+
+    cdef void lend(self, tw_lines *k, size_t digits) noexcept:
+        """What was learnt of refusals, for the scan of one block, if it is under the same limits."""
+        if self.verdicts is not NULL and self.message == k.limit and self.digits == digits:
+            k.verdicts, self.verdicts = self.verdicts, NULL
+
+    cdef void give_back(self, tw_lines *k, size_t digits) noexcept:
+        if k.verdicts is not NULL:
+            free(self.verdicts)
+            self.verdicts, self.message, self.digits = k.verdicts, k.limit, digits
+
+    cdef void *take(self, size_t count, size_t unit) except NULL:
+        cdef void *memory = calloc(count + 1, unit)
+        if memory is NULL:
+            raise MemoryError
+        self.memory.append(<size_t>memory)
+        return memory
+
+    cdef const tw_token *tokens(self, list texts) except NULL:
+        cdef tw_token *tokens = <tw_token *>self.take(len(texts), sizeof(tw_token))
+        cdef Py_ssize_t place
+        for place in range(len(texts)):
+            tokens[place].text = <const uint8_t *><char *>(<bytes>texts[place])
+            tokens[place].size = len(texts[place])
+        return tokens
+
+    cdef int tables(self, found) except -1:
+        cdef tw_table *tables = <tw_table *>self.take(len(found.tables), sizeof(tw_table))
+        cdef tw_node *nodes = <tw_node *>self.take(len(found.nodes), sizeof(tw_node))
+        cdef tw_choice *words = <tw_choice *>self.take(len(found.words), sizeof(tw_choice))
+        cdef tw_key_entry *entries
+        cdef uint64_t room, entry
+        cdef Py_ssize_t place, bit
+        for place in range(len(found.tables)):
+            room = 8
+            while room < 4 * <uint64_t>len(found.tables[place]):
+                room *= 2
+            entries = <tw_key_entry *>self.take(room, sizeof(tw_key_entry))
+            tables[place].entries, tables[place].mask = entries, room - 1
+            for bit, (key, node) in enumerate(found.tables[place]):
+                entry = tw_name_hash(<const uint8_t *><char *>(<bytes>key), len(key)) & (room - 1)
+                while entries[entry].name is not NULL:
+                    entry = (entry + 1) & (room - 1)
+                entries[entry].name, entries[entry].size = <const uint8_t *><char *>(<bytes>key), len(key)
+                entries[entry].hash = tw_name_hash(entries[entry].name, entries[entry].size)
+                entries[entry].node, entries[entry].bit = node, bit
+        for place, (table, items, form, text, first, count) in enumerate(found.nodes):
+            nodes[place].table, nodes[place].items, nodes[place].form = table, items, form
+            nodes[place].text, nodes[place].first_word, nodes[place].words = text, first, count
+        for place in range(len(found.words)):
+            words[place].text = <const uint8_t *><char *>(<bytes>found.words[place])
+            words[place].size = len(found.words[place])
+            if words[place].size <= 16:
+                memcpy(words[place].padded, words[place].text, words[place].size)
+        self.c.shape.tables, self.c.shape.nodes, self.c.shape.words = tables, nodes, words
+        return 0
+
+    cdef int demands(self, found) except -1:
+        cdef tw_need *needs = <tw_need *>self.take(len(found.needs), sizeof(tw_need))
+        cdef tw_fill *fills = <tw_fill *>self.take(len(found.fills), sizeof(tw_fill))
+        cdef tw_variant *variants = <tw_variant *>self.take(len(found.variants), sizeof(tw_variant))
+        cdef Py_ssize_t place
+        for place, (node, parent, kinds, needed, words) in enumerate(found.needs):
+            needs[place].node, needs[place].parent, needs[place].kinds = node, parent, kinds
+            needs[place].needed, needs[place].words = needed, words
+        for place, (column, node, other, how, constant, numbers) in enumerate(found.fills):
+            fills[place].column, fills[place].node, fills[place].other = column, node, other
+            fills[place].fill, fills[place].constant = how, constant
+            if numbers:
+                fills[place].fill, fills[place].numbers = TW_FILL_NUMBERED, <const uint8_t *><char *>(<bytes>numbers)
+        for place, (first, count, first_fill, fill_count) in enumerate(found.variants):
+            variants[place].first_need, variants[place].needs = first, count
+            variants[place].first_fill, variants[place].fills = first_fill, fill_count
+            if not tw_index_needs(needs, &variants[place]):
+                raise ValueError("a variant asks two things of one value")
+        self.c.needs, self.c.fills, self.c.variants = needs, fills, variants
+        self.c.variant_count = len(found.variants)
+        return 0
+
+    cdef int wires(self, found) except -1:
+        cdef tw_wire *wires = <tw_wire *>self.take(len(found.wires), sizeof(tw_wire))
+        cdef Py_ssize_t place, which, item, node
+        for place, wire in enumerate(found.wires):
+            wires[place].code, wires[place].choose, wires[place].word = wire["code"], wire["choose"], wire["word"]
+            wires[place].receipt, wires[place].task = wire["receipt"], wire["task"]
+            wires[place].status, wires[place].nack = wire["status"], wire["nack"]
+            wires[place].first_variant, wires[place].variants = wire["first"], wire["variants"]
+            if max(map(len, wire["marks"])) > 8 or len(wire["doubts"]) > 4 or len(wire["clues"]) > 8:
+                raise ValueError("a wire has too many marks, doubts or clues")
+            for which in range(2):
+                wires[place].mark_count[which] = len(wire["marks"][which])
+                for item in range(len(wire["marks"][which])):
+                    wires[place].marks[which][item] = wire["marks"][which][item]
+            wires[place].doubt_count = len(wire["doubts"])
+            for item in range(len(wire["doubts"])):
+                for which in range(2):
+                    wires[place].doubts[item][which] = wire["doubts"][item][which]
+            wires[place].clue_count = len(wire["clues"])
+            for item in range(len(wire["clues"])):
+                if len(wire["clues"][item]) > 4:
+                    raise ValueError("a clue has too many paths")
+                wires[place].clues[item].count = len(wire["clues"][item])
+                for node in range(len(wire["clues"][item])):
+                    wires[place].clues[item].nodes[node] = wire["clues"][item][node]
+        self.c.wires, self.c.wire_count = wires, len(found.wires)
+        return 0
+
+    cdef int asks(self, found) except -1:
+        cdef tw_ask *asks
+        cdef Py_ssize_t place
+        if found.asks is None:
+            return 0
+        asks = <tw_ask *>self.take(len(found.asks), sizeof(tw_ask))
+        for place, (parts, how, first, count, opening) in enumerate(found.asks):
+            asks[place].parts, asks[place].how, asks[place].first_word, asks[place].words = parts, how, first, count
+            asks[place].opening = self.tokens([opening])[0]
+        self.c.asks = asks
+        return 0
+
+
+# A callback that raises returns 0 and leaves its error set, which scan_block raises: without memory there may be none, and
+# `except` must not look for it.
+cdef class Call:
+    """What the callbacks of one call need."""
+
+    cdef object judgement, claimed
+
+    cdef int give(self, tuple found, tw_verdict *verdict) except 0:
+        verdict.what, verdict.wire, verdict.reason, verdict.fault = found
+        return 1
+
+
+cdef int raised() except -1:
+    """Raises what a callback left."""
+    if PyErr_Occurred():
+        return -1
+    raise MemoryError
+
+
+cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict) except 0 with gil:
+    cdef Call call = <Call>context
+    return call.give(call.judgement.whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
+
+
+cdef int torn(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) except 0 with gil:
+    cdef Call call = <Call>context
+    return call.give(call.judgement.torn(PyBytes_FromStringAndSize(<const char *>p, size), bool(too_large)), verdict)
+
+
+cdef int number(void *context, const uint8_t *p, size_t size, double *value) except 0 with gil:
+    value[0] = float(PyBytes_FromStringAndSize(<const char *>p, size))
+    return 1
+
+
+cdef int go_on(void *context) except 0 with gil:
+    PyErr_CheckSignals()
+    return 1
+
+
+cdef void *column(dict columns, object name, size_t room, size_t width) except? NULL:
+    """Where a column's memory is, or NULL where it is not asked for. The caller's dict keeps it alive."""
+    cdef Py_buffer view
+    array = columns.get(name)
+    if array is None:
+        return NULL
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
+    cdef void *memory = view.buf
+    cdef size_t size = view.len
+    PyBuffer_Release(&view)
+    if size < room * width:
+        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
+    return memory
+
+
+cdef void *always(dict columns, object name, size_t room, size_t width) except NULL:
+    cdef void *memory = column(columns, name, room, width)
+    if memory is NULL:
+        raise ValueError(f"a column {name} is needed")
+    return memory
+
+
+cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) except -1:
+    """Sets the hooks that find nSLIP among the JSON."""
+    cdef Py_ssize_t place
+    cdef tw_column *c
+    others.wire, kinds, reasons = plan.nslip
+    if len(reasons) > TW_NSLIP_REASONS:
+        raise ValueError(f"nSLIP has {TW_NSLIP_REASONS} reasons, not {len(reasons)}")
+    for place in range(11):
+        others.kinds[place] = kinds[place]
+    for place in range(len(reasons)):
+        others.reasons[place] = reasons[place]
+    for place, description in enumerate(plan.columns):
+        c = &k.rows.own[place]
+        if description.name == "kind":
+            others.kind = c
+        elif description.name == "sequence":
+            others.sequence = c
+        elif description.name == "subject":
+            others.subject = c
+        elif description.name in TEXTS:
+            others.texts[TEXTS.index(description.name)] = c
+    others.flags = TW_KEEP if keep else 0
+    k.others = others
+    k.find, k.good, k.take, k.look = tw_other_find, tw_other_good, tw_other_take, tw_other_look
+    tw_choose_run(k)
+    return 0
+
+
+cdef tuple TEXTS = ("sender", "receiver", "conversation")
+cdef dict WIDTHS = {"u8": 1, "enum": 1, "bool": 1}
+
+
+cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows, size_t room, size_t bad,
+                size_t reject_room) except -1:
+    cdef tw_json_rows *r = &k.rows
+    cdef tw_column *c
+    cdef Py_ssize_t place
+    r.count, r.room = rows, room
+    r.offset = <int64_t *>always(columns, "offset", room, 8)
+    r.length = <int64_t *>always(columns, "length", room, 8)
+    r.place = <int64_t *>always(columns, "place", room, 8)
+    r.size = <int64_t *>always(columns, "size", room, 8)
+    r.present = <uint64_t *>always(columns, "present", room, 8)
+    r.line = <int64_t *>column(columns, "line", room, 8)
+    r.inner = <int64_t *>column(columns, "inner", room, 8)
+    r.wire = <uint8_t *>column(columns, "wire", room, 1)
+    r.depth = <uint8_t *>column(columns, "depth", room, 1)
+    r.time = <int64_t *>column(columns, "time", room, 8)
+    r.inner_bit, r.time_bit = plan.valid.get("inner", 63), plan.valid.get("time", 63)
+    for place, description in enumerate(plan.columns):
+        c = &r.own[place]
+        name = description.name
+        c.valid = plan.valid[name]
+        c.escaped = plan.escaped.get(name, 64)
+        if name in ("inner", "time", "wire", "depth"):
+            continue
+        if description.kind == "text":
+            c.offset = <int64_t *>column(columns, f"{name}.offset", room, 8)
+            c.size = <int64_t *>column(columns, f"{name}.length", room, 8)
+            if c.size is NULL:
+                c.offset = NULL
+        else:
+            c.width = WIDTHS.get(description.kind, 8)
+            c.values = column(columns, name, room, c.width)
+        if c.offset is not NULL or c.values is not NULL:
+            r.wanted |= <uint64_t>1 << c.valid
+            r.of_bit[c.valid] = c
+    k.rejects.count, k.rejects.room = bad, reject_room
+    k.rejects.offset = <int64_t *>always(rejects, "offset", reject_room, 8)
+    k.rejects.length = <int64_t *>always(rejects, "length", reject_room, 8)
+    k.rejects.line = <int64_t *>always(rejects, "line", reject_room, 8)
+    k.rejects.fault = <int64_t *>always(rejects, "fault", reject_room, 8)
+    k.rejects.reason = <uint8_t *>always(rejects, "reason", reject_room, 1)
+    k.rejects.wire = <uint8_t *>column(rejects, "wire", reject_room, 1)
+    k.rejects.inner = <int64_t *>column(rejects, "inner", reject_room, 8)
+    k.rejects.row = <int64_t *>column(rejects, "row", reject_room, 8)
+    return 0
