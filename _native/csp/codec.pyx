@@ -226,6 +226,7 @@ def _prepare():
 
 
 _prepare()
+keys_pointer = PyCapsule_New(&keys, "turnwire.csp_keys", NULL)  # for search.search
 
 
 cdef inline int word_at(uint64_t prefix) noexcept nogil:
@@ -346,6 +347,7 @@ cdef int check_size(int64_t size) except -1:
 
 
 include "_native/csp/bulk.pxi"
+include "_native/csp/match.pxi"
 include "_native/csp/objects.pxi"
 
 

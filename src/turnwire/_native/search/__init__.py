@@ -1,0 +1,1 @@
+"""Core modules of strict JSON and of the wires that are JSON objects."""

@@ -1,0 +1,76 @@
+"""The two cores of the search of logs find the same in each block: records, rejects, columns, the state behind it."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.golden.logs import log
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.search import blocks
+from turnwire.log.search.state import SearchState
+
+native = pytest.importorskip("turnwire._native.search.search")
+TEXTS = ("sender", "receiver", "conversation", "subject")
+DTYPES = {f"{name}.{part}": "i8" for name in TEXTS for part in ("offset", "length")} | {"kind": "u1", "sequence": "i8"}
+LIMIT = 1 << 24
+
+
+def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> list[Any]:
+    """Rows and rejects of each block of an input that is read up to these places; texts instead of their places."""
+    state, start, line, blocks_said = SearchState(), 0, 1, []
+    for end in [*cuts, len(data)]:
+        block = SimpleNamespace(data=memoryview(data[start:end]), size=end - start, base=start)
+        final = end == len(data)
+        said = search(finder(), block, final, line, state, False, limit, DTYPES)
+        arrays, count, tables, position, line = said
+        buffer = data[start:end] + arrays.pop("arena", b"")
+        rows = [{name: array[row].item() for name, array in arrays.items()} for row in range(count)]
+        for row in rows:
+            row["place"] = buffer[row["place"] : row["place"] + row["size"]]
+            for name in TEXTS:
+                offset = row.pop(f"{name}.offset")
+                row[name] = buffer[offset : offset + row.pop(f"{name}.length")]
+        rejects = [
+            {name: array[row].item() for name, array in table.items()} for table, size in tables for row in range(size)
+        ]
+        blocks_said.append((rows, rejects, position, line, state.kept()))
+        start += position
+    return blocks_said
+
+
+@pytest.mark.parametrize("first", range(0, 50_000, 2_500))
+def test_cores_agree_on_logs(first: int) -> None:
+    for number in range(first, first + 10):
+        data, chance = log(number).data, random.Random(number)
+        cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
+        assert searched(native.searched, data, cuts) == searched(blocks.searched, data, cuts), number
+
+
+@pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])
+def test_cores_agree_on_each_cut(number: int) -> None:
+    data = log(number).data[:700]
+    for cut in range(len(data)):
+        assert searched(native.searched, data, [cut]) == searched(blocks.searched, data, [cut]), cut
+
+
+@pytest.mark.parametrize("limit", [64, 200, 1000])
+def test_cores_agree_on_what_is_too_large(limit: int) -> None:
+    for number in range(40):
+        data = log(number).data
+        assert searched(native.searched, data, [], limit) == searched(blocks.searched, data, [], limit), number
+
+
+def test_columns_grow_with_the_rows() -> None:
+    record = b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|t"tag"#'
+    data = b"".join(record + ending for ending in (b"\n", b" ", b"\n{}\n", b"{\n") for _ in range(1500))
+    assert searched(native.searched, data, [70_000]) == searched(blocks.searched, data, [70_000])
+
+
+def test_own_bytes_are_the_length_where_all_stands_together() -> None:
+    block = SimpleNamespace(data=b"@a0|f0|c1|S1|d2|T3#\n", size=20, base=0)
+    columns, *_ = native.searched(finder(), block, True, 1, SearchState(), False, LIMIT, {})
+    assert columns["own_bytes"].tolist() == columns["length"].tolist() == [19]
