@@ -228,7 +228,7 @@ class _Look:
             elif not self._is_known(one, file):
                 unknown.append((one, file))
         for one, file in unknown:
-            if not self._is_unread(one, file, listed):
+            if not self._is_unread(one, file, listed, passed):
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
         self.pieces.sort(key=lambda piece: order[piece.path])
@@ -264,7 +264,7 @@ class _Look:
             file.close()
         return True
 
-    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated]) -> bool:
+    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated], passed: Collection[tuple[int, int]]) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
         if self._log is not None and _is_made_of(one, file, self._log):
@@ -276,7 +276,8 @@ class _Look:
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
             self._certain = self._certain or (mark.file == latest.file and (latest.recorded or not mark.line))
-            unread = reaches(file, mark.offset)
+            followed = not mark.line and mark.file in passed  # what is written to it now is read there
+            unread = not followed and reaches(file, mark.offset)
         elif latest not in self.fitted and is_earlier(file, latest):
             mark, unread = latest, False
         else:
