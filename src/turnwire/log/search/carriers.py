@@ -24,11 +24,12 @@ MOST_FOREIGN_LINES, MOST_FOREIGN = 64, 1 << 14
 """Lines, and bytes, of others that may stand between two pieces of one text."""
 _ANSI = rb"\x1b\[[0-9;]*[A-Za-z]"
 _ANSI_SEQUENCES = re.compile(_ANSI)
-_VARIABLE = re.compile(rb"(" + _ANSI + rb")|([0-9]+)")
+_DIGITS = re.compile(rb"[0-9]+")
 _BLANKS = b" \t\r"
 _RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]|\A[^{}]*\}')
 """Nothing of a prefix: something that may be a record of its own, or end one that began in a line before."""
 _OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
+_MAGIC = re.compile(rb"[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
 _FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
 CRI = re.compile(
     rb"(?:\xef\xbb\xbf)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))"
@@ -49,36 +50,72 @@ def is_prefix(prefix: bytes) -> bool:
     return bool(prefix) and not (last.isalnum() or last == "_")
 
 
-def _pattern(prefix: bytes) -> bytes:
-    parts, place = [rb"(?:" + _ANSI + rb")*"], 0
-    for match in _VARIABLE.finditer(prefix):
-        parts.append(re.escape(prefix[place : match.start()]))
-        parts.append(rb"(?:" + _ANSI + rb")*" if match[1] else rb"[0-9]+")
-        place = match.end()
-    return b"".join(parts) + re.escape(prefix[place:])
+class _Alike:
+    """A prefix, alike but for its digits and ANSI sequences. Built for each line that may begin something, so that it
+    compiles no pattern."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self._prefix = prefix
+        plain = _ANSI_SEQUENCES.sub(b"", prefix) if b"\x1b" in prefix else prefix
+        self._literals = _DIGITS.split(plain)
+
+    def taken(self, line: bytes) -> int:
+        """Bytes of a line that are the prefix, or -1."""
+        if line.startswith(self._prefix):
+            return len(self._prefix)
+        place = 0
+        for number, literal in enumerate(self._literals):
+            if number:
+                digits = _DIGITS.match(line, _behind_ansi(line, place))
+                if digits is None:
+                    return -1
+                place = digits.end()
+            place = _behind_literal(line, place, literal)
+            if place < 0:
+                return -1
+        return _behind_ansi(line, place) if b"\x1b" in self._prefix else place
+
+
+def _behind_ansi(line: bytes, place: int) -> int:
+    while line.startswith(b"\x1b", place) and (found := _ANSI_SEQUENCES.match(line, place)) is not None:
+        place = found.end()
+    return place
+
+
+def _behind_literal(line: bytes, place: int, literal: bytes) -> int:
+    """Behind a literal at a place, ANSI sequences among it, or -1."""
+    while True:
+        place = _behind_ansi(line, place)
+        escape = line.find(b"\x1b", place, place + len(literal))
+        size = len(literal) if escape < 0 else escape - place
+        if line[place : place + size] != literal[:size]:
+            return -1
+        place += size
+        literal = literal[size:]
+        if not literal:
+            return place
+        if _ANSI_SEQUENCES.match(line, place) is None:
+            return -1
 
 
 class Repeated:
     """The prefix on each line; of a blank line what is left of it without the white space at its end."""
 
     bare = False
-    foreign = MOST_FOREIGN_LINES
 
     def __init__(self, prefix: bytes, exact: bool = False) -> None:
-        self._alike = re.compile(_pattern(prefix))
-        bare = prefix.rstrip(_BLANKS)
-        self._blank = None if exact else re.compile(_pattern(bare) + rb"[ \t\r\n]*\Z")
+        self._alike = _Alike(prefix)
+        self._blank = None if exact else _Alike(prefix.rstrip(_BLANKS))
         self.foreign = MOST_FOREIGN_LINES if prefix.strip() else 0
 
     def taken(self, line: bytes) -> int:
         """Bytes of a line that are the prefix, or -1 for a line that has none."""
         line = line.removeprefix(BOM)
-        match = self._alike.match(line)
-        if match is not None:
-            return match.end()
-        if self._blank is None or self._blank.match(line) is None:
-            return -1
-        return len(line.rstrip(b" \t\r\n"))
+        taken = self._alike.taken(line)
+        if taken >= 0 or self._blank is None:
+            return taken
+        taken = self._blank.taken(line)
+        return -1 if taken < 0 or line[taken:].strip() else len(line.rstrip(b" \t\r\n"))
 
 
 class Hanging:
@@ -104,14 +141,11 @@ class Bare:
     foreign = 0
 
     def __init__(self, prefix: bytes) -> None:
-        self._alike = re.compile(_pattern(prefix)) if prefix.strip(b" \t") else None
+        self._alike = _Alike(prefix) if prefix.strip(b" \t") else None
 
     def taken(self, line: bytes) -> int:
         """As :meth:`Repeated.taken`, for the lines of the log around the message."""
-        if self._alike is None or _OPERATION.match(line):
-            return -1
-        match = self._alike.match(line)
-        return -1 if match is None else match.end()
+        return -1 if self._alike is None or _OPERATION.match(line) else self._alike.taken(line)
 
 
 def form_of(text: Text, prefix: bytes, place: int) -> Any:
@@ -127,7 +161,7 @@ def form_of(text: Text, prefix: bytes, place: int) -> Any:
         taken = repeated.taken(line)
         if taken >= 0:
             if line[taken:].strip():
-                return repeated
+                return None if _MAGIC.match(line, taken) else repeated
             continue
         if not line.strip():
             continue

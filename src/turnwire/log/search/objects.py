@@ -24,8 +24,8 @@ IN_LINE = (
 )
 """Objects; and what was written in a string: an escaped object, the first line of CSP/1."""
 AT_LINE = rb'(?P<values>(?:\xef\xbb\xbf)?[ \t]*["\[])'
-_FIRST_LOOK = 4096
-"""Bytes of an object over several lines that are looked at first."""
+_FIRST_LOOK = 1024
+"""Bytes of an object that are looked at first, four times as many if that was not all of it."""
 _DOUBTFUL = 16
 """A fault so near to the end of what was looked at may be none."""
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
@@ -61,7 +61,7 @@ class Objects:
         data = text.data
         if end - at > self._search.limit:
             end, whole = at + self._search.limit, False
-        stop = min(text.line_end(at) + 1, end)
+        stop = min(text.line_end(at) + 1, end, at + _FIRST_LOOK)
         while True:
             try:
                 value, size = parse(data[at:stop], 0, self._limits)
@@ -70,7 +70,7 @@ class Objects:
                 fault = error.offset or 0
                 cut = error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
                 if stop < end and (cut or fault > stop - at - _DOUBTFUL):  # it may go on in further lines
-                    stop = min(end, at + max(4 * (stop - at), _FIRST_LOOK))
+                    stop = min(end, at + 4 * max(stop - at, _FIRST_LOOK))
                     continue
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}

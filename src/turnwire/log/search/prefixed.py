@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turnwire.log.search.search import Search
 
 IN_LINE = rb"(?P<magic>CSP/1(?=\r?$|;| MODE;))"
+_SPACE = re.compile(rb"[ \t\r\n]*")
 _FIRST_GATHERED = 1 << 8
 """Bytes of the lines behind a prefix that are put together first."""
 
@@ -73,13 +74,19 @@ class Prefixed:
     def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
         objects = self._search.objects
         form = carriers.Repeated(prefix, exact=True)
-        size = _FIRST_GATHERED
+        size = walk.text.behind_line(at) - at + 1  # the next line first: mostly it is no part of an object
         while True:
             inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
             if len(lines) < 2:
                 if not whole:
                     raise More(line)
                 return 0
+            if size < _FIRST_GATHERED:
+                if not self._goes_on(inner):
+                    return 0
+                if not whole and len(inner.data) >= size:
+                    size = _FIRST_GATHERED
+                    continue
             within = Walk(inner, len(inner.data), [], SearchState())
             tried = objects.tried(inner, 0, within.end, within.state)
             if tried.what is not None or not tried.cut or whole:
@@ -100,6 +107,15 @@ class Prefixed:
                 return 0
         self._take(walk, at, line, inner, lines, behind, within.found)
         return walk.text.behind_line(at)
+
+    @staticmethod
+    def _goes_on(inner: Text) -> bool:
+        """True if the second line of a text may go on with the object that the first one begins."""
+        second = _SPACE.match(inner.data, inner.behind_line(0))
+        assert second is not None, "it may be empty"
+        last = inner.data[: inner.line_end(0)].rstrip()[-1:]
+        follows = inner.data[second.end() : second.end() + 1]
+        return not follows or follows in (b'"}' if last == b"{" else b'"{}[],:-0123456789tfn')
 
     @staticmethod
     def _take(

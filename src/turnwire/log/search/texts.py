@@ -60,6 +60,7 @@ class Text:
         self.final = final
         self.carrier = carrier
         self.in_string = in_string
+        self._line = 0, -1
         self.quoted = True  # of a string: a quote stands in front of it
         self.closings: dict[int, list[int]] | None = None  # of CSP/1's heredocs, once they were listed
         self.depth: int = (0 if outer is None else outer.depth) + in_string
@@ -129,8 +130,7 @@ class Text:
         """The time of a record at a place that has none of its own: its line's, else its carrier's."""
         text: Text = self
         while True:
-            line = text.data.rfind(b"\n", 0, at) + 1
-            found = text.line_time(line)
+            found = text.line_time(text.line_start(at))
             if found is not None or text.outer is None:
                 return found
             stretch = text._stretch(at)
@@ -151,20 +151,27 @@ class Text:
         newline = head.find(b"\n")
         return head_time((head if newline < 0 else head[:newline]).removeprefix(BOM))
 
+    def _look(self, at: int) -> tuple[int, int]:
+        """Where the line of a place begins, and where its newline is or the text ends; mostly asked for one again."""
+        start, newline = self._line
+        if not start <= at <= newline:
+            start = self.data.rfind(b"\n", 0, at) + 1
+            newline = self.data.find(b"\n", at)
+            self._line = start, newline if newline >= 0 else len(self.data)
+        return self._line
+
     def line_end(self, at: int) -> int:
         """Where the line of a place ends, without its line end."""
-        newline = self.data.find(b"\n", at)
-        if newline < 0:
-            return len(self.data)
-        return newline - (newline > at and self.data[newline - 1] == 13)
+        newline = self._look(at)[1]
+        return newline - (at < newline < len(self.data) and self.data[newline - 1] == 13)
 
     def behind_line(self, at: int) -> int:
         """Where the next line begins."""
-        return self.data.find(b"\n", at) + 1 or len(self.data)
+        return min(self._look(at)[1] + 1, len(self.data))
 
     def line_start(self, at: int) -> int:
         """Where the line of a place begins."""
-        return self.data.rfind(b"\n", 0, at) + 1
+        return self._look(at)[0]
 
 
 class Joiner:
