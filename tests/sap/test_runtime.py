@@ -22,6 +22,7 @@ import pytest
 import turnwire
 from tests.sap.hosts import OVER, Broker, reached, serve
 from tests.sap.scenario import CHECKS, task
+from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
@@ -436,6 +437,41 @@ def test_a_task_that_is_still_in_the_queue_ends_when_its_turn_comes(nats_url: st
                 await client.send(one)
                 assert (await cancelling).status == "CANCELLED"
             assert one.task_id not in done
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+@pytest.mark.usefixtures("quiet_logs")
+def test_a_signed_wish_ends_a_task_and_one_with_another_signature_does_not(nats_url: str) -> None:
+    from turnwire.sap.transports import nats
+
+    names: dict[str, Any] = {"queue": "b", "prefix": f"c{uuid.uuid4().hex[:8]}", "principal": "A-prime"}
+    begun: list[str] = []
+
+    async def main() -> None:
+        agent = sap.Agent("B")
+
+        @agent.capability("work.wait")
+        async def wait(one: sap.Task, _context: sap.Context) -> None:
+            begun.append(one.task_id)
+            await asyncio.sleep(GUARD)
+
+        where = {key: names[key] for key in ("queue", "prefix")}
+        identify = nats.signed({"A-prime": PUBLIC["A-prime"]})
+        async with (
+            agent,
+            nats.Worker(agent, nats_url, identify=identify, **where),
+            nats.Client(nats_url, signer=KEYS["A-prime"], **names) as prime,
+            nats.Client(nats_url, signer=KEYS["x"], timeout=0.3, **names) as forger,
+        ):
+            one = task("work.wait", {})
+            calling = asyncio.ensure_future(prime.call(one))
+            while not begun:
+                await asyncio.sleep(0.01)
+            with pytest.raises(Unanswered):
+                await forger.cancel(one.task_id)
+            assert not calling.done()
+            assert (await prime.cancel(one.task_id)).status == "CANCELLED" == (await calling).status
 
     asyncio.run(asyncio.wait_for(main(), GUARD))
 
