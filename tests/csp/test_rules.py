@@ -81,6 +81,23 @@ def test_token_rules(code, bad, good):
     assert code not in codes(good)
 
 
+@pytest.mark.parametrize(
+    ("text", "severities"),
+    [
+        (DEFS + task(rest="\nIN SRC,LICENSE"), ["info"]),  # which may be a file
+        (DEFS + patch("- DEF LIB\n") + task(rest="\nIN LIB", ctx="C1"), ["warning"]),
+        (DEFS + patch("+ DEF NEW = n\n") + task(rest="\nIN NEW", ctx="C0"), ["warning"]),
+        (DEFS + task(rest="\nOWNER SOMEBODY"), []),  # an agent
+        (DEFS + task(receiver="SOMEBODY"), []),
+        (DEFS + patch("- DEF LIB\n") + task(rest="\nOWNER LIB", ctx="C1"), ["warning"]),
+        (DEFS + patch("- DEF LIB\n") + task(receiver="LIB", ctx="C1"), ["warning"]),
+    ],
+)
+def test_an_undefined_name_is_a_fact_where_it_was_defined(text, severities):
+    found = csp.lint(csp.parse(text, mode="lenient"))
+    assert [issue.severity for issue in found if issue.reason == "undef"] == severities
+
+
 def test_the_examples_of_the_specification_are_clean():
     text = (
         DEFS

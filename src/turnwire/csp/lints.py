@@ -1,7 +1,7 @@
 """The token rules [TOKEN RULES], judged against what a conversation has defined so far.
 
-undef, ctx_stale, no_task and dup_result are facts: "warning". restate, expanded, filler, full_rewrite and synonym are
-heuristics: "info", which no clause fails by.
+undef (of a name that was defined at some checkpoint), ctx_stale, no_task and dup_result are facts: "warning". restate,
+expanded, filler, full_rewrite, synonym and undef of any other name are heuristics: "info", which no clause fails by.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TASK_ID = re.compile("T[0-9]+")
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
-_SCOPES = ("IN", "OWNER")
+_SCOPES = ("IN", "OWNER", "TO")
 LAW_TEXT_LEAST = 12
 MOST_REPEATED = 64
 """Laws that are named of those that one value repeats: any number of laws may say the same."""
@@ -60,6 +60,7 @@ class LintContext:
         self.passed: set[str] | SeenIds = set()  # checkpoints that were the head before
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
         self.agents: set[str] = set()
+        self.defined: set[str] = set(self.state.defs)  # at some checkpoint, this one or another
         self.produced: set[str] = set()
         self.final: dict[str, str] = {}
         self.files: set[str] = set()
@@ -136,6 +137,7 @@ class LintContext:
             changes = NextState(self.state)
             for name, value in record.defs.items():
                 changes.set(name, value)
+            self.defined.update(record.defs)
             self.state = changes.state()
             if not self.spoken:
                 self.local["C0"] = self.state
@@ -156,8 +158,10 @@ class LintContext:
         elif isinstance(block, FileOp):
             path = block.get("PATH") or ""
             (self.files.discard if block.op == "DELETE" else self.files.add)(path)
-        elif isinstance(block, Patch) and state:
-            self.patch(block)
+        elif isinstance(block, Patch):
+            self.defined.update(name for _, name, _ in block.ops)
+            if state:
+                self.patch(block)
 
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
@@ -166,7 +170,7 @@ class LintContext:
             name = next(iter(self.tasks))
             del self.tasks[name]
             self.final.pop(name, None)
-        for names in (self.agents, self.produced, self.files):
+        for names in (self.agents, self.produced, self.files, self.defined):
             while len(names) > room:
                 names.pop()
         if isinstance(self.passed, set) and len(self.passed) > room:
@@ -229,7 +233,7 @@ class Linter:
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
-    """The token rules: facts as "warning" (undef, ctx_stale, no_task, dup_result), heuristics as "info" (restate,
+    """The token rules: facts as "warning" (undef of what was defined, ctx_stale, no_task, dup_result), heuristics as "info" (restate,
     expanded, filler, full_rewrite, synonym).
 
     Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
@@ -290,8 +294,12 @@ def _expanded(record: Any, context: LintContext) -> None:
 
 
 def _undef(record: Any, context: LintContext) -> None:
+    """A name that was defined at another checkpoint is a fact; what looks like a name in IN may be a file (LICENSE),
+    and in OWNER and TO it is an agent."""
     defs = context.at(record.ctx).defs
-    for key, value in context.values if defs else ():
+    if not defs:
+        return
+    for key, value in (("TO", record.receiver or ""), *context.values):
         if key not in _SCOPES:
             continue
         for token in _tokens(value):
@@ -299,8 +307,10 @@ def _undef(record: Any, context: LintContext) -> None:
                 continue
             if not _DEFINED_NAME.fullmatch(token) or _GIVEN_ID.fullmatch(token):
                 continue
-            if token not in (record.sender, record.receiver):
+            if token in context.defined:
                 context.warn(Reason.UNDEF, f"{key} names {token}, which is not defined at {record.ctx}")
+            elif key == "IN" and token not in (record.sender, record.receiver):
+                context.hint(Reason.UNDEF, f"IN names {token}, which no checkpoint defines")
 
 
 def _ctx_stale(record: Any, context: LintContext) -> None:
