@@ -233,8 +233,8 @@ class Linter:
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
-    """The token rules: facts as "warning" (undef of what was defined, ctx_stale, no_task, dup_result), heuristics as "info" (restate,
-    expanded, filler, full_rewrite, synonym).
+    """The token rules: facts as "warning" (undef of what was defined, ctx_stale, no_task, dup_result), heuristics as
+    "info" (restate, expanded, filler, full_rewrite, synonym).
 
     Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
     the record. Raises TypeError for what is neither.
