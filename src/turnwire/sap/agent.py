@@ -15,7 +15,7 @@ from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, 
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline, seconds_to_record
 from turnwire.sap.handlers import Capability, Handler
-from turnwire.sap.jobs import AgeingQueue, Job, Memory, Reply, Stage, key_of, priority_of, size_in_memory
+from turnwire.sap.jobs import AgeingQueue, Job, Memory, Reply, Stage, key_of, priority_of, size_of_job, size_of_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.schema import validator
@@ -42,8 +42,6 @@ CANCEL_SECONDS = 1.0
 
 MEMORY = 256 << 20
 """Bytes of tasks, Results and bodies that an agent has in its hands, at most."""
-
-_JOB = 2048  # bytes that a job takes besides its texts
 
 Route = Callable[[str, Result], Awaitable[None]]
 """(endpoint, result): sends a Result to a replyTo."""
@@ -313,7 +311,7 @@ class Agent:
             return nack(task, ErrorCode.RATE_LIMIT, pool.words)
         if not line.places:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        size = size_in_memory(text) + _JOB
+        size = size_of_job(text)
         if not self.reserve(size):
             return nack(task, ErrorCode.RATE_LIMIT, f"the agent has all {self._memory.limit} bytes in its hands")
         job.held = size
@@ -502,9 +500,9 @@ class Agent:
     def _end(self, job: Job, text: str, result: Result) -> None:
         job.advance(Stage.FINISHED)
         job.freeze_result(result, text)
-        size = size_in_memory(text)
+        size = size_of_result(text)
         if not self.reserve(size):
-            self._memory.used += size  # it is there, and small
+            self._memory.used += size  # another agent made it, and it is in the transcript
         job.held += size
         job.resolve(text)
         job.drop_task()

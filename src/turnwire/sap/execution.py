@@ -16,7 +16,7 @@ from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of,
 from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
-from turnwire.sap.jobs import Job, size_in_memory
+from turnwire.sap.jobs import Job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.messages import AgentError, CacheEvidence, Message, Result, Task
 from turnwire.sap.objects import by_reference
@@ -303,7 +303,7 @@ class Execution:
 
     def _fits(self, text: str, limit: int) -> bool:
         """True if a Result has no more bytes than the limit, and the agent has memory for it."""
-        return size_of(text, limit) <= limit and size_in_memory(text) <= self._agent.room()
+        return size_of(text, limit) <= limit and size_of_result(text) <= self._agent.room()
 
     def _signed(self, result: Result) -> Result:
         if self._agent.signer is None:

@@ -224,9 +224,18 @@ class Memory:
         self.used -= size
 
 
-def size_in_memory(text: str | None) -> int:
-    """Bytes that a text takes in memory."""
-    return 0 if text is None else sys.getsizeof(text)
+SMALL = 2048
+"""Bytes of a Result for which each job has memory from its admission on, so that there is always room for words."""
+
+
+def size_of_job(text: str) -> int:
+    """Bytes that are counted for a job at its admission: its text, the objects around it, and a small Result."""
+    return sys.getsizeof(text) + 2048 + SMALL
+
+
+def size_of_result(text: str) -> int:
+    """Bytes that are counted for the Result of a job, beyond those from its admission."""
+    return max(0, sys.getsizeof(text) - SMALL)
 
 
 ALLOWANCE: dict[str, int] = {
