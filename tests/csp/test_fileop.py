@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import re
+import shutil
 import stat
 import subprocess
 from hashlib import sha256
@@ -280,7 +281,7 @@ def test_diffs_of_git_and_gnu_diff_apply(tmp_path, tool):
         assert made.returncode in (0, 1), made.stderr
         if old == new:
             continue
-        content = made.stdout.decode()
+        content = re.sub(r"(?m)^(\+\+\+ (?:b/)?)new\b", r"\1old", made.stdout.decode())  # of the file, not of two
         message = csp.decode(
             csp.encode(csp.message("A", "B", "C0", op("PATCH", "old", content, sha256(old).hexdigest())))
         )
@@ -356,6 +357,13 @@ def test_what_recounting_does_not_mend(tmp_path, diff):
         ("--- f.orig\t2026-01-01\n+++ f\t2026-01-01\n", True),
         ('--- "a/f"\n+++ "b/f"\n', True),
         ("--- a/g\n+++ b/g\n", False),
+        ("--- i/f\n+++ w/f\n", True),
+        ("--- a/other\n+++ b/f\n", True),
+        ("--- a/f\n+++ b/f.new\n", True),
+        ("--- a/f\n+++ b/other.txt\n", False),
+        ("--- a/f\n+++ /dev/null\n", False),
+        ("--- /dev/null\n+++ b/f\n", False),
+        ("diff --git a/f b/f\n--- a/f\n+++ /dev/null\n", False),
         ("+++ src/f\n", False),
         ('--- "a/\\147"\n+++ "b/\\147"\n', False),
     ],
@@ -368,6 +376,37 @@ def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
         assert (tmp_path / "f").read_text() == "b\n"
     else:
         assert refused(block, tmp_path) == "bad_diff"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    "names",
+    [
+        f"--- {old}\n+++ {new}\n"
+        for old in ("a/f", "b/f", "f", "a/f.orig", "a/f~", "a/g", "/dev/null", "i/f")
+        for new in ("b/f", "a/f", "f", "b/f.new", "b/g", "/dev/null", "w/f")
+        if ("/" in old) == ("/" in new)  # git strips as many folders of both
+    ],
+)
+@pytest.mark.parametrize("hunk", ["@@ -1,2 +1,2 @@\n one\n-two\n+2\n", "@@ -1,2 +0,0 @@\n-one\n-two\n"])
+def test_names_and_files_as_git_takes_them(tmp_path, names, hunk):
+    """What git refuses is refused, what git does is done; what makes or deletes a file is no PATCH."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        folder.mkdir()
+        (folder / "f").write_text("one\ntwo\n")
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    command = ["git", "apply", "-"]
+    done = subprocess.run(command, cwd=theirs, input=f"{names}{hunk}".encode(), env=environment, capture_output=True)
+    kept = done.returncode == 0 and (theirs / "f").exists()
+    try:
+        op("PATCH", "f", f"{names}{hunk}").apply(ours)
+    except RuleError:
+        assert not kept, done
+        assert (ours / "f").read_text() == "one\ntwo\n"
+    else:
+        assert kept, done
+        assert (ours / "f").read_bytes() == (theirs / "f").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -92,26 +92,37 @@ def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hun
     return Hunk(start, old, new, found), place
 
 
-_NAME = re.compile(rb"(?:---|\+\+\+) ([^\t\r\n]+)")
-_OLDER = (".orig", ".bak", ".old", "~")
+_NAME = re.compile(rb"(---|\+\+\+) ([^\t\r\n]+)")
+_NO_FILE = b"/dev/null"
+_PREFIXES = tuple(f"{letter}/" for letter in "abciow")
+"""What git puts before names: a/ and b/; c/, i/, o/ and w/ where it is to say what is compared."""
 
 
 def _check_names(header: list[bytes], path: str) -> None:
-    """Refuses a diff whose header names files, none of which is ``path``: of two names one may be that of a copy."""
-    named = [match[1].strip() for line in header if (match := _NAME.match(line)) is not None]
+    """Refuses a diff of another file than ``path``, and one that makes or deletes a file.
+
+    As for git, the file is that of the line ``+++``; or that of ``---``, where ``+++`` says the same with something
+    behind it (f and f.new).
+    """
+    found = {match[1]: match[2].strip() for line in header if (match := _NAME.match(line)) is not None}
+    if _NO_FILE in found.values():
+        other = "DELETE" if found.get(b"+++") == _NO_FILE else "CREATE"
+        raise _fault(Reason.BAD_DIFF, f"a PATCH changes a file that stays: this one is for {other}", path)
+    old, new = (None if name is None else _names(name) for name in (found.get(b"---"), found.get(b"+++")))
+    if old and new and any(name.startswith(shorter) and name != shorter for name in new for shorter in old):
+        new = old
     wanted = path.removeprefix("./")
-    if named and not any(wanted in _names(name) for name in named):
-        shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") for name in named))
+    if wanted not in (new or old or {wanted}):
+        shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") for name in found.values()))
         raise _fault(Reason.BAD_DIFF, f"the diff is of {shown}, not of {path}", path)
 
 
 def _names(written: bytes) -> set[str]:
-    """The names that one in the header of a diff may mean: git quotes it and puts a/ or b/ before it."""
+    """The names that one in the header of a diff may mean: git quotes it and puts a letter and / before it."""
     name = written.decode("utf-8", "surrogateescape")
     if len(name) > 1 and name[0] == name[-1] == '"':
         name = _ESCAPE.sub(_unescaped, written[1:-1]).decode("utf-8", "surrogateescape")
-    names = {name, name.removeprefix("./"), name[2:] if name[:2] in ("a/", "b/") else name}
-    return names | {one.removesuffix(ending) for one in names for ending in _OLDER}
+    return {name, name.removeprefix("./"), name[2:] if name.startswith(_PREFIXES) else name}
 
 
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
