@@ -68,6 +68,9 @@ cdef extern from "_native/common/claims.h" nogil:
 cdef extern from "_native/common/fence.h" nogil:
     bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
 
+cdef extern from "_native/common/log_time.h" nogil:
+    bint tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
+
 cdef extern from "_native/csp/marks.h" nogil:
     enum:
         CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED

@@ -1,35 +1,112 @@
-# The matcher of good messages for the search of logs (search/search.h), which asks it without a call of Python. Included by
-# csp/codec.pyx.
+# The matcher for the search of logs (search/search.h), which asks it without a call of Python. Included by csp/codec.pyx; the
+# readable twin is log/search/csp.py.
+
+cdef enum:
+    UNSURE = 0  # the twin must say
+    RECORD = 1
+    REFUSED = 2
+    TEXT = 3  # nothing begins here
+
+cdef struct Matched:
+    int what
+    int reason
+    int64_t stop, behind, fault
+    bint tail
+    int32_t row[24]
 
 
-cdef int good_message(
-    const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, int32_t *row, int64_t *behind
-) noexcept nogil:
-    """1 where a good message begins at the line at ``at``, and a blank line, another message or the end of the text ends it:
-    its row, and where to go on. 0: anything else, or nobody can say."""
+cdef bint opens_another(const uint8_t *data, int64_t at, int64_t end) noexcept nogil:
+    """True if a message of another wire may begin with the line at a place."""
+    cdef int64_t first
+    while at < end and (data[at] == 32 or data[at] == 9):
+        at += 1
+    if at < end and data[at] == c"{":
+        at += 1
+        while at < end and (data[at] == 32 or data[at] == 9):
+            at += 1
+        return at < end and (data[at] == 34 or data[at] == c"}" or data[at] == 13 or data[at] == 10)
+    if end - at < 4 or data[at] != c"@" or memchr(b"afcSdT", data[at + 1], 6) == NULL:
+        return False
+    first = at = at + 2
+    while at < end and at - first < 12 and (48 <= data[at] <= 57 or 65 <= data[at] <= 90 or 97 <= data[at] <= 122):
+        at += 1
+    return first < at < end and at - first <= 11 and data[at] == c"|"
+
+
+cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
+    """Behind the last line that can be the damaged message's own, or -1 where nobody can say."""
+    cdef int64_t bound = first.start + s.most_bytes
+    cdef int64_t end = first.start
+    cdef int64_t run, closing
+    cdef bint blank = False, block = False, chomped
+    cdef Line line
+    cdef int found
+    seek(s, first.start, first.number)
+    while True:
+        found = next_line(s, &line)
+        if found == MORE:
+            return -1
+        if found == END or (line.next > bound and line.start > first.start):
+            return end
+        if line.start > first.start and ends(s, &line):
+            return end
+        if is_blank(s.data, &line):
+            if block:
+                return end
+            blank = True
+            continue
+        if line.start > fault and not block and csp_header_like(s.data, line.start, line.stop):
+            blank = False
+        elif line.start > fault and not (is_block_head(s, &line) if blank and not block else is_own(s.data, &line)):
+            return end
+        block = block or blank
+        run = opening(s.data, &line, &chomped)
+        if run and heredoc(s, run, bound, &closing) != OK:
+            return -1
+        end = s.place
+
+
+cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
+    """What a message with a fault is."""
+    cdef int what = classify_magic_line(s, first, CSP_EXACT)
+    if what == CSP_UNDECIDED or s.fault.run:
+        return
+    if what == CSP_IS_TEXT:
+        m.what, m.behind, m.tail = TEXT, first.next, False
+        return
+    m.stop = own_lines(s, first, s.fault.offset)
+    if m.stop < 0:
+        return
+    m.what, m.reason, m.fault, m.tail = REFUSED, s.fault.reason, s.fault.offset, True
+    if first.start < m.fault < m.stop and opens_another(s.data, m.fault, s.end):
+        m.stop, m.tail = m.fault, False  # what begins with that line is read by itself
+    m.behind = m.stop
+
+
+cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, Matched *m) noexcept nogil:
+    """What begins at the line at ``at``, which is not in a code fence."""
     cdef Scanner s
-    cdef Line first, line
+    cdef Line first
     cdef int64_t limits[3]
     cdef int64_t state[4]
-    cdef int64_t stop = 0
-    cdef int intent = 0, good = 0, found
+    cdef int intent = 0, found
+    m.what = UNSURE
     limits[0], limits[1], limits[2] = most_bytes, _most_fields, _most_key
     memset(state, 0, sizeof(state))
-    memset(row, 0xFF, 24 * sizeof(int32_t))
+    memset(m.row, 0xFF, sizeof(m.row))
     start_scanner(&s, data, at, end, final, limits, state, find_lines)
-    s.log = True
+    s.log = s.searching = True
     s.rows = s.extras = s.rejects = NULL
     s.most_rows = s.most_extras = s.most_rejects = 0
-    if next_line(&s, &first) == OK and is_magic(data, &first) and read_message(&s, &first, row, &intent, &stop) == OK:
-        behind[0] = s.place
-        seek(&s, stop, 0)
-        found = next_line(&s, &line)
-        if found == END or (found == OK and (is_blank(data, &line) or csp_looks_like_magic(data, line.start, line.stop))):
-            good = csp_bad_utf8(data, at, stop) < 0
-        row[0], row[1], row[2], row[3] = <int32_t>at, <int32_t>(stop - at), 0, intent
+    if next_line(&s, &first) == OK and is_magic(data, &first):
+        found = read_message(&s, &first, m.row, &intent, &m.stop)
+        if found == BAD:
+            match_fault(&s, &first, m)
+        elif found == OK and csp_bad_utf8(data, at, m.stop) < 0:
+            m.what, m.behind, m.tail = RECORD, m.stop, True
+            m.row[0], m.row[1], m.row[2], m.row[3] = <int32_t>at, <int32_t>(m.stop - at), 0, intent
     free(s.closings)
-    return good
 
 
 cdef int64_t _most_fields = _LIMITS.fields, _most_key = _LIMITS.key
-message_pointer = PyCapsule_New(<void *>good_message, "turnwire.csp_message", NULL)
+match_pointer = PyCapsule_New(<void *>match_message, "turnwire.csp_match", NULL)

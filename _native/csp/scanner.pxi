@@ -42,6 +42,7 @@ cdef struct Scanner:
     int64_t closing_count
     int indexed
     bint log  # other lines are text, and extras are only counted
+    bint searching  # for the search of logs: also a line with a time at its head ends a message, and a fence does not
     # state of the stream
     bint tail
     int64_t run
@@ -142,6 +143,20 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     if first == 32:
         return csp_looks_like_magic(data, line.start, line.stop) or tw_is_fence(data, line.start, line.stop)
     return False
+
+
+cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
+    """True if a line (outside a heredoc) ends the record before it."""
+    cdef int64_t moment
+    if not s.searching:
+        return is_delimiter(s.data, line)
+    if line.stop <= line.start or (c"A" <= s.data[line.start] <= c"Z" and s.data[line.start] != c"C"):
+        return False
+    if tw_is_fence(s.data, line.start, line.stop):
+        return False
+    if csp_looks_like_magic(s.data, line.start, line.stop):
+        return True
+    return tw_head_time(s.data + line.start, min(line.stop - line.start, <int64_t>256), &moment)
 
 
 cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:
@@ -381,7 +396,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
         prefix = csp_word(s.data, line.start, s.end)
         size = csp_key_length(prefix, length, s.data + line.start)
         word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
-        if word > W_INTENT and (is_blank(s.data, line) or is_delimiter(s.data, line)):
+        if word > W_INTENT and (is_blank(s.data, line) or ends(s, line)):
             break
         if line.next > bound:
             return too_large(s, first, line)
@@ -431,7 +446,7 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
     if found == END:
         line.start = line.next = line.stop = s.place
         line.number = s.number
-    if found == END or is_delimiter(s.data, &line):
+    if found == END or ends(s, &line):
         return blame(s, R_NO_BODY, first, &line)
     if line.next > bound:
         return too_large(s, first, &line)
@@ -562,7 +577,7 @@ cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) n
         return END
     if found == MORE:
         return MORE
-    if is_blank(s.data, line) or is_delimiter(s.data, line):
+    if is_blank(s.data, line) or ends(s, line):
         return END
     return OK if line.next <= bound else too_large(s, first, line)
 
@@ -1092,7 +1107,7 @@ cdef void start_scanner(
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
-    s.log = s.reading.log = False
+    s.log = s.searching = s.reading.log = False
     s.reading.keys, s.reading.data = &keys, data
     s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
     s.closings = NULL

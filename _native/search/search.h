@@ -15,6 +15,15 @@ enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
 
 typedef struct { size_t start, stop; } tw_span;
 
+/* What begins with a line that says CSP/1: see csp/match.pxi. */
+enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT };
+typedef struct {
+    int what, reason;
+    int64_t stop, behind, fault;
+    int tail;
+    int32_t row[TW_CSP_ROW];
+} tw_matched;
+
 typedef struct {
     tw_lines k;
     tw_look look;
@@ -38,7 +47,10 @@ typedef struct {
     csp_lister lister;
     csp_reading reading;
     int window_filled;
-    int (*good_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, int32_t *row, int64_t *behind);
+void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, tw_matched *m);
+    int csp_tail;                            /* of what CSP/1 was found last */
+    int fence, tail_set;                     /* a code fence is open; the walk knows `tail` */
+    uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
 } tw_search;
 
 /* --- places --- */
@@ -434,18 +446,25 @@ static int tw_csp_row(tw_search *w, tw_region *r, const int32_t *row)
     return TW_FINE;
 }
 
-/* A good message of any form. */
+/* A message of any form, or what is none. */
 static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
 {
     tw_lines *k = &w->k;
-    int32_t row[TW_CSP_ROW];
-    int64_t behind = 0;
-    const uint8_t *s = tw_text(k, r);
-    if (!w->good_message(s, (int64_t)*at, (int64_t)r->end, r->level || k->final, (int64_t)k->limit, row, &behind)) return TW_ASK;
-    int result = tw_csp_row(w, r, row);
+    tw_matched m;
+    int result = TW_FINE;
+    if (!r->level && w->fence) return TW_ASK;
+    w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)r->end, r->level || k->final, (int64_t)k->limit, &m);
+    if (m.what == TW_CSP_UNSURE) return TW_ASK;
+    if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, r, m.row);
+    else if (m.what == TW_CSP_REFUSED && m.stop > (int64_t)*at)
+        result = tw_refuse(w, r, *at, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
     if (result != TW_FINE) return result;
-    *at = (size_t)behind;
-    if (!r->level) w->tail = 1;
+    *at = (size_t)m.behind > *at ? (size_t)m.behind : *at + 1;
+    w->csp_tail = m.tail;
+    if (!r->level) {
+        w->tail = m.tail;
+        w->tail_set = 1;
+    }
     return TW_FINE;
 }
 
@@ -467,7 +486,7 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
             if ((result = tw_csp_row(w, r, rows + TW_CSP_ROW * i)) != TW_FINE) return result;
         if (count) {
             *at = w->last = (size_t)w->reading.place;
-            w->tail = 1;
+            w->tail = w->tail_set = w->csp_tail = 1;
         }
         if (count == TW_CSP_ROWS) continue;
         if (why != CSP_CUT_OFF || w->window.base == w->reading.place || w->window.stop >= (int64_t)k->stop) break;
@@ -506,7 +525,7 @@ static int tw_search_text(tw_search *w, tw_region *r, tw_look *look, size_t *pla
             break;
         case TW_AT_CSP:
             result = look->s[at] == 'C' ? tw_at_csp(w, r, &at) : TW_ASK;
-            tail = 1;
+            tail = w->csp_tail;
             break;
         case TW_AT_HEREDOC:
             if (!(r->level ? tail : w->tail)) {

@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
+from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.json.plan import TIME_COLUMN, Judgement, flat
 from turnwire.json.text import reader
 from turnwire.log.search import blocks
@@ -60,7 +61,9 @@ cdef extern from "_native/search/streams.h" nogil:
         tw_column *csp_texts[4]
         csp_lister lister
         csp_reading reading
-        int (*good_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, int32_t *row, int64_t *behind) noexcept
+        void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, void *m) noexcept
+        int fence, tail_set
+        uint8_t csp_reasons[256]
     ctypedef struct tw_stretch:
         size_t start, size, outer, until
         int64_t time
@@ -173,7 +176,11 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.reading.log = 1
     w.lister = csp_lister_of(2)
-    w.good_message = <int (*)(const uint8_t *, int64_t, int64_t, int, int64_t, int32_t *, int64_t *) noexcept nogil>PyCapsule_GetPointer(_csp.message_pointer, "turnwire.csp_message")
+    w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, void *) noexcept nogil>PyCapsule_GetPointer(
+        _csp.match_pointer, "turnwire.csp_match"
+    )
+    for place in range(len(CSP_REASONS)):
+        w.csp_reasons[place] = core.plan.reasons.index(CSP_REASONS[place])
     return 0
 
 
@@ -293,7 +300,8 @@ cdef class Block:
         """Gives the walk the state that the twin left."""
         cdef size_t *memory
         state = self.state
-        self.w.tail, self.w.unclosed = bool(state.tail), bool(state.unclosed)
+        self.w.tail, self.w.unclosed, self.w.fence = bool(state.tail), bool(state.unclosed), bool(state.fence)
+        self.w.tail_set = False
         if <size_t>len(state.taken) != self.w.taken_count:
             memory = numbers([place for span in state.taken for place in span], 2 * len(state.taken))
             free(self.taken)
@@ -320,8 +328,8 @@ cdef class Block:
             one = self.asked[len(self.asked) - 1] if self.asked and self.asked[len(self.asked) - 1].behind == behind else None
             found.append(one if one is not None else Found(behind, behind, text, behind, behind, 0))
         before = len(found)
-        if self.w.tail:
-            state.tail = True
+        if self.w.tail_set:
+            state.tail = bool(self.w.tail)
         fence = state.fence
         self.stream_last = <size_t>-1
         state.since = 0 if count > <size_t>self.since else 1
@@ -437,8 +445,8 @@ cdef class Block:
                     place = last
             if place < size:
                 place = rfind_newline(text, place) + 1
-            if b.w.tail:
-                after.tail = True
+            if b.w.tail_set:
+                after.tail = bool(b.w.tail)
             after.runs = {run for run, stop in after.open_runs if stop == size and not final}
             if kept:
                 self.place_part(b, stream, place)
@@ -600,8 +608,8 @@ cdef class Block:
                 part.rejects = {name: array[left] for name, array in part.rejects.items()}
                 part.here, part.refused = part.here[taken], part.refused[left]
         kept = sum([len(part.here) + len(part.refused) for part in parts]) + len(asked)
-        if self.w.tail:
-            state.tail = True
+        if self.w.tail_set:
+            state.tail = bool(self.w.tail)
         state.since = self.since
         state.settle(SimpleNamespace(data=self.data), position, kept)
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
