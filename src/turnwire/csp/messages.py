@@ -142,16 +142,22 @@ _PARTS: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
 
 
 class Block(_Parts):
-    """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value)."""
+    """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value).
+
+    Fields may be given by keywords, too, in lower case (``Task("T1", req="find it", in_="SRC")``); they stand behind
+    the others. Raises TypeError for a key that blocks of the kind do not have, or that is given twice.
+    """
 
     __slots__ = ("fields", "id")
     kind: ClassVar[str]
     _shown: ClassVar[tuple[str, ...]] = ("id", "fields")
     __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
 
-    def __init__(self, id: str, fields: FieldsLike = ()) -> None:
+    def __init__(self, id: str, fields: FieldsLike = (), **named: str) -> None:
         self.id = id
         self.fields: Fields = _pairs(fields)
+        if named:
+            self.fields += _keywords(self.kind, self.fields, named)
 
     def __eq__(self, other: object) -> bool:
         """Equal values; where a block's keys are known, their order does not matter (it may be any on the wire)."""
@@ -180,6 +186,19 @@ def _pairs_shown(record: _Record) -> Iterator[tuple[str, Any]]:
             yield from value
         else:
             yield name, value
+
+
+def _keywords(kind: str, given: Fields, named: Mapping[str, str]) -> Fields:
+    """The fields of keywords: ``req`` is REQ, ``in_`` is IN."""
+    found = [(name.removesuffix("_").upper(), value) for name, value in named.items()]
+    keys = {key for key, _ in given}
+    for key, _ in found:
+        if kind in FIELDS and key not in FIELDS[kind]:
+            raise TypeError(f"{kind} has no key {key}; its keys are {', '.join(FIELDS[kind])}")
+        if key in keys:
+            raise TypeError(f"{kind} is given the key {key} twice")
+        keys.add(key)
+    return found
 
 
 def _pairs(fields: FieldsLike) -> Fields:
@@ -222,8 +241,8 @@ class FileOp(Block):
     _shown = ("id", "op", "fields")
     __match_args__ = ("id", "op", "fields")
 
-    def __init__(self, id: str, op: str, fields: FieldsLike = ()) -> None:
-        super().__init__(id, fields)
+    def __init__(self, id: str, op: str, fields: FieldsLike = (), **named: str) -> None:
+        super().__init__(id, fields, **named)
         self.op = op
 
     def apply(
@@ -258,9 +277,9 @@ class Generic(Block):
     _shown = ("kind", "id", "fields")
     __match_args__ = ("kind", "id", "fields")
 
-    def __init__(self, kind: str, id: str, fields: FieldsLike = ()) -> None:
-        super().__init__(id, fields)
+    def __init__(self, kind: str, id: str, fields: FieldsLike = (), **named: str) -> None:
         self.kind = kind  # type: ignore[misc]
+        super().__init__(id, fields, **named)
 
 
 class Op(NamedTuple):

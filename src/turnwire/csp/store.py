@@ -8,6 +8,7 @@ patch), and every so often a digest of the whole state.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from hashlib import sha256
@@ -37,9 +38,11 @@ from turnwire.csp.history import SeenIds, VersionedMap, forgetful
 from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
-from turnwire.errors import Reason, RuleError, WireError, expect
+from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
 
 _WHOLE_EVERY = 1024
+_LETTERS = "TEPFC"
+_NUMBERED = re.compile(r"[A-Z][0-9]{1,18}")
 """A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
 
 
@@ -151,6 +154,23 @@ class Store:
     def __contains__(self, name: object) -> bool:
         self._settle()
         return name in self._checkpoints
+
+    def next_id(self, letter: str) -> str:
+        """The id behind the highest one that begins with a letter: of the tasks (T), errors (E), patches (P) and file
+        operations (F) in the log, or of the checkpoints (C). It is as wide as that one: T010 behind T009.
+
+        Raises UnknownName for another letter.
+        """
+        expect_one_of(letter, "letter", _LETTERS)
+        if letter == "C":
+            ids: list[str] = self.checkpoints
+        else:
+            blocks = (entry.message.block for entry in self.log)
+            ids = [block.id for block in blocks if block is not None]
+        numbers = [name[1:] for name in ids if _NUMBERED.fullmatch(name) and name[0] == letter]
+        kept = {"P": self._highest[0], "C": self._highest[1]}  # also of what a pruned store has forgotten
+        highest = max([*numbers, str(kept.get(letter, 0))], key=int)
+        return f"{letter}{int(highest) + 1:0{len(highest)}}"
 
     def at(self, name: str) -> Checkpoint:
         """The checkpoint with that id, in constant time. Raises RuleError(checkpoint_unknown)."""
