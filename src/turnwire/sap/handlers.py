@@ -112,12 +112,14 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
 
 
 class _Place:
-    """The place of one call in a pool; ``thread`` is done when the thread of a plain function has ended."""
+    """The place of one call in a pool; ``thread`` is done when the thread of a plain function has ended, ``task`` when
+    the call has."""
 
-    __slots__ = ("process", "thread")
+    __slots__ = ("process", "task", "thread")
 
     def __init__(self, process: Process | None) -> None:
         self.thread: asyncio.Future[Made] | None = None
+        self.task: asyncio.Task[None] | None = None
         self.process = process
 
 
@@ -163,6 +165,7 @@ class HandlerPool:
         end = None if seconds is None else loop.time() + seconds
         place, first = _Place(_process_for(call, values) if isolated else None), loop.create_future()
         running = loop.create_task(self._guarded(place, first, call, values))
+        place.task = running  # a place that is left behind keeps it: the loop alone would let it go
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
             await _first_of(first, stop, end)
