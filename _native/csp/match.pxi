@@ -6,6 +6,7 @@ cdef enum:
     RECORD = 1
     REFUSED = 2
     TEXT = 3  # nothing begins here
+    OPEN = 4  # more must be there to say so
 
 cdef struct Matched:
     int what
@@ -34,7 +35,7 @@ cdef bint opens_another(const uint8_t *data, int64_t at, int64_t end) noexcept n
 
 
 cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
-    """Behind the last line that can be the damaged message's own, or -1 where nobody can say."""
+    """Behind the last line that can be the damaged message's own; -1: nobody can say, -2: more must be there."""
     cdef int64_t bound = first.start + s.most_bytes
     cdef int64_t end = first.start
     cdef int64_t run, closing
@@ -45,7 +46,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
     while True:
         found = next_line(s, &line)
         if found == MORE:
-            return -1
+            return -2
         if found == END or (line.next > bound and line.start > first.start):
             return end
         if line.start > first.start and ends(s, &line):
@@ -61,20 +62,26 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
             return end
         block = block or blank
         run = opening(s.data, &line, &chomped)
-        if run and heredoc(s, run, bound, &closing) != OK:
-            return -1
+        if run:
+            found = heredoc(s, run, bound, &closing)
+            if found != OK:
+                return -2 if found == MORE else -1
         end = s.place
 
 
 cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
     """What a message with a fault is."""
     cdef int what = classify_magic_line(s, first, CSP_EXACT)
+    if what == CSP_UNDECIDED:
+        m.what = OPEN
     if what == CSP_UNDECIDED or s.fault.run:
         return
     if what == CSP_IS_TEXT:
         m.what, m.behind, m.tail = TEXT, first.next, False
         return
     m.stop = own_lines(s, first, s.fault.offset)
+    if m.stop == -2:
+        m.what = OPEN
     if m.stop < 0:
         return
     m.what, m.reason, m.fault, m.tail = REFUSED, s.fault.reason, s.fault.offset, True
@@ -100,7 +107,9 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     s.most_rows = s.most_extras = s.most_rejects = 0
     if next_line(&s, &first) == OK and is_magic(data, &first):
         found = read_message(&s, &first, m.row, &intent, &m.stop)
-        if found == BAD:
+        if found == MORE:
+            m.what = OPEN
+        elif found == BAD:
             match_fault(&s, &first, m)
         elif found == OK and csp_bad_utf8(data, at, m.stop) < 0:
             m.what, m.behind, m.tail = RECORD, m.stop, True

@@ -3,20 +3,20 @@
  *
  * tw_search_text reads a block from w->at on and writes a row for each record, at once. What it does not read itself (carriers,
  * fences, damage that may hold more) it leaves to the caller: TW_ASK, with what begins and where. That is read by the readable
- * twin, and the walk goes on behind it. So the walk only ever says yes: what it writes is what the twin would find. */
+ * twin, and the walk goes on behind it; TW_GOES_ON: what begins there goes on behind the text. So the walk only ever says yes: what it writes is what the twin would find. */
 #ifndef TURNWIRE_SEARCH_SEARCH_H
 #define TURNWIRE_SEARCH_SEARCH_H
 
 #include "openings.h"
 #include "_native/csp/fast_path.h"
 
-enum { TW_ASK = 3 };                         /* beside TW_FINE, TW_FULL, TW_STOPPED */
+enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_STOPPED */
 enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
 
 typedef struct { size_t start, stop; } tw_span;
 
 /* What begins with a line that says CSP/1: see csp/match.pxi. */
-enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT };
+enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT, TW_CSP_OPEN };
 typedef struct {
     int what, reason;
     int64_t stop, behind, fault;
@@ -276,6 +276,12 @@ static int tw_is_open(int opened, const uint8_t *const *open, const uint8_t *p)
     return 0;
 }
 
+static const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && (tw_is_blank(*p) || *p == '\r' || *p == '\n')) p++;
+    return p;
+}
+
 /* Damage of the file that holds nothing but good objects of nobody: up to the end of its line, or of the line that cannot go
  * on, it is a reject where it carries the marks of a wire. */
 static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, const tw_tried *t)
@@ -284,8 +290,11 @@ static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, cons
     const uint8_t *s = k->s, *open[TW_DEEPEST];
     size_t q = *at, line_end, stop, p = q + 1;
     int opened = k->json.opened, result, met;
-    if (r->level || w->child || w->taken_count || t->cut || end - q > k->limit) return TW_ASK;
-    while (p < end && (tw_is_blank(s[p]) || s[p] == '\r' || s[p] == '\n')) p++;
+    if (r->level || w->taken_count || end - q > k->limit) return TW_ASK;
+    if (t->cut && !k->final && tw_line_of_place(w, q) == q && tw_opens_object(s, q, end) == TW_AT_OBJECT &&
+        (p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s)) < end && (s[p] == '"' || s[p] == '}')) return TW_GOES_ON;
+    if (w->child || t->cut) return TW_ASK;
+    p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s);
     line_end = stop = tw_line_stop_below(k, r, q);
     if (p < end && s[p] != '"' && s[p] != '}' && t->fault > line_end) return TW_ASK;
     if (line_end == end && !k->final) return TW_ASK;
@@ -455,6 +464,7 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
     if (!r->level && w->fence) return TW_ASK;
     w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)r->end, r->level || k->final, (int64_t)k->limit, &m);
     if (m.what == TW_CSP_UNSURE) return TW_ASK;
+    if (m.what == TW_CSP_OPEN) return TW_GOES_ON;
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, r, m.row);
     else if (m.what == TW_CSP_REFUSED && m.stop > (int64_t)*at)
         result = tw_refuse(w, r, *at, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);

@@ -32,7 +32,7 @@ include "_native/json/plan.pxi"
 
 cdef extern from "_native/search/streams.h" nogil:
     enum:
-        TW_FINE, TW_FULL, TW_ASK
+        TW_FINE, TW_FULL, TW_ASK, TW_GOES_ON
         TW_AT_FENCE
     ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, void *w)
     csp_lister csp_lister_of(int level)
@@ -356,6 +356,8 @@ cdef class Block:
                 result = tw_search_block(self.w)
             if result == TW_FINE:
                 return k.stop
+            if result == TW_GOES_ON:
+                return self.w.at
             if result == TW_STOPPED:
                 raised()
             elif result == TW_FULL:
