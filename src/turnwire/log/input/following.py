@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
@@ -23,7 +23,18 @@ from turnwire.log.input.file_identity import (
 )
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.rotated_names import Rotated, added, beside, forget, has_rotated
-from turnwire.log.input.rotation import MOVES, PAUSE, Begun, Missed, begin, is_being_made, logs_first, missed, open_as
+from turnwire.log.input.rotation import (
+    MOVES,
+    PAUSE,
+    Begun,
+    Missed,
+    begin,
+    is_being_made,
+    leads_to,
+    logs_first,
+    missed,
+    open_as,
+)
 from turnwire.log.input.sources import (
     Idle,
     Reading,
@@ -156,12 +167,12 @@ class _Follower:
         """A file as :func:`rotation.begin` has it, waited for where it is named itself; else None if it is gone."""
         for _ in range(TRIES - 1):
             try:
-                return begin(source, self._job, self._followed())
+                return begin(source, self._job, self._followed(source.name or ""))
             except FileNotFoundError:
                 if source.listed:
                     return None
             self._job.stop.sleep(INTERVAL)
-        return begin(source, self._job, self._followed())
+        return begin(source, self._job, self._followed(source.name or ""))
 
     def _tail(self, source: Source, begun: Begun) -> Tail | None:
         """Follows a file under its name, unless it is followed already."""
@@ -184,52 +195,56 @@ class _Follower:
             if one.packed:
                 self._marks.judged[one.file] = one.written, one.size
             elif (file := open_as(one)) is not None:
-                with file:
-                    found.append(looked_at(file, one.path))
+                with file:  # one that is just being copied of the log is told by that, when it is cut
+                    found += [] if is_being_made(file, one.path, copied=True) else [looked_at(file, one.path)]
         return found
 
-    def _followed(self, *but: Tail) -> set[tuple[int, int]]:
-        """The files that are being read, under whatever name."""
-        return {tail.who[:2] for tail in self._live if tail not in but}
+    def _followed(self, log: str = "", *but: Tail) -> dict[tuple[int, int], Any]:
+        """The files that are being read, or those of one log, under whatever name."""
+        stem, _ = os.path.splitext(log)
+        return {tail.who[:2]: tail.file for tail in self._live if tail.name.startswith(stem) and tail not in but}
 
     # --- a look -----------------------------------------------------------------------------------------------------
 
     def _look(self, name: str) -> _Blocks:
         """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         tail = self._tails[name]
-        renamed = tail.renamed()
+        renamed, judged = tail.renamed(), True
         if not tail.rewritten():
             if not renamed and tail.is_touched():
-                yield from self._cut_unseen(tail)
+                judged = yield from self._cut_unseen(tail)
             yield from self._news(tail)
         if name not in self._tails:
             return
         if tail.lost is not None or renamed:
             yield from self._replaced(tail)
-        else:
+        elif judged:
             tail.looked()
 
-    def _cut_unseen(self, tail: Tail) -> _Blocks:
+    def _cut_unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
         """What shows that a file was cut that begins again with all that was read of it: files beside it, or its size
-        and times."""
+        and times. False where it is renamed just now, so that the next look has to tell."""
         gap = False
         if has_rotated(tail.name):
-            self._remember(tail.name)
             read = FileComparison(latest=tail.mark(tail.written)._replace(still=0))
             for left in reversed(range(MOVES)):
-                found = missed(tail.name, tail.file, read, self._job, self._followed())
+                found = missed(tail.name, tail.file, read, self._job, self._followed(tail.name))
                 if found is None or not (found.again and left):
                     break
                 found.close()
                 self._job.stop.sleep(PAUSE)
+            if found is not None and not leads_to(tail.name, tail.file):
+                found.close()
+                return False
             if found is not None and found.anew and found.gap is not None:
                 found.close()
                 tail.lost = found.gap.why
-                return
+                return True
             gap = found is not None and found.gap is not None
             yield from self._missed(found)
         if not gap and tail.is_written_over():
             self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_REPLACED))
+        return True
 
     def _look_behind(self, tail: Tail) -> _Blocks:
         """The bytes written to a file after it was renamed, until nobody has done so for a while."""
@@ -253,25 +268,26 @@ class _Follower:
         name, cut = tail.name, tail.lost
         mark = tail.mark(tail.written)
         read = FileComparison(latest=mark, why=cut or Reason.FILE_GONE, since=0 if cut is None else tail.read_at)
-        self._remember(name)
         if cut is not None:
             self._marks.forget(mark.file)
         try:
-            begun = begin(tail.source, self._job, self._followed(*([tail] if cut else [])), read)
+            begun = begin(tail.source, self._job, self._followed(name, *([tail] if cut else [])), read)
         except FileNotFoundError:
             if cut is None:
                 return  # it is renamed once more: the next look finds out
-            begun = Begun(None, None, read, missed(name, None, read, self._job, self._followed(tail)))
+            begun = Begun(None, None, read, missed(name, None, read, self._job, self._followed(name, tail)))
         del self._tails[name]
         before = begun.missed
         if cut is None:
             self._renamed.append(tail)
         else:
-            if before is not None and before.kept is not None and tail.go_on_in(before.kept.file):
+            goes_on = before is not None and before.kept is not None and tail.go_on_in(before.kept.file)
+            if before is not None and before.kept is not None and goes_on:
                 before.pieces.remove(before.kept)
                 yield from tail.news()
             yield from self._ended(tail)
-            self._marks.forget(mark.file)  # what is in it now was not read, whatever it begins with
+            if not goes_on or tail.who[:2] != mark.file:
+                self._marks.forget(mark.file)  # what is in it now was not read, whatever it begins with
         if before is not None and before.gap is not None:
             is_there = before.gap.why is Reason.FILE_GONE and os.fstat(tail.file.fileno()).st_nlink > 0
             told = None if is_there and not before.again else before.gap._replace(start=tail.read)
@@ -297,12 +313,10 @@ class _Follower:
             kept = [tail.read for tail, piece in zip(tails, found.pieces, strict=True) if piece is found.kept]
             self._job.tell(found.gap._replace(start=kept[0]) if kept else found.gap)
 
-    def _remember(self, log: str = "") -> None:
-        """Bookmarks of all that is in the files that are being read, or in those of one log: what is made from one of
-        them is not read."""
-        stem, _ = os.path.splitext(log)
+    def _remember(self) -> None:
+        """Bookmarks of all that is in the files that are being read: what is made from one of them is not read."""
         for tail in self._live:
-            if tail.lost is None and tail.name.startswith(stem):
+            if tail.lost is None:
                 self._marks.add(looked_at(tail.file, tail.name))
 
     # --- new files --------------------------------------------------------------------------------------------------
@@ -318,7 +332,7 @@ class _Follower:
             try:
                 if not os.path.isfile(name) or is_archived(name):
                     continue
-                begun = begin(source, self._job, self._followed())
+                begun = begin(source, self._job, self._followed(source.name or ""))
             except FileNotFoundError:
                 continue  # it is gone again
             if self._is_new(name, begun):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from turnwire.errors import Reason
@@ -49,6 +50,10 @@ MOVES = 20
 """So many looks there are at most."""
 PAUSE = 0.01
 """Seconds between two of them."""
+
+
+Followed = Mapping[tuple[int, int], Any]
+"""Files that are being read, open, by their devices and inodes."""
 
 
 class Unread(NamedTuple):
@@ -110,7 +115,7 @@ def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
 def begin(
     source: Source,
     job: ReadOptions,
-    followed: Collection[tuple[int, int]] = (),
+    followed: Followed = MappingProxyType({}),
     read: FileComparison | None = None,
 ) -> Begun:
     """Opens a file, and finds what had its name before, as both are at one moment: where the file is renamed, copied
@@ -134,9 +139,7 @@ def begin(
         job.stop.sleep(PAUSE)
 
 
-def _look(
-    source: Source, file: Any, job: ReadOptions, followed: Collection[tuple[int, int]], read: FileComparison | None
-) -> Begun:
+def _look(source: Source, file: Any, job: ReadOptions, followed: Followed, read: FileComparison | None) -> Begun:
     who, name, marks = identity(file) if source.mappable else None, source.name or "", job.bookmarks
     if who is None:
         return Begun(file, who, FileComparison(), None)
@@ -164,7 +167,7 @@ def is_still(who: Identity | None, file: Any) -> bool:
 
 
 def missed(
-    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Collection[tuple[int, int]] = ()
+    name: str, log: Any, found: FileComparison, job: ReadOptions, followed: Followed = MappingProxyType({})
 ) -> Missed | None:
     """One look for files that had a name and are not read yet; None where there is nothing to look for. ``log``: the
     file that has the name now, if any; ``found``: how it compares with what was read under the name; ``followed``:
@@ -176,7 +179,7 @@ def missed(
         listed, settled = beside(name)
         if found.why is not None and found.latest.file in followed:
             look.fitted.append(found.latest)  # it is read itself
-        settled = look.compare(listed, {*followed, *job.bookmarks.done, *job.bookmarks.read}) and settled
+        settled = look.compare(listed, followed, {*job.bookmarks.done, *job.bookmarks.read}) and settled
         later, still = beside(name)
         moved = not (settled and still) or _paths(listed) != _paths(later)
         again = moved or {one.file: one.size for one in listed} != {one.file: one.size for one in later}
@@ -212,8 +215,8 @@ class _Look:
         self._holds = found.why is None
         self._certain = is_rotated(name)  # that nothing that came after what was read last is missing
 
-    def compare(self, listed: list[Rotated], passed: Collection[tuple[int, int]]) -> bool:
-        """Compares them all, but those that are ``passed``, first by device and inode; False where one of them has
+    def compare(self, listed: list[Rotated], followed: Followed, done: Collection[tuple[int, int]]) -> bool:
+        """Compares them all, but those that are read already, first by device and inode; False where one of them has
         another name by now."""
         unknown: list[tuple[Rotated, Any]] = []
         there, log = True, None if self._log is None else _file(self._log)
@@ -221,14 +224,21 @@ class _Look:
             self._marks.found(one.path, one.file, named=False)
             known = one.file in self._marks.files or one.written >= self._since
             judged = self._marks.judged.get(one.file) == (one.written, one.size)
-            if not known or judged or one.file in passed or one.file == log or self._is_as_it_was(one):
+            if (
+                not known
+                or judged
+                or one.file in followed
+                or one.file in done
+                or one.file == log
+                or self._is_as_it_was(one)
+            ):
                 continue
             if (file := open_as(one)) is None:
                 there = False
             elif not self._is_known(one, file):
                 unknown.append((one, file))
         for one, file in unknown:
-            if not self._is_unread(one, file, listed, passed):
+            if not self._is_unread(one, file, listed, followed):
                 file.close()
         order = {one.path: place for place, one in enumerate(listed)}
         self.pieces.sort(key=lambda piece: order[piece.path])
@@ -251,11 +261,11 @@ class _Look:
         who, latest = identity(file), self._latest
         assert who is not None
         mark = self._marks.of(who, file)
-        if mark is None and one.file == latest.file and changed(latest, who, file) is None:
-            mark = latest
+        if mark is None and one.file == latest.file and self.why is Reason.FILE_GONE:
+            change = changed(latest, who, file)
+            mark = latest if change is None else None
+            self.why = change if latest.born == who.born > 0 and change else self.why  # it was cut, and renamed then
         if mark is None:
-            if one.file == latest.file and latest.born == who.born > 0:
-                self.why = changed(latest, who, file)  # it was cut, and renamed then
             return False
         self._fit(mark)
         if who.size > (mark.offset if format_of(who.head) is None else mark.size):
@@ -264,20 +274,21 @@ class _Look:
             file.close()
         return True
 
-    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated], passed: Collection[tuple[int, int]]) -> bool:
+    def _is_unread(self, one: Rotated, file: Any, listed: list[Rotated], followed: Followed) -> bool:
         """True if a file that has no bookmark of its own is read, from where that ends of which it is a copy."""
         latest, marks = self._latest, self._marks
         if self._log is not None and _is_made_of(one, file, self._log):
             return False  # the log is about to be cut: what is in it is read there
-        if one.packed and is_backup(one, file, listed):
+        made_of = [other for other in followed.values() if one.packed and _is_made_of(one, file, other)]
+        self._certain = self._certain or latest.file in map(_file, made_of)
+        if made_of or (one.packed and is_backup(one, file, listed)):
             marks.judged[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
         if mark is not None:
-            self._certain = self._certain or (mark.file == latest.file and (latest.recorded or not mark.line))
-            followed = not mark.line and mark.file in passed  # what is written to it now is read there
-            unread = not followed and reaches(file, mark.offset)
+            self._certain = self._certain or (mark.file == latest.file and latest.recorded)
+            unread = reaches(file, mark.offset)
         elif latest not in self.fitted and is_earlier(file, latest):
             mark, unread = latest, False
         else:
@@ -300,8 +311,8 @@ class _Look:
         """Says what is missing: each cut is a gap, as of what was written between a copy and the cut nothing is left to
         see; and a file that is gone, or of which others may begin alike.
 
-        A log that holds what was read was cut where a copy holds that, too, and goes on in another way; it is read on
-        where that is no more than what all may begin with. Where nothing was read of it, files that came show it."""
+        A log that holds what was read was cut where a copy holds that, too, and goes on in another way. Where what was
+        read is no more than what all may begin with, files that came show it, and the log is read on."""
         latest = self._latest
         if not self._holds:
             if self.why is Reason.FILE_GONE and self._certain:
@@ -312,7 +323,7 @@ class _Look:
             self.anew = latest.reached > BANNER
             self.why = Reason.FILE_REPLACED if self.anew else Reason.FILE_SHRUNK
             return
-        if new and not latest.reached:
+        if new and latest.reached <= BANNER:
             self.why = Reason.FILE_SHRUNK
             return
         for piece in new:
