@@ -11,7 +11,7 @@ from turnwire.csp._marks_py import has_title
 from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
-from turnwire.csp.lenient import parse_leniently
+from turnwire.csp.lenient import parse_leniently, without_prefix
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
 from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE
 from turnwire.csp.writer import write
@@ -109,6 +109,14 @@ def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
                     text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line
                 )
             raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
+    if found is None and mode == "lenient":
+        raw = input_bytes(text)
+        plain = without_prefix(raw)
+        if plain != raw:
+            message = decode_closely(plain, mode, limits)
+            magic = issue(Reason.BAD_MAGIC, message.line)
+            message.issues = (magic, *message.issues)
+            return message
     if found is None:
         if document.issues:
             reason, line, _, words = document.issues[0]

@@ -7,6 +7,9 @@ rejects its message (readings 2 and 4).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
+from functools import partial
+from itertools import takewhile
 
 from turnwire.contract import Limits
 from turnwire.csp._marks_py import EXACT, NEAR, has_title
@@ -63,6 +66,11 @@ _STEP = 1024  # bytes from one offset whose line is kept to the next
 _WORDS = frozenset(BLOCK_WORD.values())
 _LOOSE_CHANGE = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?", re.DOTALL)
 _LOOSE_APPLY = re.compile(r"APPLY(?: -> ?| ?->| )? ?(.*)", re.DOTALL)
+_HEADER = re.compile(r"[ \t]*([A-Za-z]+)[ \t]*[:=]?[ \t]*(.*)")
+_BLOCK = re.compile(r"[ \t]*\[?([A-Za-z]+):?[ \t]+(.*)")
+_FIELD = re.compile(r"[ \t]*(?:[-*][ \t]+)?([A-Za-z]+)[ \t]*([:=]?)[ \t]*(.*)")
+"""Lines as models write them: indented, in a list, in another case, with a colon."""
+_TITLE = re.compile(rb"(?m)CSP/1[*`:. \t]*\r?$")
 Known = type[Task] | type[Result] | type[Error]
 _KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 
@@ -82,6 +90,28 @@ def parse_leniently(raw: bytes, limits: Limits) -> Document:
     reader = _LenientReader(raw, limits)
     reader.read()
     return Document(reader.records, sorted(reader.issues, key=lambda found: int(found.where)))
+
+
+def without_prefix(raw: bytes) -> bytes:
+    """The first message that stands behind the same text in each line, as a quote or a line of a log does, without it;
+    of a title (``# CSP/1``) that line alone. Lines in front of it are blank, so that numbers of lines stay; what
+    follows the last line that begins so is left out. The same again where there is none."""
+    found = _TITLE.search(raw)
+    if found is None:
+        return raw
+    prefix = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()].rstrip(b"*`")
+    before, lines = b"\n" * raw.count(b"\n", 0, found.start()), raw[found.end() :].split(b"\n")[1:]
+    if not prefix.strip() or not lines or not lines[0].startswith(prefix):
+        return b"".join((before, b"CSP/1\n", b"\n".join(lines)))
+    short = prefix.rstrip()
+    kept = takewhile(lambda line: line.startswith(prefix) or line.rstrip() == short, lines)
+    return b"".join((before, b"CSP/1\n", *(line[len(prefix) :] + b"\n" for line in kept)))
+
+
+def _unquoted(value: str) -> str:
+    """A value without white space and quotes around it."""
+    value = value.strip()
+    return value[1:-1] if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"`" else value
 
 
 class _LenientReader:
@@ -174,7 +204,7 @@ class _LenientReader:
                 stop = self.rest(line.next)
                 self.junk(line.start, stop, reason)
                 return stop
-        return self.whole_message(line)
+        return self.whole_message(line, int(text != MAGIC))
 
     def rest(self, place: int) -> int:
         """The end of a message that is not read: its next delimiter outside a heredoc."""
@@ -224,8 +254,8 @@ class _LenientReader:
         self.records.append(record)
         return stop
 
-    def whole_message(self, first: Line) -> int:
-        """One message, with the marks taken back if it turns out to be rejected."""
+    def whole_message(self, first: Line, blamed: int) -> int:
+        """One message, with the marks taken back if it is rejected. blamed: how many its first line has already."""
         records, issues = len(self.records), len(self.issues)
         self.records.append(Junk(0, ""))  # its place: Junk met inside it follows it
         try:
@@ -244,7 +274,7 @@ class _LenientReader:
         else:
             if first.start < self.inside_until:
                 self.blame(Reason.INSIDE_UNCLOSED_HEREDOC, first.start)
-            message.issues = tuple(sorted(self.issues[issues:], key=lambda found: int(found.where)))
+            message.issues = tuple(sorted(self.issues[issues - blamed :], key=lambda found: int(found.where)))
             self.records[records] = message
         self.tail = True
         return stop
@@ -259,6 +289,7 @@ class _MessageReader:
         self.first = first
         self.place = first.next
         self.swallowed = False
+        self.lower = False  # whether the block is written in lower case
 
     def read(self) -> tuple[CspMessage, int]:
         if is_look_alike(self.cursor, self.first, EXACT if self.first.text == MAGIC else NEAR):
@@ -273,6 +304,9 @@ class _MessageReader:
                 intent = Intent(word)
             else:
                 self.blame(Reason.BAD_INTENT, self.first.start)
+                if word.upper() in BLOCK_WORD:
+                    word = word.upper()
+                    intent = Intent(word)
         block = self.body(word, headless)
         line = self.reader.line_of(self.first.start)
         return CspMessage(sender, receiver, ctx, intent, block, line=line), self.place
@@ -289,17 +323,26 @@ class _MessageReader:
         """The header lines that were found, and whether the block follows without a blank line."""
         found: dict[str, str] = {}
         headless = False
+        self.skip_blanks(lambda text: _loose_header(text, found) is not None)
         while (line := self.next_line()) is not None:
-            word, _, value = line.text.decode().partition(" ")
+            text = line.text.decode()
+            word, _, value = text.partition(" ")
+            usual = word in _WORDS or (word in HEADERS and value[:1] not in (":", "="))
+            loose = None if usual else _loose_header(text, found)
+            if loose is not None:
+                self.blame(Reason.BAD_HEADER_LINE, line.start)
+                word, value = loose
+            elif word not in _WORDS and (block := _loose_block(text)) is not None and ID_LETTER.get(block[0]):
+                word = block[0]
             if word in _WORDS:
                 self.blame(Reason.BAD_HEADER_LINE, line.start)
                 headless = True
                 break
             self.place = line.next
             if word in HEADERS and word not in found:
-                found[word] = value
-                if not TOKEN.fullmatch(value.encode()):
+                if not TOKEN.fullmatch(value.encode()) or value != _unquoted(value):
                     self.blame(Reason.BAD_HEADER_VALUE, line.start)
+                found[word] = _unquoted(value)
                 continue
             self.blame(Reason.DUP_HEADER if word in found else Reason.BAD_HEADER_LINE, line.start)
             self.place = self.reader.skip(line) if OPENING.fullmatch(line.text) else line.next
@@ -308,6 +351,15 @@ class _MessageReader:
         for reason in missing or ([Reason.HEADER_ORDER] if list(found) != list(HEADERS) else []):
             self.blame(reason, self.first.start)
         return found, headless
+
+    def skip_blanks(self, wanted: Callable[[str], bool]) -> None:
+        """Goes over blank lines to a line that is wanted, and blames the first of them; stays where there is none."""
+        place = self.place
+        while (line := self.cursor.line(place)) is not None and is_blank(line.text):
+            place = line.next
+        if place != self.place and line is not None and not is_delimiter(line.text) and wanted(line.text.decode()):
+            self.blame(Reason.STRAY_LINE, self.place)
+            self.place = place
 
     def body(self, intent: str | None, headless: bool) -> AnyBlock | None:
         while not headless:
@@ -320,6 +372,10 @@ class _MessageReader:
             self.blame(Reason.NO_BODY, self.first.start)
             return None
         word, _, rest = line.text.decode().partition(" ")
+        if word not in _WORDS and (loose := _loose_block(line.text.decode())) is not None:
+            self.blame(Reason.BAD_HEADER_LINE, line.start)
+            self.lower = word.islower()
+            word, rest = loose
         if word != BLOCK_WORD.get(intent or "", intent):
             if word not in _WORDS or intent in BLOCK_WORD:
                 self.blame(Reason.BLOCK_MISMATCH, line.start)
@@ -363,16 +419,29 @@ class _MessageReader:
             self.swallowed = self.reader.inside_until != before
         self.reader.junk(line.start, self.place)
 
+    def is_field(self, keys: Collection[str], found: list[tuple[str, str]], text: str) -> bool:
+        """True for a field that is not there yet, in any form."""
+        return _loose_field(text, keys, found, self.lower) is not None
+
     def fields(self, first: Line, word: str) -> list[tuple[str, str]]:
         keys = FIELDS.get(word)
         found: list[tuple[str, str]] = []
         places: list[int] = []
         open_value = False  # whether the last value may go on in the next line
         more: list[str] = []  # the lines in which it did
-        while not self.swallowed and (line := self.next_line()) is not None:
+        while not self.swallowed:
+            if keys is not None:
+                self.skip_blanks(partial(self.is_field, keys, found))
+            if (line := self.next_line()) is None:
+                break
             match = KEY.match(line.text)
             key = "" if match is None else match[0].decode()
-            if match is None or (keys is not None and key not in keys):
+            loose = None if keys is None or key in keys else _loose_field(line.text.decode(), keys, found, self.lower)
+            if loose is not None:
+                self.blame(Reason.STRAY_LINE, line.start)
+                key, said = loose
+                line = line._replace(text=f"{key} {said}".rstrip(" ").encode())
+            elif match is None or (keys is not None and key not in keys):
                 if not open_value or OPENING.fullmatch(line.text):
                     self.stray(line, Reason.STRAY_LINE)
                     continue
@@ -394,9 +463,11 @@ class _MessageReader:
             found.append((key, value))
             places.append(line.start)
         _go_on(found, more)
-        for (key, value), start in zip(found, places, strict=True):
+        for number, ((key, value), start) in enumerate(zip(found, places, strict=True)):
             if keys is not None and key in ENUMS and value not in ENUMS[key]:
                 self.blame(Reason.BAD_ENUM, start)
+                if _unquoted(value).upper() in ENUMS[key]:
+                    found[number] = key, _unquoted(value).upper()
         for key, reason in REQUIRED.get(word, {}).items():
             if all(name != key for name, _ in found):
                 self.blame(reason, first.start)
@@ -464,6 +535,35 @@ class _MessageReader:
             self.blame(Reason.STRAY_LINE, line.start)
         assigned = " =" in text or " :=" in text
         ops.append(Op(match[1], match[2], (match[3] or "") if assigned else None))
+
+
+def _loose_header(text: str, found: Collection[str]) -> tuple[str, str] | None:
+    """The key and the value of a header line that is written in another form; None for any other line."""
+    match = _HEADER.fullmatch(text)
+    if match is None or match[1].upper() not in HEADERS or match[1].upper() in found:
+        return None
+    value = _unquoted(match[2])
+    return (match[1].upper(), value) if TOKEN.fullmatch(value.encode()) else None
+
+
+def _loose_block(text: str) -> tuple[str, str] | None:
+    """The word and what follows it, of the first line of a block that is written in another form, or None."""
+    match = _BLOCK.fullmatch(text)
+    if match is None or match[1].upper() not in _WORDS:
+        return None
+    word, rest = match[1].upper(), match[2].rstrip(" \t").removesuffix("]")
+    letter = ID_LETTER.get(word)
+    return (word, rest) if letter is None or re.match(f"{letter}[0-9]+(?: |$)", rest) else None
+
+
+def _loose_field(text: str, keys: Collection[str], found: list[tuple[str, str]], lower: bool) -> tuple[str, str] | None:
+    """The key and the value of a field that is written in another form; of one in lower case, with a colon behind it or
+    in a block that is in lower case (``lower``), since a line of a value may begin with such a word."""
+    match = _FIELD.fullmatch(text)
+    if match is None or not (match[2] or lower or match[1].isupper()):
+        return None
+    key = match[1].upper()
+    return None if key not in keys or any(name == key for name, _ in found) else (key, match[3])
 
 
 def _go_on(fields: list[tuple[str, str]], lines: list[str]) -> None:
