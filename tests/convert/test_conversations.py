@@ -303,13 +303,16 @@ def test_names_that_no_def_gives_are_refused() -> None:
     """As conform of the target finds them, over all tasks."""
     converter = Converter("csp")
     texts = [
-        CSP_HEAD.format("C0", "PATCH", "PATCH P1\nBASE C0\n+ DEF PARSER = src/p.py\nAPPLY -> C1"),
-        CSP_HEAD.format("C1", "TASK", "TASK T8\nREQ do it\nIN NOWHERE"),
-        CSP_HEAD.format("C1", "TASK", "TASK T8\nREQ do it\nIN PARSER"),
+        CSP_HEAD.format(
+            "C0", "PATCH", "PATCH P1\nBASE C0\n+ DEF PARSER = src/p.py\n+ DEF GONE = src/g.py\nAPPLY -> C1"
+        ),
+        CSP_HEAD.format("C1", "PATCH", "PATCH P2\nBASE C1\n- DEF GONE\nAPPLY -> C2"),
+        CSP_HEAD.format("C2", "TASK", "TASK T8\nREQ do it\nIN GONE"),
+        CSP_HEAD.format("C2", "TASK", "TASK T8\nREQ do it\nIN PARSER,LICENSE"),
         CSP_HEAD.format("C0", "TASK", "TASK T9\nREQ do it"),
     ]
     made, why = through(converter, [turnwire.decode(text) for text in texts])
-    assert [getattr(error, "path", None) for error in why] == [None, "ids", None, "ctx"]
+    assert [getattr(error, "path", None) for error in why] == [None, None, "ids", None, "ctx"]
     assert [line for line in conformance("csp", enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
 
 
