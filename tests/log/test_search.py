@@ -248,3 +248,10 @@ def test_the_next_line_of_the_log_ends_a_message() -> None:
     assert [kind for kind, _ in kinds(data)] == ["record"] * 50
     data = f"INFO:app: {text}\n" * 50
     assert [kind for kind, _ in kinds(data)] == ["record"] * 50
+
+
+@pytest.mark.parametrize("size", [1, 200, 1000, 5000])
+def test_an_object_that_stays_open_on_a_long_line_ends_with_it(size: int) -> None:
+    """The next line has the same prefix and is no part of it; all of the log is read."""
+    data = f'{TIME} INFO app: {AFTER} {"x" * size} {{"a": [\n{TIME} INFO app: {AFTER}\n'
+    assert [kind for kind, _ in kinds(data)] == ["record", "record"]

@@ -74,18 +74,20 @@ class Prefixed:
     def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
         objects = self._search.objects
         form = carriers.Repeated(prefix, exact=True)
-        size = walk.text.behind_line(at) - at + 1  # the next line first: mostly it is no part of an object
+        size = walk.text.behind_line(at) - at + 1
+        first = True  # the next line alone: mostly it is no part of an object
         while True:
             inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
             if len(lines) < 2:
                 if not whole:
                     raise More(line)
                 return 0
-            if size < _FIRST_GATHERED:
+            if first:
                 if not self._goes_on(inner):
                     return 0
-                if not whole and len(inner.data) >= size:
-                    size = _FIRST_GATHERED
+                first = False
+                if not whole:
+                    size = max(4 * size, _FIRST_GATHERED)
                     continue
             within = Walk(inner, len(inner.data), [], SearchState())
             tried = objects.tried(inner, 0, within.end, within.state)
