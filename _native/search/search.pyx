@@ -210,7 +210,7 @@ cdef class Block:
     cdef list parts  # of texts that were put together
     cdef size_t digits, in_parts, stream_last
     cdef Stream stream  # the text is one of these
-    cdef object outer
+    cdef Block outer
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
     cdef Py_ssize_t since
@@ -289,6 +289,9 @@ cdef class Block:
         if self.text is None:
             if self.stream is not None:
                 self.text = self.stream.whole(self.outer, bool(self.w.k.final))
+                if self.w.k.stop < <size_t>len(self.stream.data):
+                    self.text = Text(self.stream.data[: self.w.k.stop], self.outer.whole_text(), self.text.stretches,
+                                     final=bool(self.w.k.final), in_string=self.text.in_string)
             else:
                 self.text = Text(bytes(self.data), final=bool(self.w.k.final))
         return self.text
@@ -433,11 +436,8 @@ cdef class Block:
         cdef tw_map places
         cdef size_t place, last
         cdef const uint8_t *text = <const uint8_t *><char *>stream.data
-        b.stream, b.outer, b.data = stream, self.whole_text(), stream.data
+        b.stream, b.outer, b.data = stream, self, stream.data
         b.w.child, b.w.in_string, b.w.parts = True, stream.carrier == "docker", stream.parts
-        if size < <size_t>len(stream.data):
-            b.text = Text(stream.data[:size], self.whole_text(), stream.whole(self.whole_text(), final).stretches,
-                          final=final, in_string=stream.carrier == "docker")
         try:
             b.begin(self.core, self.search, text, size, size, final, 0, 1, self.dtypes, after)
             place = b.walk()
@@ -529,7 +529,7 @@ cdef class Block:
         child = None
         for found in sorted(b.asked, key=in_order):
             if found.here < <int64_t>position:
-                child = stream.whole(self.whole_text(), bool(b.w.k.final))
+                child = stream.whole(self, bool(b.w.k.final))
                 self.asked.append(_placed(found, child))
                 self.stream_last = self.asked[len(self.asked) - 1].behind
         return 0
@@ -624,7 +624,7 @@ cdef class Block:
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []
-        return columns, len(columns["offset"]), tables, position, line + count_newlines(k.s, position)
+        return columns, len(columns["offset"]), tables, position, tw_line_of(k, position)
 
     cdef Part asked_part(self, list asked, size, base, line):
         """What the twin found."""
@@ -726,11 +726,12 @@ cdef class Stream:
     def __dealloc__(self):
         free(self.stretches)
 
-    cdef object whole(self, outer, final):
-        """The text as the twin wants it."""
+    cdef object whole(self, Block block, final):
+        """The text as the twin wants it; block: the one whose lines it is made of."""
         cdef size_t place
         cdef tw_stretch one
         if self.text is None:
+            outer = block.whole_text()
             stretches = []
             for place in range(self.count):
                 one = self.stretches[place]
