@@ -22,6 +22,8 @@ TASK = csp("TASK T001\nREQ find auth middleware\nIN SRC,LIB\nOUT FILE_REFS\nOWNE
 DONE = csp("RESULT T001\nSTATUS OK\nPRODUCED FILE_REFS_001\nDATA src/auth.ts:24-67", way="CODE_EXP MAIN")
 FAILED = csp("ERROR E001\nAT T001\nCAUSE no matches found\nNEXT try broader scope", way="CODE_EXP MAIN")
 PATCH = csp("PATCH P001\nBASE C0\n+ DEF AUTH = src/auth.ts\n~ DEF LIB := libs/\n- DEF CODER\nAPPLY -> C1")
+UNKNOWN = "\n".join((PATCH, TASK.replace("IN SRC,LIB", "IN SRC,CODER").replace("C0", "C1"), DONE.replace("C0", "C1")))
+"""A task whose scope was taken back before."""
 STATE = f"{DEFS}\n{TASK}\n{DONE}\n"
 
 
@@ -54,7 +56,7 @@ BROKEN: dict[str, str] = {
     "a patch that leads nowhere": fenced(DEFS, PATCH.replace("APPLY -> C1\n", "")),
     "an unknown checkpoint": log_of(DEFS, TASK.replace("CTX C0", "CTX C9"), DONE),
     "an old checkpoint": log_of(DEFS, PATCH, TASK, DONE),
-    "a scope that is not defined": log_of(DEFS, TASK.replace("SRC,LIB", "SRC,DOCS"), DONE),
+    "a scope that is not defined": f"{DEFS}\n{UNKNOWN}",
     "a file operation of another word": csp("FILEOP F001 RENAME\nPATH src/a.ts\nBASE abc1234"),
     "content without a heredoc": in_json(csp("FILEOP F001 CREATE\nPATH src/a.ts\nCONTENT x = 1")),
     "a heredoc that stays open": log_of(csp("FILEOP F001 CREATE\nPATH src/a.ts\nCONTENT\n<<<\nx = 1"), TASK, DONE),
@@ -177,10 +179,9 @@ GOOD |= {
 }
 
 ABROAD = WEB.replace("CODER", "CODE_EXP")
-UNKNOWN = TASK.replace("IN SRC,LIB", "IN SRC,DOCS")
 BROKEN |= {
     "a law that a string states": in_json(log_of(DEFS, LAWS, WEB, WEB_DONE)),
-    "a scope that is not defined, in a string in a string": in_json(in_json(log_of(DEFS, UNKNOWN, DONE))),
+    "a scope that is not defined, in a string in a string": in_json(in_json(log_of(DEFS, UNKNOWN))),
     "a name defined twice, indented": behind(log_of(DEFS, PATCH.replace("AUTH = ", "SRC = ")), "    "),
     "a law behind prefixes": behind(log_of(DEFS, LAWS, WEB, WEB_DONE)),
 }
