@@ -1,5 +1,17 @@
 from typing import Any
 
+from typing_extensions import disjoint_base
+
+from turnwire._native.json.lines import Plan as Plan
+from turnwire.csp.spec import REASONS as CSP_REASONS
+from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN
+from turnwire.log.search.carriers import MOST_FOREIGN as MOST_FOREIGN
+from turnwire.log.search.carriers import MOST_FOREIGN_LINES as MOST_FOREIGN_LINES
+from turnwire.log.search.rows import DTYPES as DTYPES
+from turnwire.log.search.rows import REJECT_DTYPES as REJECT_DTYPES
+from turnwire.log.search.state import LONGEST_LINE as LONGEST_LINE
+from turnwire.log.search.streams import Streams
+
 LEVELS: tuple[str, ...]
 SIMD: str
 
@@ -8,3 +20,22 @@ def searched(
     finder: Any, block: Any, final: bool, line: int, state: Any, keep: bool, limit: int, dtypes: dict[str, Any]
 ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]], int, int]: ...
 def together(parts: list[Any], dtypes: dict[str, Any], size: int) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
+
+@disjoint_base
+class Core: ...
+
+@disjoint_base
+class Block:
+    def streams(self, walk: Any, at: int, carrier: str) -> int: ...
+
+@disjoint_base
+class Part: ...
+
+@disjoint_base
+class Stream: ...
+
+@disjoint_base
+class Call: ...
+
+class NativeStreams(Streams):
+    block: Block | None
