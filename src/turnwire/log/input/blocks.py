@@ -127,7 +127,7 @@ def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
             return  # what is in it is read where it is made from, and the next scan knows it by that
         yield from _of_whole(reading, file, job)
         if who is not None:
-            job.bookmarks.read.add(who[:2])
+            job.bookmarks.end(source.name or "", who[:2])
         if who is not None and job.bookmarks.waits:
             done.add(who[:2])  # it may be renamed to the next name that is read
 

@@ -183,6 +183,11 @@ class Bookmarks:
         if named:
             self._named[file] = name
 
+    def end(self, name: str, file: tuple[int, int]) -> None:
+        """Remembers that a file was read to its end under a name."""
+        self.read.add(file)
+        self._listed.pop(name, None)
+
     def _is_there(self, mark: Bookmark, paths: Mapping[tuple[int, int], str]) -> bool:
         """True if the file of a bookmark is at its path, and not another one that has its name, or its inode."""
         if (path := paths.get(mark.file)) is None:
