@@ -3,7 +3,7 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from turnwire._native.json.lines import Plan as Plan
-from turnwire.csp.spec import REASONS as CSP_REASONS
+from turnwire.csp.spec import REASONS
 from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN
 from turnwire.log.search.carriers import MOST_FOREIGN as MOST_FOREIGN
 from turnwire.log.search.carriers import MOST_FOREIGN_LINES as MOST_FOREIGN_LINES
@@ -12,6 +12,7 @@ from turnwire.log.search.rows import REJECT_DTYPES as REJECT_DTYPES
 from turnwire.log.search.state import LONGEST_LINE as LONGEST_LINE
 from turnwire.log.search.streams import Streams
 
+CSP_REASONS = REASONS
 LEVELS: tuple[str, ...]
 SIMD: str
 
