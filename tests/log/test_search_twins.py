@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.golden.logs import log
+from turnwire.log import _search_py as pure
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.search import blocks
 from turnwire.log.search.state import SearchState
 
-native = pytest.importorskip("turnwire._native.search.search")
+native = pytest.importorskip("turnwire._native.log.search")
 TEXTS = ("sender", "receiver", "conversation", "subject")
 DTYPES = {f"{name}.{part}": "i8" for name in TEXTS for part in ("offset", "length")} | {"kind": "u1", "sequence": "i8"}
 LIMIT = 1 << 24
@@ -47,27 +47,27 @@ def test_cores_agree_on_logs(first: int) -> None:
     for number in range(first, first + 10):
         data, chance = log(number).data, random.Random(number)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
-        assert searched(native.searched, data, cuts) == searched(blocks.searched, data, cuts), number
+        assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
 
 
 @pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
     for cut in range(len(data)):
-        assert searched(native.searched, data, [cut]) == searched(blocks.searched, data, [cut]), cut
+        assert searched(native.searched, data, [cut]) == searched(pure.searched, data, [cut]), cut
 
 
 @pytest.mark.parametrize("limit", [64, 200, 1000])
 def test_cores_agree_on_what_is_too_large(limit: int) -> None:
     for number in range(40):
         data = log(number).data
-        assert searched(native.searched, data, [], limit) == searched(blocks.searched, data, [], limit), number
+        assert searched(native.searched, data, [], limit) == searched(pure.searched, data, [], limit), number
 
 
 def test_columns_grow_with_the_rows() -> None:
     record = b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|t"tag"#'
     data = b"".join(record + ending for ending in (b"\n", b" ", b"\n{}\n", b"{\n") for _ in range(1500))
-    assert searched(native.searched, data, [70_000]) == searched(blocks.searched, data, [70_000])
+    assert searched(native.searched, data, [70_000]) == searched(pure.searched, data, [70_000])
 
 
 def test_own_bytes_are_the_length_where_all_stands_together() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, count, product
+from itertools import count
 from string import ascii_letters
 
 from turnwire.session.fields import one_line
@@ -21,6 +21,20 @@ WIDEST = 256
 """Leaves of an event that may be derived."""
 
 
+def _name(number: int) -> str:
+    """The name of a template by its number: all of one letter, then all of two, in order."""
+    size, first = 1, 0
+    while number >= first + len(ascii_letters) ** size:
+        first += len(ascii_letters) ** size
+        size += 1
+    name = ""
+    number -= first
+    for _ in range(size):
+        number, letter = divmod(number, len(ascii_letters))
+        name = ascii_letters[letter] + name
+    return name
+
+
 class Composer:
     """Makes the bodies of records. keys: paths that name the conversation. before: whether what is as in the last event
     of the template may be left out. derive: whether a template may be told by another.
@@ -36,7 +50,7 @@ class Composer:
         self.derive = derive
         self.state = State()
         self.templates: dict[str, Template] = {}
-        self.names = map("".join, chain.from_iterable(product(ascii_letters, repeat=size) for size in count(1)))
+        self.names = map(_name, count())
         self.used: set[str] = set()
         self._numbers = count(1)
 

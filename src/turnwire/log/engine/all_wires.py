@@ -253,11 +253,7 @@ class Finder:
         """One block, without the second pass: (arrays, rows, tables of rejects with how many there are in each,
         position, line)."""
         if _ONE_PASS:
-            if _backend.NAME == "native":
-                from turnwire._native.search.search import searched
-            else:
-                from turnwire.log.search.blocks import searched
-
+            searched = _backend.load("log.search").searched
             dtypes = {name: array.dtype for name, array in space.arrays.items() if name != "arena"}
             one: Any = state
             arrays, rows, rejects, position, line = searched(self, block, final, line, one, keep, limit, dtypes)

@@ -61,6 +61,8 @@ CORRELATION = "X-Correlation-Id"
 TASK_ID = "Sap-Task-Id"
 INBOX = "Sap-Inbox"
 SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
+WISH_SECONDS = 1.0
+"""After so many seconds without an answer the wish to end a task is said again."""
 CONNECT_SECONDS = 5.0
 """Seconds for which a server is looked for at the beginning; one that is lost later is looked for as long as it
 takes."""
@@ -807,11 +809,20 @@ class Client(Caller):
                 return known
             text = json_text.write({"taskId": task_id}, WIRE).encode()
             wish = self._link.subject("cancels", self._queue, self._principal)
-            await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
-            while True:
-                result = await self._next(task_id, results, lambda answer: self._kept(task_id, answer))
-                if is_final(result):
-                    return result
+            end = asyncio.get_running_loop().time() + self._timeout
+            while True:  # a wish that no worker hears yet is lost: it is said again
+                await self._link.connection.publish(wish, text, headers=self._signature(text) or None)
+                left = end - asyncio.get_running_loop().time()
+                try:
+                    found = await self._next(
+                        task_id, results, lambda answer: self._kept(task_id, answer), min(left, WISH_SECONDS)
+                    )
+                except (Unanswered, BadAnswer):
+                    if left <= WISH_SECONDS:
+                        raise
+                else:
+                    if is_final(found):
+                        return found
         finally:
             await results.unsubscribe()
 
@@ -826,10 +837,12 @@ class Client(Caller):
             SIGNATURE: base64.b64encode(sign(text, self._signer)).decode(),
         }
 
-    async def _next(self, task_id: str, results: Any, check: Callable[[Any], Result]) -> Result:
+    async def _next(
+        self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float | None = None
+    ) -> Result:
         """The next Result of the task; what others publish there is not taken, and named where nothing else comes."""
         strange: list[str] = []
-        end = asyncio.get_running_loop().time() + self._timeout
+        end = asyncio.get_running_loop().time() + (self._timeout if seconds is None else seconds)
         while (left := end - asyncio.get_running_loop().time()) > 0:
             try:
                 message = await self._link.unless_lost(results.next_msg(timeout=left))

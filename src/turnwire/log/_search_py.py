@@ -1,4 +1,4 @@
-"""One block of an input: what the search finds in it, and what goes on to the next block."""
+"""The search of one block in one pass, in plain Python: the readable twin of ``_native/log/search.pyx``."""
 
 from __future__ import annotations
 

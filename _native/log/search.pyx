@@ -19,7 +19,7 @@ from turnwire.contract import LIMITS
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.json.plan import TIME_COLUMN, Judgement, flat
 from turnwire.json.text import reader
-from turnwire.log.search import blocks
+from turnwire.log import _search_py
 from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
 from turnwire.log.search.carriers import MOST_FOREIGN, MOST_FOREIGN_LINES
@@ -30,7 +30,7 @@ from turnwire.log.search.texts import Stretch, Text
 
 include "_native/json/plan.pxi"
 
-cdef extern from "_native/search/streams.h" nogil:
+cdef extern from "_native/log/streams.h" nogil:
     enum:
         TW_FINE, TW_FULL, TW_ASK, TW_GOES_ON
         TW_AT_FENCE
@@ -751,9 +751,9 @@ cdef class Part:
 
 def searched(finder, block, final, int64_t line, state, keep, limit, dtypes):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
-    ``log.search.blocks``."""
+    ``log/_search_py.py``."""
     if finder.text_codes or len(finder.documents) > 1:  # further wires are read by the readable twin
-        return blocks.searched(finder, block, final, line, state, keep, limit, dtypes)
+        return _search_py.searched(finder, block, final, line, state, keep, limit, dtypes)
     cdef Core core = finder._core if getattr(finder, "_core", None) is not None else Core(finder)
     finder._core = core
     cdef Block b = Block()

@@ -1,1 +1,0 @@
-"""Core modules of strict JSON and of the wires that are JSON objects."""
