@@ -145,11 +145,9 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     return False
 
 
-cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
-    """True if a line (outside a heredoc) ends the record before it."""
+cdef bint ends_in_search(Scanner *s, Line *line) noexcept nogil:
+    """True if a line of a log ends the record before it."""
     cdef int64_t moment
-    if not s.searching:
-        return is_delimiter(s.data, line)
     if line.stop <= line.start or (c"A" <= s.data[line.start] <= c"Z" and s.data[line.start] != c"C"):
         return False
     if tw_is_fence(s.data, line.start, line.stop):
@@ -157,6 +155,11 @@ cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
     if csp_looks_like_magic(s.data, line.start, line.stop):
         return True
     return tw_head_time(s.data + line.start, min(line.stop - line.start, <int64_t>256), &moment)
+
+
+cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
+    """True if a line (outside a heredoc) ends the record before it."""
+    return ends_in_search(s, line) if s.searching else is_delimiter(s.data, line)
 
 
 cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:

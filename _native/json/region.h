@@ -200,18 +200,15 @@ static size_t tw_inner(tw_lines *k, tw_region *r, size_t at)
 
 static int64_t tw_newlines(const uint8_t *p, size_t size)
 {
-    const uint64_t ones = 0x0101010101010101ull, sevens = 0x7F7F7F7F7F7F7F7Full;
     int64_t count = 0;
-    while (size >= 8) {
-        uint64_t word, bytes = 0;
-        for (int i = 0; i < 31 && size >= 8; i++, p += 8, size -= 8) { /* a newline adds one to a byte of its own */
-            memcpy(&word, p, 8);
-            word ^= ones * '\n';
-            bytes += (~(((word & sevens) + sevens) | word) >> 7) & ones;
-        }
-        count += (int64_t)(((bytes & 0x00FF00FF00FF00FFull) + (bytes >> 8 & 0x00FF00FF00FF00FFull)) * 0x0001000100010001ull >> 48);
+    while (size) {
+        uint8_t few = 0;                     /* a byte a lane: the compiler makes vectors of it */
+        size_t step = size < 255 ? size : 255;
+        for (size_t i = 0; i < step; i++) few += p[i] == '\n';
+        count += few;
+        p += step;
+        size -= step;
     }
-    for (; size; size--) count += *p++ == '\n';
     return count;
 }
 
