@@ -115,3 +115,18 @@ def test_near_misses_in_strings_of_strings_say_what_they_say_there(text: str, de
     for _ in range(depth):
         inside = json.loads(f'"{inside}"')
     assert inside.rstrip() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '@a3|f0|\\"@a3|f0|c1|S0|d1|T1#éTASK T1\n',
+        "é@a3|f0|\\日@a3|f0|c1|S0|d1|T1#⫻note\n",
+        '日{"log": "\\日 said @a3|f0|c1|S0|d1|T1#é"}\n',
+    ],
+)
+def test_what_a_torn_string_holds_stands_where_it_is_written(text: str) -> None:
+    """The quote of the string is not there, or what stands behind a backslash is no escape."""
+    ones = turnwire.extract(text, rejects=True)
+    (found,) = [text[one.start : one.end] for one in ones if one.error is None]
+    assert found == "@a3|f0|c1|S0|d1|T1#"

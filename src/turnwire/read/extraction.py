@@ -109,8 +109,8 @@ def _string(whole: Text, one: Located) -> int | None:
     looked at together. The place of a record is that of the string, a reject has its own."""
     if one.inner is None:
         return None
-    if one.error is None:
-        return one.offset + 1
+    if one.error is None:  # what is left of a text may begin in a string
+        return one.offset + (whole.raw[one.offset : one.offset + 1] in (b'"', b"["))
     literal = whole.literal(one.offset)
     return None if literal is None else literal[0]
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from turnwire.json._rows_py import EscapeMap
 from turnwire.json.faults import SPACE
 from turnwire.json.text import reader
 
@@ -17,7 +18,6 @@ DEEPEST_STRING = 8
 _OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}]', re.DOTALL)
 _INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_ESCAPE = re.compile(rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([0-9a-fA-F]{4})|[^u])")
 _FENCE = re.compile(rb"`{3,}|~{3,}")
 
 
@@ -191,31 +191,8 @@ def inside_end(raw: bytes, start: int) -> int:
 
 def written(literal: bytes, places: Iterable[int]) -> dict[int, int]:
     """Byte in what the inside of a JSON string says -> byte of that inside as written, for each of ``places``."""
-    result = {}
-    waiting = iter(sorted(set(places)))
-    place = next(waiting, None)
-    shift = 0
-    for match in _ESCAPE.finditer(literal):
-        while place is not None and place <= match.start() - shift:
-            result[place] = place + shift
-            place = next(waiting, None)
-        if place is None:
-            break
-        shift += match.end() - match.start() - _said_bytes(match)
-    while place is not None:
-        result[place] = place + shift
-        place = next(waiting, None)
-    return result
-
-
-def _said_bytes(escape: re.Match[bytes]) -> int:
-    """The number of bytes that an escape says."""
-    if escape[1]:
-        return 4
-    if not escape[2]:
-        return 1
-    code = int(escape[2], 16)
-    return 1 if code < 0x80 else 2 if code < 0x800 else 3
+    escapes = EscapeMap(literal)
+    return {place: escapes.place(place) for place in places}
 
 
 def unescaped(inside: bytes, times: int = 1) -> bytes:

@@ -37,9 +37,10 @@ class Found(NamedTuple):
     time: int | None = None
 
 
-def in_order(one: Found) -> tuple[int, int]:
-    """The key by which what was found is sorted: by its place."""
-    return one.here, one.start if one.text.outer is not None else 0
+def in_order(one: Found) -> int:
+    """The key by which what was found is sorted: where it begins in the text that was walked. What stands in one string
+    there is in order already."""
+    return one.here
 
 
 class More(Exception):
