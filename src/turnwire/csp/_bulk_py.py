@@ -40,8 +40,8 @@ from turnwire.csp.spec import (
 )
 from turnwire.errors import Reason
 
-_OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
-_BLOCK = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
+OWN_LINE = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
+BLOCK_LINE = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
 _BIT = {name: 1 << place for place, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))}
 _HEADERS = ("from", "to", "ctx", "id")
 _ABSENT = 255
@@ -107,7 +107,7 @@ class LogStream(Stream):
                 continue
             if line.start > fault and not block and is_header_like(line.text):
                 blank = False
-            elif line.start > fault and not (_BLOCK if blank and not block else _OWN).match(line.text):
+            elif line.start > fault and not (BLOCK_LINE if blank and not block else OWN_LINE).match(line.text):
                 break
             block = block or blank
             opening = OPENING.fullmatch(line.text)

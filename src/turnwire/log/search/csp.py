@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.csp._bulk_py import LogStream
+from turnwire.csp._bulk_py import BLOCK_LINE, OWN_LINE, LogStream
 from turnwire.csp._marks_py import NeedMore, is_header_like
 from turnwire.csp._scanner_py import LOOKS_LIKE_MAGIC, OPENING, Cursor, Line, ScanFault, heredoc_closing, is_blank
-from turnwire.csp.spec import BLOCK_WORD, REASONS
+from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, fence_after
 from turnwire.framing._times_py import head_time
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 AT_LINE = rb"(?P<csp>(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9])|(?P<heredoc><{3,}-?\r?$)"
 _UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
-_OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
-"""A line that can be a message's own."""
-_BLOCK = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
-
 OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATES.pattern + rb")")
 """A line with which a message of another wire may begin."""
 
@@ -108,7 +104,7 @@ class _LogStream(LogStream):
                 continue
             if line.start > fault and not block and is_header_like(line.text):
                 blank = False
-            elif line.start > fault and not (_BLOCK if blank and not block else _OWN).match(line.text):
+            elif line.start > fault and not (BLOCK_LINE if blank and not block else OWN_LINE).match(line.text):
                 break
             block = block or blank
             opening = OPENING.fullmatch(line.text)

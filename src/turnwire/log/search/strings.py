@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from turnwire.json._region_py import quote_before
+from turnwire.json._region_py import DEEPEST_STRING, quote_before
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from turnwire.log.search.search import Search
 
-DEEPEST = 8
 MOST_REJECTS = 512
 """Rejects that are kept of one outermost string; the rest of it is text."""
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
@@ -38,7 +37,7 @@ class Strings:
         """The text of the string, the list of strings or the array of bytes at a place of good JSON (None where it
         holds nothing), and where that ends."""
         data = text.data
-        if text.depth >= DEEPEST:
+        if text.depth >= DEEPEST_STRING:
             return None, behind
         if data[first] != 0x22:
             return self._lines(text, first, behind)
@@ -93,6 +92,6 @@ class Strings:
         match = _INSIDE.match(data, at, end)
         close = end if match is None else match.end()
         close = close if close < end and data[close] == 0x22 else end
-        if text.depth < DEEPEST:
+        if text.depth < DEEPEST_STRING:
             self.search(self._said(text, first, data[first:close], quote >= 0), first, close, walk.found)
         return max(min(close + 1, end), at + 1)

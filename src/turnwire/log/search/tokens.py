@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Reason
+from turnwire.json._region_py import DEEPEST_STRING
 from turnwire.log.engine.text_wires import HELD, RECORD
 from turnwire.log.search.state import More, Walk
-from turnwire.log.search.strings import DEEPEST
 from turnwire.log.search.texts import BOM
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip._scan_py import CANDIDATES, next_candidate
@@ -39,7 +39,7 @@ class NslipTokens:
             if stop < line and (fault >= stop or reason is Reason.UNTERMINATED_STRING):
                 reason, fault = Reason.MESSAGE_TOO_LARGE, stop
             escaped = fault < line and data[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
-            if escaped and text.depth < DEEPEST:  # it was written in a string
+            if escaped and text.depth < DEEPEST_STRING:  # it was written in a string
                 return self._search.strings.around(walk, at, text.line_start(at))
             following = self._search.in_line.search(data, at + 1, stop)
             last = stop if following is None else following.start()
