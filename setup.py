@@ -56,7 +56,7 @@ DIRECTIVES = {
 }
 HOTTEST = {
     f"turnwire._native.{name}"
-    for name in ("nslip.codec", "nslip.scan", "csp.codec", "csp.cuts", "json.lines", "search.search")
+    for name in ("nslip.codec", "nslip.scan", "csp.codec", "csp.cuts", "json.lines", "log.search")
 }
 """What costs 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
 INLINED = (
