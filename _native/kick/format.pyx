@@ -103,7 +103,8 @@ cdef class Section:
     without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
     raw stood in the document, in characters of a str or bytes of bytes, or None).
 
-    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked.
+    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
+    is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
     """
 
     cdef object source
@@ -113,9 +114,11 @@ cdef class Section:
     cdef bint is_split
     cdef tw_header split  # of the header, once a part of it was asked for
 
-    def __init__(self, name, type=None, qualifier=None, place=None, index=None, inline=None, content="", raw=None):
+    def __init__(
+        self, name, type=None, qualifier=None, place=None, index=None, inline=None, content="", raw=None, *, trim=False
+    ):
         self.source = None
-        self.parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw)
+        self.parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
     cdef inline tw_header *header(self) noexcept:
         cdef Text text
@@ -199,7 +202,7 @@ cdef class Section:
         return None if self.source is None else (self.start, self.end)
 
     def replace(self, **changes):
-        """A built section with some parts replaced; see :func:`turnwire.kick.section_methods.replaced`."""
+        """A section with some parts replaced; see :func:`turnwire.kick.section_methods.replaced`."""
         return methods.replaced(self, changes)
 
     def to_dict(self):

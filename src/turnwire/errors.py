@@ -94,6 +94,7 @@ class Reason(str, Enum):
     SIGIL_IN_BODY = "sigil_in_body"
     UNCLOSED_FENCE = "unclosed_fence"
     LONE_RETURN = "lone_return"
+    TRAILING_BLANK = "trailing_blank"
     INDEX_GAP = "index_gap"
     DUPLICATE_SECTION = "duplicate_section"
     # KickLang: envelopes

@@ -37,6 +37,32 @@ def test_faults_and_issues_stand_at_their_lines() -> None:
     assert [raw[one.offset :][:3] for one in found[1:]] == [b"\xe2\xab\xbb"] * 3
 
 
+VERDICTS = {  # a header, and the severities of what validate says of it
+    "⫻a/b:c/1": [],
+    "⫻end/": ["info"],
+    "⫻data/obj:": ["info"],
+    "⫻data/spec: Overview of it": ["info"],
+    "⫻context/file:a/b/c.py": ["info"],
+    "⫻a/b/c": ["info"],
+    "⫻a/b:c d": ["error", "warning"],
+    "⫻a/b ": ["error", "warning"],
+    "⫻ a": ["error", "warning"],
+    "⫻a⫻": ["error", "warning"],
+    "⫻/b": ["error", "warning"],
+    "⫻": ["error", "warning"],
+}
+
+
+@pytest.mark.parametrize("header", VERDICTS)
+def test_one_verdict_of_validate_and_conform(tmp_path: Path, header: str) -> None:
+    text = f"Notes.\n\n⫻first\nx\n{header}\nbody\n"
+    assert [one.severity for one in findings(text)] == VERDICTS[header]
+    path = tmp_path / "notes.md"
+    path.write_text(text, "utf-8")
+    bad = "error" in VERDICTS[header]
+    assert turnwire("validate", path).code == turnwire("conform", "kick", path).code == bad
+
+
 @pytest.mark.parametrize("text", ["⫻a\n", "⫻a/b:c/1\r\nx\r\n⫻a/b:c/2\r\n"])
 def test_of_a_good_one_there_is_nothing_to_say(text: str) -> None:
     assert findings(text) == []

@@ -41,6 +41,8 @@ def test_everything_built_is_clean(twin: str) -> None:
         channels.escalate(alert, "please decide", receiver="Supervisor"),
         query,
         channels.answer(query, "nothing"),
+        channels.decision(channels.escalate(alert, "please decide"), "go on"),
+        channels.decision(channels.escalate(alert, "please decide"), "go on", sender="Supervisor"),
     ]
     for envelope in built:
         assert check(envelope) == []
@@ -67,6 +69,8 @@ def test_correlation() -> None:
     [
         (lambda: channels.dispatch("T 7", "WePlan", "x"), "bad_header"),
         (lambda: channels.dispatch("T-7", "WePlan", "x\n⫻forged/x"), "sigil_in_body"),
+        (lambda: channels.dispatch("T-7", "WePlan", "x\n"), "trailing_blank"),
+        (lambda: channels.artifact(channels.dispatch("T-7", "WePlan", "x"), "out/a.md\r\n"), "trailing_blank"),
         (lambda: channels.dispatch("T-7", "Broadcast", "x"), "receiver_not_allowed"),
         (lambda: channels.dispatch("T-7", "WePlan", "x", sender="Dima"), "role_not_allowed"),
         (lambda: channels.dispatch("T-7", "WePlan", "x", id="7"), "id_not_uuid4"),
@@ -104,11 +108,11 @@ def test_monitor_follows_the_escalation(twin: str) -> None:
     alert = channels.violation("SystemMonitor", "A", "too much")
     events = monitor.feed(alert)
     assert [(event.kind, event.task) for event in events] == [
-        (EventKind.VIOLATION, None), (EventKind.PAUSED, "A"), (EventKind.PAUSED, "B"),
+        (EventKind.VIOLATION, "A"), (EventKind.PAUSED, "A"), (EventKind.PAUSED, "B"),
     ]  # fmt: skip
     assert [(task.name, task.paused) for task in monitor.tasks] == [("A", True), ("B", True), ("C", False)]
     (event,) = monitor.feed(channels.escalate(alert, "decide"))
-    assert (event.kind, event.subject) == (EventKind.ESCALATED, alert.id)
+    assert (event.kind, event.task, event.subject) == (EventKind.ESCALATED, "A", alert.id)
     assert [event.kind for event in monitor.resume("A")] == [EventKind.RESUMED]
     assert [event.kind for event in monitor.feed(channels.resume(tasks[1]))] == [EventKind.RESUMED]
     assert not any(task.paused for task in monitor.tasks)
@@ -123,11 +127,75 @@ def test_an_option_that_is_none_is_refused() -> None:
 def test_all_options_of_a_channel_at_once() -> None:
     name, other = (str(uuid.UUID(int=number, version=4)) for number in (1, 2))
     policy = kick.DEFAULT_POLICY.with_rows(kick.Row("command/dispatch", "Command", ("Orchestrator",), ("Worker",)))
-    given = {"id": name, "timestamp": AT, "index": "007", "policy": policy, "correlation_id": other}
+    given = {"id": name, "timestamp": AT, "index": "007", "policy": policy, "correlation_id": other, "trim": True}
     assert given.keys() == EnvelopeOptions.__annotations__.keys()
-    made = channels.dispatch("T-1", "Worker", "do", **given)
-    assert (made.id, made.timestamp, made.correlation_id) == (name, AT, other) and "007" in made.content
+    made = channels.dispatch("T-1", "Worker", "do\n\n", **given)
+    assert (
+        made.content.endswith("\ndo\n")
+        and (made.id, made.timestamp, made.correlation_id) == (name, AT, other)
+        and "007" in made.content
+    )
     with pytest.raises(TypeError, match="other: no option of a channel"):
         channels.dispatch("T-1", "Worker", "do", **given, other="x")
     with pytest.raises(EncodeError, match="receiver_not_allowed"):
         channels.dispatch("T-1", "Dima", "do", policy=policy)
+
+
+@pytest.mark.parametrize("group", [None, GROUP])
+@pytest.mark.parametrize("receiver", ["Human", "Supervisor"])
+def test_the_answer_of_a_human_is_the_decision_on_a_violation(twin: str, group: str | None, receiver: str) -> None:
+    monitor = Monitor()
+    task = channels.dispatch("A", "WePlan", "x", correlation_id=group)
+    alert = channels.violation("SystemMonitor", "A", "too much", correlation_id=group)
+    order = channels.escalate(alert, "decide", receiver=receiver)
+    for envelope in (task, alert, order):
+        monitor.feed(envelope)
+    other = channels.decision(order, "no", sender="Dima")
+    assert all(event.fault and event.task == "A" for event in monitor.feed(other))
+    answer = channels.decision(order, "go on\nwith care")
+    (event,) = monitor.feed(answer)
+    expected = EventKind.DECIDED, "A", answer.id, alert.id, "go on"
+    assert (event.kind, event.task, event.envelope_id, event.subject, event.text) == expected
+    assert not event.fault and monitor.task("A").paused, "the Orchestrator says what is done"  # type: ignore[union-attr]
+    found = kick.conformance(task, alert, order, answer)
+    assert not [line.clause.id for line in found if line.faults]
+
+
+def test_each_decision_is_on_a_violation_of_its_own(twin: str) -> None:
+    monitor = Monitor(remember=2)
+    alerts = [channels.violation("SystemMonitor", name, "x", correlation_id=GROUP) for name in ("A", "B", "C", "D")]
+    for alert in alerts:
+        order = channels.escalate(alert, "decide")
+        for envelope in (alert, order):
+            monitor.feed(envelope)
+    told = [event for _ in range(3) for event in monitor.feed(channels.decision(order, "no"))]
+    assert [(event.kind, event.subject) for event in told] == [
+        (EventKind.DECIDED, alerts[2].id),  # of two that have ended, no more is remembered
+        (EventKind.DECIDED, alerts[3].id),
+        (EventKind.DECIDED, alerts[3].id),
+    ]
+
+
+def test_events_name_the_task_of_their_envelope(twin: str) -> None:
+    task = channels.dispatch("A", "WePlan", "x")
+    unknown = channels.status(channels.dispatch("B", "WePlan", "x"), "Accepted")
+    forged = channels.stop(task).replace(sender="Dima")
+    question = channels.context("WePlan", "Dima", "memory", "what?")
+    for envelope, kind, name in [
+        (channels.error("WePlan", "A", "x"), EventKind.ALERT, "A"),
+        (channels.escalate(channels.violation("WePlan", "C", "x"), "x"), EventKind.UNCORRELATED, "C"),
+        (unknown, EventKind.UNCORRELATED, "B"),
+        (unknown.replace(correlation_id=None), EventKind.UNCORRELATED, "B"),
+        (channels.stop(task), EventKind.UNCORRELATED, "A"),
+        (channels.resume(task), EventKind.UNCORRELATED, "A"),
+        (forged, EventKind.UNAUTHORISED, "A"),
+        (task.replace(timestamp="now"), EventKind.INVALID, "A"),
+        (question, EventKind.ASKED, None),
+    ]:
+        events = Monitor().feed(envelope)
+        assert (events[0].kind, events[0].task) == (kind, name)
+    monitor = Monitor()
+    alert = channels.violation("WePlan", "A", "x", timestamp=AT)
+    assert [[event.task for event in monitor.feed(alert)] for _ in range(2)] == [["A"], ["A"]]
+    assert [one.task for one in monitor.unfinished] == ["A"]
+    assert [event.task for event in monitor.overdue(1e12)] == ["A"]

@@ -250,16 +250,16 @@ def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
 @given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:
-    section = Section("a", "b", place="c", index="1", content=content)
-    refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN)
+    refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN, Reason.TRAILING_BLANK)
     try:
+        section = Section("a", "b", place="c", index="1", content=content)
         text = Space("", [section, Section("end")], fences=fences, stuffing=stuffing).text()
     except EncodeError as error:
         if error.reason not in refusals:
             raise
         return
     first, last = parse_space(text, fences=fences, stuffing=stuffing).sections
-    assert first.content == content[: pure.content_end(content, 0, len(content))]
+    assert first.content == content
     assert (first.qualifier, last.name) == ("c/1", "end")
 
 
@@ -400,9 +400,71 @@ def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
             made(**{"name": "a", **wrong})
 
 
+@pytest.mark.parametrize("tail", ["\n", "\r\n", " \n", "\n\n", "\n \t\n", "\n\u2003"])
+def test_content_that_would_lose_its_end_is_refused_unless_it_is_to_be_trimmed(
+    core: Callable[[str], ModuleType], tail: str
+) -> None:
+    made = core("kick.format").Section
+    for text in ("x", "\n x", ""):
+        kept = f"{text} " if text and tail == " \n" else text
+        with pytest.raises(EncodeError) as caught:
+            made("a", content=text + tail)
+        assert (caught.value.reason, caught.value.path) == (Reason.TRAILING_BLANK, "/content")
+        with pytest.raises(EncodeError):
+            made("a").replace(content=text + tail)
+        assert made("a", content=text + tail, trim=True).content == kept
+
+
+REAL = [
+    "intro\n⫻content/meta: Overview \r\none\r\n\r\n\r\n⫻end/\ntwo\n \n⫻a/b:c/d/e\n\n\n⫻ spaced\nx",
+    "\ufeff⫻a\n⫻b:\n```\n⫻c d\n```\n\n⫻e\\f/⫻\n\tlast\n\n",
+    "⫻only",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"fences": True}, {"stuffing": True}, {"fences": True, "stuffing": True}])
+@pytest.mark.parametrize("text", REAL)
+def test_replacing_a_section_leaves_the_rest_of_a_document_as_it_is(
+    twin: str, text: str, options: dict[str, bool]
+) -> None:
+    """Its own header and the blank lines behind it, too: as authors write them, whatever strict reading says."""
+    old = parse_space(text, mode="lenient", **options).sections
+    for place, own in enumerate(old):
+        for content in ("new", "a\n\nb", "```\nx\n```", ""):
+            found = parse_space(text, mode="lenient", **options)
+            found.sections[place] = own.replace(content=content)
+            written = found.text()
+            again = parse_space(written, mode="lenient", **options).sections
+            changed = [content if one is own else one.content for one in old]
+            assert [one.content for one in again] == changed
+            before, behind = text.split(own.raw or "")
+            assert written.startswith(before + (own.raw or "").partition("\n")[0]) and written.endswith(behind)
+
+
+def test_a_section_with_a_line_that_begins_with_the_sigil_is_spelled_by_its_document(twin: str) -> None:
+    (section,) = parse_space("⫻a\nx\n\n", stuffing=True).sections
+    changed = section.replace(content="⫻b\n\\⫻c")
+    assert Space("", [changed], stuffing=True).text() == "⫻a\n\\⫻b\n\\\\⫻c\n"
+    with pytest.raises(EncodeError) as caught:
+        Space("", [changed]).text()
+    assert caught.value.reason is Reason.SIGIL_IN_BODY
+
+
+def test_a_section_that_is_replaced_keeps_its_line_endings_and_blank_lines(twin: str) -> None:
+    found = parse_space("⫻a: x \r\none\r\n \r\n\r\n⫻b\r\n\r\n⫻c\ntwo", mode="lenient")
+    changes: list[dict[str, str]] = [{"content": "1"}, {"content": "2"}, {"name": "d", "content": ""}]
+    found.sections = [one.replace(**change) for one, change in zip(found.sections, changes, strict=True)]
+    assert found.text() == "⫻a: x \r\n1\r\n \r\n\r\n⫻b\r\n2\r\n\r\n⫻d\n"
+    assert parse_space("⫻a").sections[0].replace(content="x").raw == "⫻a\nx"
+    (fenced, *_) = parse_space("⫻a\nx\n⫻b\n", fences=True).sections
+    with pytest.raises(EncodeError) as caught:
+        Space("", [fenced.replace(content="```"), Section("b")], fences=True).text()
+    assert caught.value.reason is Reason.UNCLOSED_FENCE
+
+
 def test_editing_a_document(twin: str) -> None:
     found = parse_space("intro\n⫻a\none")
-    found.sections.append(Section("b", content="two\n\n"))
+    found.sections.append(Section("b", content="two\n\n", trim=True))
     found.sections.insert(0, Section("c"))
     assert found.text() == "intro\n⫻c\n⫻a\none\n⫻b\ntwo\n"
     assert found.find("a").content == "one"  # type: ignore[union-attr]

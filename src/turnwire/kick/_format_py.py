@@ -18,6 +18,7 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
+from turnwire.kick.section_methods import content_end
 from turnwire.kick.spec import SIGIL, SIGIL_BYTES
 
 _BOM = "\ufeff"
@@ -43,7 +44,8 @@ class Section:
     without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
     raw is in the document, in characters of a str or bytes of bytes, or None).
 
-    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked.
+    A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked. One that
+    is built takes no content that ends in a line end or blank lines (EncodeError, trailing_blank) unless ``trim``.
     """
 
     __slots__ = ("_body", "_end", "_parts", "_scale", "_source", "_start", "_stuffing")
@@ -65,9 +67,11 @@ class Section:
         inline: str | None = None,
         content: str = "",
         raw: str | None = None,
+        *,
+        trim: bool = False,
     ) -> None:
         self._source = None
-        self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw)
+        self._parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw, trim=trim)
 
     def _part(self, place: int) -> Any:
         if self._parts is not None:
@@ -133,7 +137,7 @@ class Section:
         return start, start + len(self._source[self._start : self._end].encode())
 
     def replace(self, **changes: Any) -> Section:
-        """A built section with some parts replaced; ``raw`` is dropped."""
+        """A section with some parts replaced; see :func:`turnwire.kick.section_methods.replaced`."""
         return methods.replaced(self, changes)
 
     def to_dict(self) -> dict[str, str | None]:
@@ -197,17 +201,6 @@ def judge(line: str) -> int:
         elif letter == SIGIL or letter.isspace():
             return place
     return len(line)
-
-
-def content_end(text: str, body: int, end: int) -> int:
-    """The end of the content of a body: after its last line that is not blank, without that line's ending."""
-    kept = len(text[body:end].rstrip())
-    if not kept:
-        return body
-    stop = text.find("\n", body + kept, end)
-    if stop < 0:
-        return end
-    return stop - 1 if text[stop - 1] == "\r" else stop
 
 
 def parse(

@@ -2,7 +2,8 @@
 
 Every function returns an :class:`Envelope` that strict ``encode`` takes, or raises EncodeError. ``options`` of all of
 them: ``id`` (a new UUID v4 without it), ``timestamp`` (the present time in UTC without it), ``index`` of the section
-("001"), ``policy``, and where it is not given by the request: ``sender``, ``correlation_id``.
+("001"), ``policy``, ``trim`` (cuts off the line ends at the end of a text, which are refused otherwise), and where it
+is not given by the request: ``sender``, ``correlation_id``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = [
     "artifact",
     "context",
     "correlation_of",
+    "decision",
     "dispatch",
     "error",
     "escalate",
@@ -47,6 +49,7 @@ class EnvelopeOptions(TypedDict, total=False):
     index: str
     policy: Policy
     correlation_id: str | None
+    trim: bool
 
 
 def correlation_of(request: Envelope) -> str:
@@ -87,6 +90,14 @@ def escalate(
     options.setdefault("correlation_id", correlation_of(alert))
     header = ("command", "escalate", _task(alert))
     return _build("Command", "command/escalate", sender, receiver, header, text, options)
+
+
+def decision(
+    escalation: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]
+) -> Envelope:
+    """``⫻report/decision``: answers an escalation, from the human or supervisor that it went to (a reading: the
+    specification has no word). It decides; what is done about the tasks the Orchestrator says."""
+    return _report("decision", escalation, text, options, sender)
 
 
 def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
@@ -131,10 +142,10 @@ def _command(name: str, request: Envelope, text: str, options: EnvelopeOptions) 
     return _build("Command", f"command/{name}", request.sender, request.receiver, header, text, options)
 
 
-def _report(name: str, request: Envelope, text: str, options: EnvelopeOptions) -> Envelope:
+def _report(name: str, request: Envelope, text: str, options: EnvelopeOptions, sender: str | None = None) -> Envelope:
     options.setdefault("correlation_id", correlation_of(request))
     header = ("report", name, _task(request))
-    return _build("Info", f"report/{name}", request.receiver, request.sender, header, text, options)
+    return _build("Info", f"report/{name}", sender or request.receiver, request.sender, header, text, options)
 
 
 def _task(request: Envelope) -> str:
@@ -157,7 +168,8 @@ def _build(
     if not options.keys() <= EnvelopeOptions.__annotations__.keys():
         wrong = ", ".join(sorted(options.keys() - EnvelopeOptions.__annotations__.keys()))
         raise TypeError(f"{wrong}: no option of a channel; those are {', '.join(EnvelopeOptions.__annotations__)}")
-    section = Section(name, type_, place=place, index=options.get("index", "001"), content=text)
+    index, trim = options.get("index", "001"), options.get("trim", False)
+    section = Section(name, type_, place=place, index=index, content=text, trim=trim)
     now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = section_text(section, path="/content")
     envelope = Envelope(

@@ -102,7 +102,7 @@ UNJUDGED = (
     Unjudged("002", "An artifact's path leads to what was made", "the files are not part of a log"),
     Unjudged("003", "The agent executes the task", "only its reports are seen"),
     Unjudged("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
-    Unjudged("003", "The human or supervisor decides", "their decision has no message of its own"),
+    Unjudged("003", "The human or supervisor decides", "the specification gives their decision no message"),
 )
 """Demands of the specification that no log can show."""
 

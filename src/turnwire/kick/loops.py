@@ -83,6 +83,7 @@ class TaskLoop:
         self._count = 0
         self.runs = Runs(), Runs()  # for the violations, all and those that wait
         self.waiting: Callable[[Task], int] = lambda task: 0  # how many violations of a task are not escalated
+        self.decided: Callable[[Envelope, Tell], bool] = lambda envelope, tell: False  # a decision, which is told
 
     def open(self) -> list[Task]:
         """The tasks that are not closed, in the order of their dispatch."""
@@ -188,8 +189,9 @@ class TaskLoop:
             task.artifacts.append(path)
 
     def report(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
-        """Any other report: it must belong to something, and that is all the loop asks."""
-        self._reported(envelope, tell)
+        """Any other report: a decision, or it must belong to something, and that is all the loop asks."""
+        if not self.decided(envelope, tell):
+            self._reported(envelope, tell)
 
     def _reported(self, envelope: Envelope, tell: Tell) -> Task | None:
         """The task a report is about; None (and the event is told) where there is none or it is another agent's."""
@@ -197,7 +199,7 @@ class TaskLoop:
         if task is None:
             if not self.answered(envelope, tell) and not self._responds(envelope):
                 text = f"nothing that was sent has the correlation_id {envelope.correlation_id!r} and this task"
-                tell(event(EventKind.UNCORRELATED, envelope, text))
+                tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
             return None
         if task.agent != envelope.sender:
             text = f"the task is {task.agent!r}'s, not {envelope.sender!r}'s"
@@ -294,7 +296,7 @@ class TaskLoop:
         found = self._meant(envelope, self._open_groups, self._open_agents, self._groups)
         if found is None:
             text = "the stop names a task or a correlation that is not known"
-            tell(event(EventKind.UNCORRELATED, envelope, text))
+            tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
             return
         for task in found:
             if task.state in CLOSED:
@@ -332,7 +334,8 @@ class TaskLoop:
         meant = self._meant(envelope, self._paused, self._paused_agents, {}, self._to_resume + 1)
         found = [task for task in meant or [] if task.paused]
         if not found:
-            tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
+            text = "there is no paused task to resume"
+            tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
         text = "others stay paused until the next resume" if len(found) > self._to_resume else ""
         found = found[: self._to_resume]
         self._to_resume -= len(found)
@@ -493,8 +496,10 @@ class Escalation:
         self._numbers: dict[str, list[int]] = {}  # of all, by the correlations of their tasks
         self._waiting_numbers: dict[str, list[int]] = {}  # of those that are not escalated, by the same
         self._by_number: dict[int, Violation] = {}
+        self._undecided: Table[Violation] = {}  # those that were escalated, by correlation and whom they went to
         self._runs, self._waiting_runs = loop.runs
         loop.waiting = self._concerning
+        loop.decided = self.decided
 
     def knows(self, correlation: str) -> bool:
         """True if a violation has this id or correlation."""
@@ -502,11 +507,12 @@ class Escalation:
 
     def alert(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻alert/error`` and other alerts: told, and that is all."""
-        tell(event(EventKind.ALERT, envelope, first_line(envelope)))
+        tell(event(EventKind.ALERT, envelope, first_line(envelope), name=self._reading.task_of(envelope)))
 
     def violation(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
-        violation = Violation(envelope, self._loop.related(envelope), self._loop.count())
+        name = self._reading.task_of(envelope)
+        violation = Violation(envelope, name, self._loop.related(envelope), self._loop.count())
         for key in {violation.id, violation.group}:
             put(self._violations, key, violation)
             put(self._waiting, key, violation)
@@ -516,25 +522,45 @@ class Escalation:
             self._numbers.setdefault(group, []).append(violation.number)
             self._waiting_numbers.setdefault(group, []).append(violation.number)
         self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
-        tell(event(EventKind.VIOLATION, envelope, first_line(envelope)))
+        tell(event(EventKind.VIOLATION, envelope, first_line(envelope), name=name))
         for task in self._loop.pause(violation.groups):
             tell(event(EventKind.PAUSED, envelope, "pause this task", task))
 
     def escalate(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
         violation = self._escalated(envelope)
+        name = self._reading.task_of(envelope)
         if violation is None:
-            tell(event(EventKind.UNCORRELATED, envelope, "no violation with this correlation_id or task is known"))
+            text = "no violation with this correlation_id or task is known"
+            tell(event(EventKind.UNCORRELATED, envelope, text, name=name))
             return
         if not allows(self._decide, envelope.receiver):
             text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
-            tell(event(EventKind.MISDIRECTED, envelope, text, subject=violation))
+            tell(event(EventKind.MISDIRECTED, envelope, text, subject=violation, name=name or violation.name))
             return
         if not violation.escalated:
             violation.escalated = True
             self._settle(violation)
             self._kept.alarms.clear(violation)
-        tell(event(EventKind.ESCALATED, envelope, "", subject=violation))
+        for key in {violation.id, violation.group, envelope.id, envelope.correlation_id or envelope.id}:
+            mark = key, envelope.receiver
+            violation.decisions.add(mark)
+            put(self._undecided, mark, violation)
+        tell(event(EventKind.ESCALATED, envelope, "", subject=violation, name=name or violation.name))
+
+    def decided(self, envelope: Envelope, tell: Tell) -> bool:
+        """True if a report is the decision of the one to whom a violation was escalated; then that is told. Of several
+        it is that on the oldest; on the last one more can follow."""
+        mark = envelope.correlation_id, envelope.sender
+        violation = first(self._undecided, mark)
+        if violation is None:
+            return False
+        if len(self._undecided[mark]) > 1:
+            drop(self._undecided, mark, violation)
+            violation.decisions.discard(mark)
+        name = self._reading.task_of(envelope) or violation.name
+        tell(event(EventKind.DECIDED, envelope, first_line(envelope), subject=violation, name=name))
+        return True
 
     def _escalated(self, envelope: Envelope) -> Violation | None:
         """The violation that is escalated: by correlation, else by task; the oldest open one comes first."""
@@ -563,12 +589,15 @@ class Escalation:
     def _forget(self, violation: Violation) -> None:
         for key in {violation.id, violation.group}:
             drop(self._violations, key, violation)
+        for mark in violation.decisions:
+            drop(self._undecided, mark, violation)
         _take_out(self._numbers, violation)
         del self._by_number[violation.number]
 
     def unfinished(self) -> list[Unfinished]:
         """The violations that are not escalated, in order."""
-        return [Unfinished("violation", one.id, None, "the violation is not escalated") for one in self._open.values()]
+        text = "the violation is not escalated"
+        return [Unfinished("violation", one.id, one.name, text) for one in self._open.values()]
 
 
 def _take_out(numbers: dict[str, list[int]], violation: Violation) -> None:

@@ -94,6 +94,7 @@ class Monitor:
         self.policy = policy
         self._seen = Recent(remember)
         self._kept = LoopMemory(deadlines, remember)
+        self._task_of = task_of
         reading = EnvelopeReaders(task_of, status_of, artifact_of, words)
         questions = Questions(self._kept)
         self._loop = TaskLoop(self._kept, reading, questions.answered, Recent(remember))
@@ -163,13 +164,13 @@ class Monitor:
         that id before, or None."""
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
-            tell(event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings))
+            tell(event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings))  # nothing else can be read
             return
         mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
         before = seen(envelope.id, mark)
         if before is not None:
             kind = EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
-            tell(event(kind, envelope, "the id was seen before"))
+            tell(event(kind, envelope, "the id was seen before", name=self._named(envelope)))
             return
         void = False
         if warnings:
@@ -234,11 +235,16 @@ class Monitor:
     def _doubts(self, envelope: Envelope, warnings: list[Issue]) -> tuple[bool, Event]:
         """(whether the envelope is void, the event) for what ``check`` warned of."""
         reasons = {issue.reason for issue in warnings}
+        void, kind = False, EventKind.INVALID
         if reasons & UNAUTHORISED_REASONS:
-            return True, event(EventKind.UNAUTHORISED, envelope, warnings[0].text, issues=warnings)
-        if reasons == {Reason.MISSING_CORRELATION_ID}:
-            return True, event(EventKind.UNCORRELATED, envelope, warnings[0].text, issues=warnings)
-        return False, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)
+            void, kind = True, EventKind.UNAUTHORISED
+        elif reasons == {Reason.MISSING_CORRELATION_ID}:
+            void, kind = True, EventKind.UNCORRELATED
+        return void, event(kind, envelope, warnings[0].text, issues=warnings, name=self._named(envelope))
+
+    def _named(self, envelope: Envelope) -> str | None:
+        """The task that an envelope names; a question has a subject instead."""
+        return None if channel_parts(envelope.channel)[0] == "query" else self._task_of(envelope)
 
 
 def _who_decides(policy: Policy) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from turnwire.kick._format_py import Section
 
 _STUFFED = re.compile(rf"^\\(\\*{SIGIL})", re.M)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ENDING = re.compile(r"\A\r?\n")
 _STUFFABLE = re.compile(rf"^(?=\\*{SIGIL})", re.M)
 
 
@@ -31,10 +33,23 @@ def parts_of(section: Section) -> tuple[str | None, ...]:
     return tuple(getattr(section, part) for part in PARTS)
 
 
-def built_parts(*values: Any) -> tuple[Any, ...]:
+def content_end(text: str, body: int, end: int) -> int:
+    """The end of the content of a body: after its last line that is not blank, without that line's ending."""
+    kept = len(text[body:end].rstrip())
+    if not kept:
+        return body
+    stop = text.find("\n", body + kept, end)
+    if stop < 0:
+        return end
+    return stop - 1 if text[stop - 1] == "\r" else stop
+
+
+def built_parts(*values: Any, trim: bool = False) -> tuple[Any, ...]:
     """The parts of a new section; place and index are taken from the qualifier or the qualifier from them.
 
-    Raises EncodeError(wrong_type) for a part that is not a str, mismatch for a qualifier that contradicts the others.
+    trim: cuts line ends and blank lines off the end of the content, which no reader would give back. Raises
+    EncodeError(trailing_blank) for them otherwise, wrong_type for a part that is not a str, mismatch for a qualifier
+    that contradicts the others.
     """
     for part, value in zip(PARTS, values, strict=True):
         if value is None and part not in ("name", "content"):
@@ -42,6 +57,11 @@ def built_parts(*values: Any) -> tuple[Any, ...]:
         if not isinstance(value, str):
             raise encode_fault(Reason.WRONG_TYPE, f"{part} is a str, not {type(value).__name__}", f"/{part}")
     name, type_, qualifier, place, index, inline, content, raw = values
+    end = content_end(content, 0, len(content))
+    if end < len(content) and not trim:
+        text = "content ends in a line end or blank lines, which would not read back; trim=True cuts them off"
+        raise encode_fault(Reason.TRAILING_BLANK, text, "/content")
+    content = content[:end]
     if qualifier is None:
         if place is not None:
             qualifier = place if index is None else f"{place}/{index}"
@@ -68,7 +88,8 @@ def split_qualifier(qualifier: str) -> tuple[str | None, str | None]:
 
 
 def replaced(section: Section, changes: dict[str, Any]) -> Section:
-    """A built section with some parts replaced; ``raw`` is dropped, since it is the text of the old parts."""
+    """A section with some parts replaced. Where it was read, its header line, its blank lines and their line endings
+    stay in ``raw`` as they were, but for what was replaced (see :func:`_respelled`)."""
     unknown = changes.keys() - set(PARTS)
     if unknown:
         raise TypeError(f"Section has no part {sorted(unknown)[0]!r}")
@@ -83,7 +104,43 @@ def replaced(section: Section, changes: dict[str, Any]) -> Section:
     elif changes.get("inline") is not None:
         values["qualifier"] = ""
         values["place"] = values["index"] = None
-    return type(section)(**{**values, **changes})
+    built = type(section)(**{**values, **changes})
+    raw = _respelled(section, built)
+    if raw is None:
+        return built
+    parts: dict[str, Any] = dict(zip(PARTS, (*parts_of(built)[:-1], raw), strict=True))
+    return type(section)(**parts)
+
+
+def _respelled(section: Section, built: Section) -> str | None:
+    """The text of a section that takes the place of one that was read: what is equal in both is spelled as it was.
+
+    None where the old one was not read, and where the options of a document decide on the spelling (a line with the
+    sigil) or on the refusal (a new header that strict reading would not take).
+    """
+    from turnwire.kick._format_py import judge
+
+    raw = section.raw
+    if raw is None or _STUFFABLE.search(built.content) or _SURROGATE.search(built.content):
+        return None
+    line, newline, rest = raw.partition("\n")
+    ending = "\r\n" if newline and line.endswith("\r") else newline
+    header = line + newline
+    if parts_of(built)[:6] != parts_of(section)[:6]:
+        header = header_text(built)
+        if judge(header[1:]) >= 0:
+            return None
+        header += ending
+    if built.content == section.content:
+        return header + rest
+    blank = rest[content_end(rest, 0, len(rest)) :]
+    if not built.content:
+        return header + _ENDING.sub("", blank, count=1)
+    if built.content.endswith("\r"):
+        return None
+    if not ending:
+        header += "\n"
+    return header + built.content + blank if section.content else header + built.content + ending + blank
 
 
 def to_dict(section: Section) -> dict[str, str | None]:

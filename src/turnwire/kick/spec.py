@@ -195,6 +195,7 @@ class EventKind(str, Enum):
     ALERT = "alert"
     VIOLATION = "violation"
     ESCALATED = "escalated"
+    DECIDED = "decided"
     # Faults
     INVALID = "invalid"
     UNAUTHORISED = "unauthorised"

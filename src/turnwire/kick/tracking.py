@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Event(NamedTuple):
     """One thing the monitor saw.
 
-    kind: an :class:`EventKind`. task: the task it is about, or None. envelope_id: the envelope that caused it, None for
+    kind: an :class:`EventKind`. task: the task that it is about or that the envelope names (a question names none), or
+    None. envelope_id: the envelope that caused it, None for
     overdue (there the id of what is overdue is in ``subject``). subject: id of the request, question or violation
     that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
     """
@@ -117,17 +118,19 @@ class Query(Watched):
 
 
 class Violation(Watched):
-    """An ``⫻alert/violation``: the correlations whose open tasks it paused, whether it was escalated. ``number``
-    counts on from those of tasks."""
+    """An ``⫻alert/violation``: the task that it names, the correlations whose open tasks it paused, whether it was
+    escalated, and the keys by which its decision is known. ``number`` counts on from those of tasks."""
 
-    __slots__ = ("escalated", "group", "groups", "number")
+    __slots__ = ("decisions", "escalated", "group", "groups", "name", "number")
 
-    def __init__(self, envelope: Envelope, groups: list[str], number: int) -> None:
+    def __init__(self, envelope: Envelope, name: str | None, groups: list[str], number: int) -> None:
         super().__init__(envelope.id)
         self.group = envelope.correlation_id or envelope.id
         self.groups = groups
         self.number = number
         self.escalated = False
+        self.name = name
+        self.decisions: set[Hashable] = set()
 
 
 Followed = TypeVar("Followed", Task, Query, Violation)
@@ -291,10 +294,12 @@ def event(
     *,
     subject: Watched | None = None,
     issues: Iterable[Issue] = (),
+    name: str | None = None,
 ) -> Event:
-    """An event about an envelope, and about a task or something else that is followed."""
+    """An event about an envelope, and about a task or something else that is followed. name: the task's where no task
+    of that name is followed."""
     about = task if subject is None else subject
-    name = None if task is None else task.name
+    name = name if task is None else task.name
     whole = kind, name, envelope.id, None if about is None else about.id, text, tuple(issues)
     return _new(Event, whole)  # as Event(*whole) does, in half the time
 

@@ -8,7 +8,7 @@ from turnwire.errors import Reason
 from turnwire.fences import fence_behind
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick._format_py import content_end, has_section, judge, split
+from turnwire.kick._format_py import has_section, judge, split
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.section_methods import header_text, parts_of, stuffed
 from turnwire.kick.spec import SIGIL, WIRE
@@ -52,8 +52,10 @@ def space_text(space: Space, *, strict: bool) -> str:
     chunks = ["\ufeff" if space.bom else "", space.preamble]
     for place, section in enumerate(space.sections):
         text = section.raw
+        path = f"/sections/{place}"
+        if text is not None and space.fences:
+            _judge_body(text.partition("\n")[2], place + 1 < len(space.sections), True, f"{path}/content")
         if text is None:
-            path = f"/sections/{place}"
             text = section_text(section, strict=strict, fences=space.fences, stuffing=space.stuffing, path=path)
         if chunks[-1] and not chunks[-1].endswith("\n"):
             chunks.append("\n")
@@ -64,7 +66,7 @@ def space_text(space: Space, *, strict: bool) -> str:
 def section_text(
     section: Section, *, strict: bool = True, fences: bool = False, stuffing: bool = False, path: str = ""
 ) -> str:
-    """One section in canonical form: header, content, a newline. Trailing blank lines are not written.
+    """One section in canonical form: header, content, a newline.
 
     Raises EncodeError(bad_header|sigil_in_body|unclosed_fence|lone_return|lone_surrogate) with ``path`` in front of
     the path of the part.
@@ -73,7 +75,6 @@ def section_text(
     if (strict and judge(header) >= 0) or not _reads_back(section, header):
         raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
     content = section.content
-    content = content[: content_end(content, 0, len(content))]
     if content.endswith("\r"):
         raise encode_fault(Reason.LONE_RETURN, "a carriage return at the end would not read back", f"{path}/content")
     if stuffing:

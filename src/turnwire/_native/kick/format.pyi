@@ -19,6 +19,8 @@ class Section:
         inline: str | None = None,
         content: str = "",
         raw: str | None = None,
+        *,
+        trim: bool = False,
     ) -> None: ...
     @property
     def name(self) -> str: ...

@@ -260,8 +260,15 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]) -> list[Finding]:
     """All that is wrong with, and doubtful about, a document with these bytes, in the order of its lines: lines and
-    offsets are those in it. Issues, whose ``where`` is a line, are placed at its first byte."""
-    found = [Finding("", one.line or 1, one.offset or 0, None, ERROR, str(one.reason), one.text) for one in faults]
+    offsets are those in it. Issues, whose ``where`` is a line, are placed at its first byte.
+
+    A header that strict reading refuses is no fault where lenient reading, which judges documents, takes it as
+    ordinary (without an issue): one verdict, that of ``conform``."""
+    doubted = {issue.where for issue in issues if issue.severity == "warning"}
+    found = []
+    for one in faults:
+        severity = "info" if one.reason == Reason.BAD_HEADER and one.line not in doubted else ERROR
+        found.append(Finding("", one.line or 1, one.offset or 0, None, severity, str(one.reason), one.text))
     line, place = 1, 0
     for issue in sorted(issues, key=lambda issue: int(issue.where)):
         while line < int(issue.where):
