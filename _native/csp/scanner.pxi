@@ -1035,12 +1035,12 @@ cdef int item(Scanner *s) noexcept nogil:
         if template_head(s.data, &line):
             return template(s, &line)
         return nearly(s, &line)
+    if not s.log and is_preamble_line(s.data, &line, False):
+        return preamble(s, &line)
     if s.tail:
         return trailing(s, &line)
     if s.log:
         return OK
-    if is_preamble_line(s.data, &line, False):
-        return preamble(s, &line)
     reject(s, R_JUNK, line.start, line.next, line.number, line.start, line.number)
     return OK
 

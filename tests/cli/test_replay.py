@@ -46,6 +46,13 @@ def test_the_state_at_the_end_and_before(log: Path) -> None:
     assert turnwire("replay", log, "--at", "C0").out.decode().splitlines()[1:3] == ["DEF LIB = lib/", "DEF SRC = src/"]
 
 
+def test_what_is_defined_later_is_told_and_is_no_fault(log: Path) -> None:
+    log.write_text(GOOD + "\nDEF LATE = x\n")
+    done = turnwire("replay", log)
+    assert done.code == 0 and b"LATE" not in done.out
+    assert f"{log}:{GOOD.count(chr(10)) + 2}: refused: restate" in done.err
+
+
 def test_the_history_of_a_name(log: Path) -> None:
     assert turnwire("replay", log, "--name", "SRC").out.decode().splitlines() == [
         "C0 init: SRC = src/",

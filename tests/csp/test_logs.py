@@ -9,6 +9,7 @@ import pytest
 from tests.csp.test_rules import DEFS, patch, result, said, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
+from turnwire.csp.lints import RESTATED
 from turnwire.csp.logs import Replaying
 from turnwire.csp.pairs import work
 from turnwire.csp.search import listed
@@ -100,15 +101,53 @@ def test_laws_that_are_given_twice_before_the_first_message_are_refused():
     assert str(error.reason) == "checkpoint_exists" and "L1 is defined already" in str(error)
 
 
-def test_what_is_behind_the_first_message_is_not_of_c0():
-    """Whether or not it names something anew."""
-    text = "DEF A = a\n\nCSP/1\nFROM X\nTO Y\nCTX C0\nINTENT MEM\n\nMEM M1\nTEXT x\n"
-    for later in ("DEF B = b\n", "LAWS\n- L1: x\n"):
-        found = csp.replay(f"{text}```\n{later}")
-        assert [(str(error.reason), error.text) for _, error in found.refused] == [
-            ("checkpoint_exists", "C0 is frozen")
+LATER = "DEF B = LIB\nLAWS\n- L1: x -> A only\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        task(1) + LATER + result(1),
+        task(1) + result(1) + "\n" + LATER,
+        "DEF B = b\n\n" + task(1) + "```\n" + LATER + "```\n" + result(1),
+        "CSP/1; !x\nTASK\n\n" + task(1) + LATER + "\n" + result(1),
+    ],
+)
+def test_one_answer_for_what_is_defined_behind_the_first_message(text: str) -> None:
+    """It is a record of every reader, and every judge says that it is said again, at its line; it changes nothing."""
+    line = text.count("\n", 0, text.index(LATER)) + 1
+    read = [csp.parse(text), csp.parse(text, mode="lenient"), csp.read_log(text.encode()).document]
+    for document in read:
+        late = [one for one in document.records if isinstance(one, csp.Preamble)][-1]
+        assert (late.defs, late.laws, late.line) == ({"B": "LIB"}, {"L1": "x -> A only"}, line)
+        assert not document.issues
+        told = [(str(one.reason), one.where, one.severity) for one in csp.lint(document)]
+        assert told == [("restate", line, "info")]
+    for source in (text, *read):
+        found = csp.replay(source)
+        assert [(str(error.reason), error.line, error.text) for _, error in found.refused] == [
+            ("restate", line, RESTATED)
         ]
-        assert (dict(found.store.defs), dict(found.store.laws)) == ({"A": "a"}, {})
+        assert "LIB" not in found.store.defs.values() and not found.store.laws
+    for judged in (conform("csp", text.encode()), csp.conformance(text), csp.conformance(csp.parse(text))):
+        assert [(one.clause.id, place.line) for one in judged for place in one.doubts] == [("restate", line)]
+        assert not any(one.faults for one in judged)
+    written = csp.encode(read[0])
+    assert csp.encode(csp.parse(written)) == written and LATER in written
+
+
+@pytest.mark.parametrize("place", ["a string", "one prefix"])
+def test_what_is_defined_later_is_found_where_the_messages_are(place: str) -> None:
+    text = LOG + "\nDEF NEW = n\n"
+    data = {
+        "a string": json.dumps({"msg": text}),
+        "one prefix": "".join(f"10:00 bus: {line}\n" for line in text.splitlines()),
+    }[place].encode()
+    document, damaged = csp.read_log(data)
+    assert [type(one).__name__ for one in document.records] == ["Preamble", "CspMessage", "Preamble"] and not damaged
+    assert [str(one.reason) for one in csp.lint(document)] == ["restate"]
+    (doubt,) = [place for one in conform("csp", data) for place in one.doubts]
+    assert "restate" in doubt.text
 
 
 @pytest.mark.parametrize(("at", "task"), [("T7", "T7"), ("T7x", None), ("src/a.ts", None), ("T", None)])

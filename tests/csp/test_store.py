@@ -220,7 +220,7 @@ def test_replay_of_a_document():
     store, failed = csp.replay(text)
     assert dict(store.defs) == {"A": "1", "B": "2"}
     assert dict(store.laws) == {"L1": "x"}
-    assert [str(error.reason) for _, error in failed] == ["ctx_unknown", "checkpoint_exists"]
+    assert [str(error.reason) for _, error in failed] == ["ctx_unknown", "restate"]
     assert csp.replay("").store.head == "C0"
 
 

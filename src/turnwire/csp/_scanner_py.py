@@ -494,10 +494,10 @@ class Stream:
             if TEMPLATE_HEAD.match(text):
                 return self.template(line)
             return self.near(line)
-        if self.tail:
-            return self.trailing(line)
         if is_preamble_line(text, laws=False):
             return self.preamble(line)
+        if self.tail:
+            return self.trailing(line)
         return self.reject(Reason.JUNK, line.start, line.next, line.start)
 
     def row(

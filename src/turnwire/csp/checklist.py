@@ -218,15 +218,17 @@ class CspChecklist(checklists.RecordChecklist):
             self.fault(clause, line, text, offset)
         block = record.block if isinstance(record, CspMessage) else None
         kinds: tuple[type, type] = type(record), type(block)
-        self.applied |= _applied(*kinds, isinstance(record, Preamble) and bool(record.laws))
+        first = isinstance(record, Preamble) and not self.linter.context.spoken
+        self.applied |= _applied(*kinds, first, isinstance(record, Preamble) and bool(record.laws))
         for issue in self.linter.feed(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:
                 self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
         # Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds.
-        self.stateful = self.stateful or isinstance(record, Preamble) or isinstance(block, Patch)
-        if self.stateful and isinstance(record, (CspMessage, Preamble)):
+        self.stateful = self.stateful or first or isinstance(block, Patch)
+        if self.stateful and (first or isinstance(record, CspMessage)):
+            assert isinstance(record, (CspMessage, Preamble)), "a preamble is the first"
             error = self._replaying.feed(record, kept=not strictly)
             if error is not None:
                 self.fault("state", line, f"{error.reason}: {error.text}", offset)
@@ -319,11 +321,12 @@ def _of_record(record: Record) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _applied(record: type, block: type, laws: bool) -> frozenset[str]:
-    """The clauses that have something to say of such a record, with such a block. laws: whether it states any."""
+def _applied(record: type, block: type, first: bool, laws: bool) -> frozenset[str]:
+    """The clauses that have something to say of such a record, with such a block. first: whether it is a preamble of
+    C0. laws: whether it states any."""
     found: set[str] = set()
     if issubclass(record, Preamble):
-        found.update(("state", "restate", *(["laws"] if laws else [])))
+        found.update(("restate", *(["state"] if first else []), *(["laws"] if first and laws else [])))
     if issubclass(record, CspMessage):
         found.update(_SPOKEN)
     if issubclass(block, (Task, Result)):

@@ -164,14 +164,14 @@ class _LenientReader:
             return line.next
         if is_delimiter(text):
             return self.delimited(line)
+        if is_preamble_line(text, laws=False):
+            return self.preamble(line)
         opening = OPENING.fullmatch(text)
         if self.tail:
             self.blame(Reason.TRAILING_TEXT, line.start)
             stop = self.skip(line) if opening else line.next
             self.junk(line.start, stop)
             return stop
-        if is_preamble_line(text, laws=False):
-            return self.preamble(line)
         alike = has_title(text)
         if alike:
             self.blame(Reason.LOOK_ALIKE, line.start)

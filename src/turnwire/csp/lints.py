@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _TASK_ID = re.compile("T[0-9]+")
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
+RESTATED = "DEF and LAWS are C0, in front of the first message: name the checkpoint in CTX"
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER", "TO")
 LAW_TEXT_LEAST = 12
@@ -133,14 +134,13 @@ class LintContext:
 
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
-        if isinstance(record, Preamble):
+        if isinstance(record, Preamble) and not self.spoken:  # behind the first message it changes nothing
             changes = NextState(self.state)
             for name, value in record.defs.items():
                 changes.set(name, value)
             self.defined.update(record.defs)
             self.state = changes.state()
-            if not self.spoken:
-                self.local["C0"] = self.state
+            self.local["C0"] = self.state
             self.laws.update(record.laws)
             self.law_texts.update(record.laws)
         if not isinstance(record, CspMessage):
@@ -255,12 +255,7 @@ def _tokens(value: str) -> list[str]:
 
 def _restate_preamble(record: Any, context: LintContext) -> None:
     if context.spoken:
-        for name, value in record.defs.items():
-            if context.state.value_of(name) == value:
-                context.hint(Reason.RESTATE, f"{name} is defined already: name the checkpoint in CTX")
-        for law, text in record.laws.items():
-            if context.laws.get(law) == text:
-                context.hint(Reason.RESTATE, f"{law} is known already")
+        context.hint(Reason.RESTATE, RESTATED)
 
 
 def _restate_patch(record: Any, context: LintContext) -> None:
@@ -367,6 +362,8 @@ def _created_again(record: Any, context: LintContext) -> None:
 
 
 def _synonym(record: Any, context: LintContext) -> None:
+    if context.spoken:
+        return
     changes = NextState(context.state)
     new = list(record.defs.items())
     _tell_synonyms(new, changes, context)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from glob import glob
 from itertools import accumulate
+from operator import itemgetter
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.checkpoints import unknown_context
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import issue, type_fault
+from turnwire.csp.lints import RESTATED
 from turnwire.csp.messages import CspMessage, Document, Error, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import PrunedStore, Store
@@ -80,11 +82,8 @@ def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
 def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
     located = reading("located")
     several = list(located.pieces(raw, WIRE, limits=limits))
-    beside, damaged = preambles(raw, limits)
-    for there, wrong in FilePreambles(located.LocatedRecords(raw, several)).preambles_elsewhere():
-        beside += there
-        damaged += wrong
-    records: list[Record] = [record for _, _, record in beside]
+    beside, damaged = FilePreambles(located.LocatedRecords(raw, several), limits).preambles()
+    records: list[tuple[tuple[int, int], Record]] = [((offset, -1), record) for offset, _, record in beside]
     for one in (one for piece in several for one in (*(piece.rejects if piece.batch is None else ()), *piece)):
         if one.error is not None:
             damaged.append(one.error)
@@ -93,9 +92,9 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
         record.line = one.line
         if one.doubtful and isinstance(record, CspMessage):
             record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
-        records.append(record)
-    records.sort(key=lambda record: record.line or 0)
-    return records, sorted(damaged, key=lambda error: error.offset or 0)
+        records.append((one.place, record))
+    records.sort(key=itemgetter(0))
+    return [record for _, record in records], sorted(damaged, key=lambda error: error.offset or 0)
 
 
 # --- what is around the messages --------------------------------------------------------------------------------------
@@ -109,9 +108,10 @@ class FilePreambles:
     any: whether there is CSP/1 in it.
     """
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: Any, limits: Limits = LIMITS) -> None:
         self._data: bytes = found.data
         self._found = found
+        self._limits = limits
         own = found.of(WIRE)
         self.any = bool(own.any())
         self._alone = bool(own.all()) and self._on_lines()
@@ -132,28 +132,28 @@ class FilePreambles:
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
         if not self._alone or any(piece.damaged for piece in self._found.pieces):
-            beside, damaged = preambles(self._data)  # a damaged message may reach into the text behind it
-            for there, wrong in self.preambles_elsewhere():
+            beside, damaged = preambles(self._data, self._limits)  # a damaged message may reach into the text behind it
+            for there, wrong in self._elsewhere():
                 beside += there
                 damaged += wrong
             return beside, damaged
         beside, damaged = [], []
         for start, stop, line in self._gaps():
-            there, wrong = preambles(self._data[start:stop])
+            there, wrong = preambles(self._data[start:stop], self._limits)
             for offset, length, record in there:
                 record.line += line
                 beside.append((offset + start, length, record))
             damaged += [_moved(error, start, line) for error in wrong]
         return beside, damaged
 
-    def preambles_elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+    def _elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
         """The same of preambles that are not lines of their own."""
         if not self._on_lines() and _speaks_of_state(self._data):
             yield from self._in_strings()
             yield from self._behind_prefixes()
 
     def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
-        """Those in JSON strings, in front of the first message of each string."""
+        """Those in JSON strings that hold messages. One behind the first message there is placed behind all of them."""
         wrapping = reading("wrapping")
         last = -1
         for one in self._found.ones(WIRE):
@@ -165,26 +165,26 @@ class FilePreambles:
             if said is None:
                 continue
             text, place = said.innermost(one.inner)
-            front = text.raw[:place]
-            if _speaks_of_state(front):
-                there, wrong = preambles(front)
+            if _speaks_of_state(text.raw):
+                there, wrong = preambles(text.raw, self._limits)
                 for _, _, record in there:
                     record.line = one.line
-                found = [(last - 1, 0, record) for _, _, record in there]
+                found = [(last - 1 if offset < place else last + 1, 0, record) for offset, _, record in there]
                 yield found, [_placed(error, last, one.line) for error in wrong]
 
     def _behind_prefixes(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
-        """Those in lines that begin as the first line of the message behind them does."""
+        """Those in lines that begin as the first line of the message behind them does, or of the one before."""
         data = self._data
+        prefix = b""
         for start, stop, line in self._gaps():
-            prefix = data[data.rfind(b"\n", 0, stop) + 1 : stop]
+            prefix = data[data.rfind(b"\n", 0, stop) + 1 : stop] or prefix
             if not prefix or not _speaks_of_state(data[start:stop]):
                 continue
             rows = data[start:stop].split(b"\n")[:-1]
             short = prefix.rstrip()
             bare = (row.removeprefix(prefix) if row.startswith(prefix) else row.removeprefix(short) for row in rows)
             kept = [text if len(text) < len(row) else b"" for text, row in zip(bare, rows, strict=True)]
-            there, wrong = preambles(b"\n".join(kept) + b"\n")
+            there, wrong = preambles(b"\n".join(kept) + b"\n", self._limits)
             found = []
             places = list(accumulate((len(row) + 1 for row in rows), initial=start))
             for _, _, record in there:
@@ -270,7 +270,8 @@ class Replay(NamedTuple):
 
 
 class Replaying:
-    """Replays records one after the other. Preambles before the first message are C0; a later one is refused."""
+    """Replays records one after the other. Preambles before the first message are C0; a later one changes nothing and
+    is refused (restate)."""
 
     def __init__(self, *, forks: bool = False) -> None:
         self._defs: dict[str, str] = {}
@@ -292,9 +293,11 @@ class Replaying:
         asks for nothing but its CTX, and it changes no state.
         """
         if isinstance(record, Preamble):
+            if self._store is not None:
+                return RuleError(Reason.RESTATE, RESTATED, wire=WIRE, line=record.line)
             twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
-            if self._store is not None or twice:
-                text = f"{twice[0]} is defined already" if twice else "C0 is frozen"
+            if twice:
+                text = f"{twice[0]} is defined already"
                 return RuleError(Reason.CHECKPOINT_EXISTS, text, wire=WIRE, path="C0")
             self._defs.update(record.defs)
             self._laws.update(record.laws)
@@ -313,8 +316,8 @@ def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
 
     source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path,
     a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
-    first message are C0; a later one is refused. Messages are applied in order; one that is refused changes nothing and
-    is listed.
+    first message are C0. Messages are applied in order; one that is refused, and a later preamble (restate), changes
+    nothing and is listed.
     """
     replaying = Replaying(forks=forks)
     refused = []

@@ -56,13 +56,14 @@ def command(
 
     LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
     files, directories, globs and URLs are one history, in this order. What is before the first message as DEF and LAWS
-    is C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make
-    the exit code 1. So does a --name that was never defined. Without any message it is 4.
+    is C0; behind it they are named on standard error and change nothing (token rule 1). So are damaged messages and
+    those that a store refuses, which make the exit code 1. So does a --name that was never defined. Without any message
+    it is 4.
     """
     if between and (at is not None or name is not None):
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
     inputs.checked(logs)
-    store, complaints, lacking, found = _read(logs, forks)
+    store, complaints, bad, lacking, found = _read(logs, forks)
     for line in complaints:
         complain(line)
     if lacking:
@@ -70,7 +71,7 @@ def command(
     elif not found:
         inputs.tell_none(logs, what="CSP/1 message")
     if not found:
-        return BAD_RECORDS if complaints else NOTHING
+        return BAD_RECORDS if bad else NOTHING
     checkpoint = store.at(at or store.head)
     if between:
         old, new = between
@@ -90,7 +91,7 @@ def command(
         write_json(rows)
     else:
         write_lines(map(escaped, lines))
-    return BAD_RECORDS if complaints else GOOD
+    return BAD_RECORDS if bad else GOOD
 
 
 def _operation(sign: str, name: str, value: str | None) -> str:
@@ -99,22 +100,23 @@ def _operation(sign: str, name: str, value: str | None) -> str:
     return f"{sign} DEF {name}" + ("" if middle is None else middle + (value or ""))
 
 
-def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, bool]:
-    """The store at the end of some logs, a line for each record that is not in it, whether the logs lack their
-    beginning, and whether there is a message at all."""
+def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, bool, bool]:
+    """The store at the end of some logs, a line for each record that is not in it, whether one of these is bad (and not
+    only restated), whether the logs lack their beginning, and whether there is a message at all."""
     from turnwire.csp.logs import Replaying, read_log
     from turnwire.csp.messages import CspMessage, Preamble
 
     if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
-        return _kept(logs[0]), [], False, True
+        return _kept(logs[0]), [], False, False, True
     replaying = Replaying(forks=forks)
     lines: list[str] = []
-    lacking = met = False
+    bad = lacking = met = False
     refused: set[str | None] = set()  # checkpoints whose PATCH is there
     for name in inputs.files(logs):
         shown = inputs.shown(name)
         document, damaged = read_log(inputs.whole(name))  # at once: places in a log are kept in 32 bits
         met = met or bool(document.records or damaged)
+        bad = bad or bool(damaged)
         found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
         for record in document.records:
             refusal = replaying.feed(record) if isinstance(record, (CspMessage, Preamble)) else None
@@ -122,10 +124,11 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, b
                 unknown = _unknown(record, refusal, replaying.store)
                 lacking = lacking or (unknown is not None and unknown not in refused)
                 refused.add(getattr(getattr(record, "block", None), "apply", None))
+                bad = bad or refusal.reason is not Reason.RESTATE
                 path = f" in {refusal.path}" if refusal.path else ""
                 found.append((record.line or 0, f"refused: {refusal.reason}{path}: {refusal.text}"))
         lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
-    return replaying.store, lines, lacking, met
+    return replaying.store, lines, bad, lacking, met
 
 
 def _unknown(record: Any, refusal: Any, store: Store) -> str | None:
