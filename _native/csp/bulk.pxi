@@ -144,12 +144,9 @@ cdef inline void block_lines(const uint8_t *data, int64_t start, int64_t stop, i
     span[1] = <int32_t>(stop - start) if stop > start else 0
 
 
-cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
-    """One row into the columns that are asked for; its spans are where they belong already."""
-    cdef Columns *c = &b.columns
-    cdef int64_t at = b.rows
+cdef inline void store_own(Columns *c, const uint8_t *data, int32_t *row, int64_t at) noexcept nogil:
+    """What a message says into row ``at`` of the columns that are asked for, spans apart: these are completed in ``row``."""
     cdef int kind = row[3] & 0xFF
-    cdef const uint8_t *data = b.scanner.data
     cdef int32_t length
     cdef int there = 0
     cdef int span = lines_behind[kind]
@@ -170,12 +167,6 @@ cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
     if c.priority != NULL:
         length = row[PRIORITY_AT + 1] | -<int32_t>(kind != PRIORITY_KIND)
         c.priority[at] = <uint8_t>(data[(row[PRIORITY_AT] & ~(length >> 31)) + 1] - c"1" | length >> 31)
-    if c.offset != NULL:
-        c.offset[at] = b.base + row[0]
-    if c.length != NULL:
-        c.length[at] = row[1]
-    if c.line != NULL:
-        c.line[at] = b.line + row[2]
     if c.intent != NULL:
         c.intent[at] = kind
     if c.inside != NULL:
@@ -185,6 +176,19 @@ cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
         length = -1 if there == NO_SPAN else row[5 + 2 * there]
         c.text_offset[span][at] = 0 if length < 0 else row[4 + 2 * there]
         c.text_length[span][at] = 0 if length < 0 else length
+
+
+cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
+    """One row into the columns that are asked for; its spans are where they belong already."""
+    cdef Columns *c = &b.columns
+    cdef int64_t at = b.rows
+    store_own(c, b.scanner.data, row, at)
+    if c.offset != NULL:
+        c.offset[at] = b.base + row[0]
+    if c.length != NULL:
+        c.length[at] = row[1]
+    if c.line != NULL:
+        c.line[at] = b.line + row[2]
     b.rows += 1
 
 
@@ -244,26 +248,31 @@ cdef void *memory(dict columns, object name, int64_t room, int64_t width) except
     return start
 
 
+cdef int take_own(Columns *c, dict columns, int64_t room) except -1:
+    c.intent = <uint8_t *>memory(columns, "intent", room, 1)
+    c.status = <uint8_t *>memory(columns, "status", room, 1)
+    c.priority = <uint8_t *>memory(columns, "priority", room, 1)
+    c.spans = <int32_t *>memory(columns, "spans", room, 24 * sizeof(int32_t))
+    c.texts = 0
+    for number, name in enumerate(_spec.BULK_TEXTS):
+        if f"{name}.offset" in columns:
+            c.text[c.texts] = number
+            c.text_offset[c.texts] = <int64_t *>memory(columns, f"{name}.offset", room, 8)
+            c.text_length[c.texts] = <int64_t *>memory(columns, f"{name}.length", room, 8)
+            if c.text_length[c.texts] == NULL:
+                raise ValueError(f"the text {name} needs its lengths, too")
+            c.texts += 1
+    return 0
+
+
 cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     cdef Columns *c = &b.columns
     c.offset = <int64_t *>memory(columns, "offset", b.room, 8)
     c.length = <int64_t *>memory(columns, "length", b.room, 8)
     c.line = <int64_t *>memory(columns, "line", b.room, 8)
     c.present = <uint32_t *>memory(columns, "present", b.room, 4)
-    c.intent = <uint8_t *>memory(columns, "intent", b.room, 1)
     c.inside = <uint8_t *>memory(columns, "inside_unclosed_heredoc", b.room, 1)
-    c.status = <uint8_t *>memory(columns, "status", b.room, 1)
-    c.priority = <uint8_t *>memory(columns, "priority", b.room, 1)
-    c.spans = <int32_t *>memory(columns, "spans", b.room, 24 * sizeof(int32_t))
-    c.texts = 0
-    for number, name in enumerate(_spec.BULK_TEXTS):
-        if f"{name}.offset" in columns:
-            c.text[c.texts] = number
-            c.text_offset[c.texts] = <int64_t *>memory(columns, f"{name}.offset", b.room, 8)
-            c.text_length[c.texts] = <int64_t *>memory(columns, f"{name}.length", b.room, 8)
-            if c.text_length[c.texts] == NULL:
-                raise ValueError(f"the text {name} needs its lengths, too")
-            c.texts += 1
+    take_own(c, columns, b.room)
     b.refused.offset = <int64_t *>memory(rejects, "offset", b.refusal_room, 8)
     b.refused.length = <int64_t *>memory(rejects, "length", b.refusal_room, 8)
     b.refused.line = <int64_t *>memory(rejects, "line", b.refusal_room, 8)

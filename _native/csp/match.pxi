@@ -117,5 +117,42 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     free(s.closings)
 
 
+# --- its own columns, which the search writes as it finds messages ---
+
+
+cdef class OwnColumns:
+    """The columns of CSP/1 itself for the rows of a search. pointer: a capsule with them, for ``store_pointer``."""
+
+    cdef Columns c
+    cdef readonly object pointer
+
+    def __cinit__(self):
+        memset(&self.c, 0, sizeof(self.c))
+        self.pointer = PyCapsule_New(&self.c, "turnwire.csp_columns", NULL)
+
+    def attach(self, dict columns, int64_t room):
+        """Takes these arrays, which the caller keeps alive. ``own_present`` is what the bulk scan calls ``present``."""
+        take_own(&self.c, columns, room)
+        self.c.present = <uint32_t *>memory(columns, "own_present", room, 4)
+
+
+cdef void store_row(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept nogil:
+    """Row ``at`` of these columns from a row that ``match_message`` or the fast path found; what it says of places in ``data``
+    is moved by ``shift``. The row may be that of the column of spans."""
+    cdef Columns *c = <Columns *>columns
+    cdef int place
+    store_own(c, data, row, at)
+    if c.spans == NULL:
+        return
+    if row != c.spans + 24 * at:
+        memcpy(c.spans + 24 * at, row, 24 * sizeof(int32_t))
+    if shift:
+        row = c.spans + 24 * at
+        row[0] += <int32_t>shift
+        for place in range(4, 24, 2):
+            row[place] += <int32_t>shift if row[place + 1] >= 0 else 0
+
+
 cdef int64_t _most_fields = _LIMITS.fields, _most_key = _LIMITS.key
 match_pointer = PyCapsule_New(<void *>match_message, "turnwire.csp_match", NULL)
+store_pointer = PyCapsule_New(<void *>store_row, "turnwire.csp_store", NULL)

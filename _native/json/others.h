@@ -24,6 +24,8 @@ typedef struct tw_among {
     uint8_t reasons[TW_NSLIP_REASONS];
     tw_column *kind, *texts[TW_OTHER_TEXTS], *sequence, *subject; /* NULL where nobody asked */
     int flags;
+    int owned;                               /* the columns are those of nSLIP itself: */
+    tw_columns own;
     tw_values values;                        /* the candidate found last */
     tw_unknown unknown[TW_MAX_EXTRA];
     tw_fields fields;
@@ -72,13 +74,16 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
     v->head[TW_ACT] = found.act;
     v->head[TW_FRAME] = found.frame;
     v->present = (uint16_t)found.present;
-    f->escaped = 0;
+    f->v = v;
+    f->escaped = f->unknown_count = 0;
     f->end = at + length;
-    if (!((found.present >> TW_TAG) & 1)) return 1;
-    uint32_t i = 3;
-    while (s[at + place[i] + 1] != 't') i++;
-    f->text_first[1] = at + place[i] + 3;
-    f->text_length[1] = place[i + 1] - place[i] - 4;
+    for (uint32_t i = 3; i < 3 + found.slots; i++) {
+        uint32_t slot = tw_prefix[s[at + place[i] + 1]] - 16u;
+        if (slot == TW_STATUS || slot == TW_TAG) {
+            f->text_first[slot == TW_TAG] = at + place[i] + 3;
+            f->text_length[slot == TW_TAG] = place[i + 1] - place[i] - 4;
+        } else if (o->owned) v->ints[slot] = tw_number(s + at + place[i + 1], place[i + 1] - place[i] - 2);
+    }
     return 1;
 }
 #endif
@@ -203,6 +208,7 @@ static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
     size_t n = tw_row_of(k, r, other->at, other->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
     if (k->rows.wire) k->rows.wire[n] = o->wire;
+    if (o->owned) tw_store_fields(&o->own, n, &o->fields, r->level ? k->size : 0);
     for (int i = 0; i < TW_OTHER_TEXTS; i++) {
         if (!o->texts[i] || !o->texts[i]->offset) continue;
         tw_other_number(k, o->texts[i], n, v->head[tw_other_heads[i]]);

@@ -214,6 +214,14 @@ cdef extern from "_native/json/scan.h" nogil:
 cdef extern from "_native/json/token_runs.h" nogil:
     enum:
         TW_KEEP
+    ctypedef struct tw_columns:
+        uint16_t *present
+        uint8_t *act
+        uint8_t *frame
+        uint64_t *head[6]
+        uint64_t *ints[9]
+        int64_t *text_offset[2]
+        int64_t *text_length[2]
     ctypedef struct tw_among:
         uint8_t wire
         uint8_t kinds[11]
@@ -222,7 +230,8 @@ cdef extern from "_native/json/token_runs.h" nogil:
         tw_column *texts[3]
         tw_column *sequence
         tw_column *subject
-        int flags
+        int flags, owned
+        tw_columns own
     int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
     int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
     int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other) noexcept

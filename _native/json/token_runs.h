@@ -1,6 +1,5 @@
-/* Runs of nSLIP among other wires: where one line after the other begins with a record of the usual shape and ends with it,
- * these records are read by the code of nSLIP's own scan (nslip/avx2.h), some dozens at a time, and become rows column
- * by column. All that a line may be beside that (an object, a mark, a sign, a time at its head) cannot stand in such a line,
+/* Runs of nSLIP among other wires: where one line after the other begins with a record and ends with it, these records are
+ * read by the code of nslip/avx2.h, some dozens at a time, and become rows column by column. All that a line may be beside that (an object, a mark, a sign, a time at its head) cannot stand in such a line,
  * marks apart, which are looked for. The first line that is anything else ends the run: it is read as any line is.
  */
 #ifndef TURNWIRE_JSON_TOKEN_RUNS_H
@@ -11,7 +10,7 @@
 #ifdef TW_X86
 #include "_native/nslip/avx512.h"
 
-enum { TW_RUN = 64, TW_USUAL = 8 };          /* records that are read before their rows are filled; bytes that tw_usual looks at */
+enum { TW_RUN = 64 };                        /* records that are read before their rows are filled */
 
 /* What is known of the records of a run that does not go into the columns as it is. */
 typedef struct {
@@ -22,25 +21,41 @@ typedef struct {
 
 static int tw_run_has_lanes;                /* this processor runs the code of nslip/avx512.h */
 
-/* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. */
-#define TW_READ_RUN(name, INLINE, row, state_type, first_state)                                                     \
-    INLINE size_t name(const tw_lines *k, const tw_columns *c, size_t room, size_t *end)                            \
+/* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. all (a
+ * constant): every column of nSLIP is wanted. */
+#define TW_READ_RUN(name, INLINE, row, any_row, state_type, first_state)                                            \
+    INLINE size_t name##_in(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end, int all,    \
+                            uint32_t wanted)                                                                        \
     {                                                                                                               \
         const uint8_t *s = k->s;                                                                                    \
-        const uint32_t wanted = TW_WANTED_HEAD | TW_WANTED_TEXTS;                                                   \
         size_t p = k->position, stop = k->stop, size = k->size, n = 0;                                              \
         state_type state = first_state(n);                                                                          \
-        for (; n < room && p + TW_READ <= size && tw_usual(s + p); n++) {                                           \
-            size_t behind = p + row(c, s, p, k->limit, 0, 0, n, &state, 0, wanted);                                 \
-            if (behind == p || behind >= stop || s[behind] != '\n') break;                                          \
+        for (; n < room && p + TW_READ <= size && s[p] == '@'; n++) {                                               \
+            int64_t line = k->line + (int64_t)n;                                                                    \
+            uint32_t length = 0;                                                                                    \
+            if (tw_usual(s + p)) length = row(c, s, p, k->limit, 0, line, n, &state, all, wanted);                  \
+            if (!length) length = any_row(c, s, p, size, k->limit, 0, line, n, &state, all, wanted, keep);          \
+            size_t behind = p + length;                                                                             \
+            if (length && behind < stop && s[behind] == '\r') behind++;                                             \
+            if (!length || behind >= stop || s[behind] != '\n') break;                                              \
             p = behind + 1;                                                                                         \
         }                                                                                                           \
         *end = p;                                                                                                   \
         return n;                                                                                                   \
     }
 
-TW_READ_RUN(tw_read_run_avx2, TW_AVX2 static, tw_row_avx2, size_t, (size_t))
-TW_READ_RUN(tw_read_run_lanes, TW_LANES static, tw_row_lanes, tw_kept, tw_keep_lanes)
+/* Each twice, so that the columns that everybody wants are stored without a question. */
+#define TW_READ_RUNS(name, TARGET, INLINE, row, any_row, state_type, first_state)                                   \
+    TW_READ_RUN(name, INLINE, row, any_row, state_type, first_state)                                                \
+    TARGET static size_t name(const tw_lines *k, const tw_columns *c, size_t room, int keep, size_t *end,           \
+                              uint32_t wanted)                                                                      \
+    {                                                                                                               \
+        return wanted == TW_WANTED_ALL ? name##_in(k, c, room, keep, end, 1, ~0u)                                   \
+                                       : name##_in(k, c, room, keep, end, 0, wanted);                               \
+    }
+
+TW_READ_RUNS(tw_read_run_avx2, TW_AVX2, TW_INLINE_AVX2, tw_row_avx2, tw_any_row_avx2, size_t, (size_t))
+TW_READ_RUNS(tw_read_run_lanes, TW_LANES, TW_INLINE_LANES, tw_row_lanes, tw_any_row_lanes, tw_kept, tw_keep_lanes)
 
 /* Where a row of numbers goes: into its column, or where nobody asked for it into `spare`. */
 static inline uint64_t *tw_run_numbers(const tw_column *c, size_t row, uint64_t *spare)
@@ -83,23 +98,26 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     k->arena_size = behind;
 }
 
-/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: place, size, sequence and
- * subject. TW_STOPPED where memory ran out. */
+/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: place, size, line, sequence and
+ * subject, or all of nSLIP's own. TW_STOPPED where memory ran out. */
 static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
 {
     tw_json_rows *c = &k->rows;
     const int64_t *place = c->place + first, *size = c->size + first;
-    uint64_t always = 0, tagged = o->subject && o->subject->offset ? (uint64_t)1 << o->subject->valid : 0;
+    const tw_column *subject = o->subject && o->subject->offset ? o->subject : NULL;
+    const uint64_t tagged = subject ? (uint64_t)1 << subject->valid : 0;
+    const uint64_t escaped = subject && subject->escaped < 64 ? (uint64_t)1 << subject->escaped : 0;
+    uint64_t always = 0;
     size_t i;
-    if (!tw_arena_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
+    if (!o->owned && !tw_arena_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
     for (i = 0; i < n; i++) c->offset[first + i] = k->base + place[i];
     memcpy(c->length + first, size, n * sizeof *size);
+    if (o->owned) memset(c->present + first, 0, n * sizeof *c->present);
     if (c->depth) memset(c->depth + first, 0, n);
     if (c->wire) memset(c->wire + first, o->wire, n);
-    if (c->line)
-        for (i = 0; i < n; i++) c->line[first + i] = k->line + (int64_t)i;
     if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
     if (c->time) memset(c->time + first, 0, n * sizeof *c->time);
+    if (o->owned) return TW_FINE;
     if (o->kind && o->kind->values) {
         always |= (uint64_t)1 << o->kind->valid;
         for (i = 0; i < n; i++) ((uint8_t *)o->kind->values)[first + i] = o->kinds[run->act[i]];
@@ -108,7 +126,18 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     for (int text = 0; text < TW_OTHER_TEXTS; text++)
         if (o->texts[text] && o->texts[text]->offset) always |= (uint64_t)1 << o->texts[text]->valid;
     tw_put_run(k, o, run, first, n);
-    for (i = 0; i < n; i++) c->present[first + i] = always | ((run->present[i] >> TW_TAG) & 1 ? tagged : 0);
+    for (i = 0; i < n; i++)
+        c->present[first + i] = always | ((run->present[i] >> TW_TAG) & 1 ? tagged : 0) |
+                                (run->present[i] & TW_TAG_ESCAPED ? escaped : 0);
+    if (o->sequence && o->sequence->values) { /* of eleven digits not each fits */
+        int64_t *sequence = (int64_t *)o->sequence->values + first, any = 0;
+        for (i = 0; i < n; i++) any |= sequence[i];
+        for (i = 0; any < 0 && i < n; i++) {
+            if (sequence[i] >= 0) continue;
+            sequence[i] = 0;
+            c->present[first + i] &= ~((uint64_t)1 << o->sequence->valid);
+        }
+    }
     for (uint64_t missing = c->wanted & ~(always | tagged); missing; missing &= missing - 1) {
         tw_column *empty = c->of_bit[tw_low_zeros(missing)];
         if (empty->offset) {
@@ -121,28 +150,52 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     return TW_FINE;
 }
 
+/* The columns of nSLIP itself, from row `first` on. */
+static tw_columns tw_own_run(const tw_among *o, size_t first)
+{
+    tw_columns t = o->own;
+    if (t.present) t.present += first;
+    if (t.act) t.act += first;
+    if (t.frame) t.frame += first;
+    for (int i = 0; i < TW_HEADERS; i++)
+        if (t.head[i]) t.head[i] += first;
+    for (int i = 0; i < TW_SLOTS; i++)
+        if (t.ints[i]) t.ints[i] += first;
+    for (int i = 0; i < 2; i++) {
+        if (!t.text_offset[i]) continue;
+        t.text_offset[i] += first;
+        t.text_length[i] += first;
+    }
+    return t;
+}
+
 /* The lines from k->position on, as far as they are a run of records; stores their rows. TW_FINE or TW_STOPPED. */
 static int tw_other_run(tw_lines *k)
 {
     tw_among *o = (tw_among *)k->others;
     tw_json_rows *c = &k->rows;
-    if (k->position < TW_BEFORE || k->stop - k->position < TW_USUAL || !tw_usual(k->s + k->position)) return TW_FINE;
+    if (k->position < TW_BEFORE) return TW_FINE;
     for (size_t n = TW_RUN; n == TW_RUN;) {
         size_t first = c->count, room = c->room - first < TW_RUN ? c->room - first : TW_RUN, end;
         tw_run run;
         tw_columns t = { 0 };
+        if (o->owned) t = tw_own_run(o, first);
+        else {
+            t.present = run.present;
+            t.act = run.act;
+            for (int head = TW_CONV; head < TW_HEADERS; head++) t.head[head] = run.head[head];
+            t.head[TW_TURN] = tw_run_numbers(o->sequence, first, run.head[TW_TURN]);
+            if (o->subject && o->subject->offset) {
+                t.text_offset[1] = o->subject->offset + first;
+                t.text_length[1] = o->subject->size + first;
+            }
+        }
         t.offset = c->place + first;
         t.length = c->size + first;
-        t.present = run.present;
-        t.act = run.act;
-        for (int head = TW_CONV; head < TW_HEADERS; head++) t.head[head] = run.head[head];
-        t.head[TW_TURN] = tw_run_numbers(o->sequence, first, run.head[TW_TURN]);
-        if (o->subject && o->subject->offset) {
-            t.text_offset[1] = o->subject->offset + first;
-            t.text_length[1] = o->subject->size + first;
-        }
+        t.line = c->line ? c->line + first : NULL;
         t.room = room;
-        n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, &end) : tw_read_run_avx2(k, &t, room, &end);
+        n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
+                             : tw_read_run_avx2(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t));
         if (n && k->plan->mark_count) {      /* a mark in a tag: its line is read the other way */
             size_t mark = tw_first_mark(k, k->position, end);
             while (n && mark < end) end = (size_t)t.offset[--n];

@@ -43,6 +43,9 @@ typedef struct {
     uint64_t csp_present;                    /* what each row of it has */
     uint8_t csp_kinds[TW_CSP_KINDS];         /* kind -> its number among those of all wires */
     tw_column *csp_kind, *csp_texts[4];      /* of from, to, ctx, id; NULL where nobody asked */
+    void *csp_own;                           /* the columns of CSP/1 itself, or NULL; csp_store writes a row of them, and of */
+    int32_t *csp_spans;                      /* these (or NULL) the next ones may be read where they belong */
+    void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift);
     csp_window window;
     csp_lister lister;
     csp_reading reading;
@@ -340,6 +343,45 @@ static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, cons
     return tw_refuse(w, r, q, stop, fault, k->plan->wires[verdict.wire].code, verdict.reason);
 }
 
+/* Messages that a template fits, each in a line of its own from *at on: most lines of a log of JSON are such. No newline stands
+ * in one, so its line's end need not be looked for. */
+static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
+{
+    tw_lines *k = &w->k;
+    tw_json *x = &k->json;
+    const uint8_t *s = k->s;
+    size_t p = *at;
+    int result = TW_FINE;
+    if (!x->template_count || w->taken_count || (p ? s[p - 1] != '\n' : w->mid)) return TW_FINE;
+    k->line = tw_line_of(k, p);
+    k->several = 0;
+    while (p < k->stop && s[p] == '{' && k->rows.count < k->rows.room && result == TW_FINE) {
+        size_t most = k->stop - p < k->limit ? k->stop : p + k->limit;
+        tw_tried t = { 0 };
+        if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
+        const uint8_t *behind = tw_fitting(x, s + p, s + most, s + k->size);
+        if (!behind || !x->fitted->one_line || (x->surely && x->fitted->what)) break;
+        size_t end = (size_t)(behind - s), newline = end + (end < k->stop && s[end] == '\r');
+        if (newline >= k->stop || s[newline] != '\n') break;
+        t.wire = x->fitted->wire;
+        t.variant = x->fitted->variant;
+        t.end = end;
+        if (!x->surely) {
+            if (tw_judge(x, k->plan, &t.wire, &t.variant) != TW_SURELY) break;
+            tw_keep_verdict(x, t.wire, t.variant);
+        }
+        k->head = p;
+        k->head_known = 0;
+        result = tw_emit(k, r, p, &t);
+        p = newline + 1;
+        k->line++;
+    }
+    k->several = 1;
+    k->counted = *at = p;
+    k->counted_line = k->line;
+    return result;
+}
+
 static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
@@ -350,6 +392,7 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
         *at = q + 1;
         return TW_FINE;
     }
+    if (!r->level && ((result = tw_object_run(w, r, at)) != TW_FINE || *at != q)) return result;
     if ((result = tw_try_object(k, r, q, reach, &t)) != TW_FINE) return result;
     if (t.what == TW_TRIED_BROKEN) return tw_at_damage(w, r, at, end, &t);
     *at = t.end;
@@ -427,7 +470,7 @@ static void tw_csp_seek(tw_search *w, size_t at)
     w->reading.next = low;
 }
 
-static int tw_csp_row(tw_search *w, tw_region *r, const int32_t *row)
+static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
 {
     tw_lines *k = &w->k;
     uint64_t present;
@@ -436,6 +479,7 @@ static int tw_csp_row(tw_search *w, tw_region *r, const int32_t *row)
     if (n == SIZE_MAX) return TW_FULL;
     present |= w->csp_present;
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
+    if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, r->level ? (int64_t)k->size : 0);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
         tw_column *c = w->csp_texts[i];
@@ -482,15 +526,16 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
 static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
 {
     tw_lines *k = &w->k;
-    int32_t rows[TW_CSP_ROW * TW_CSP_ROWS];
+    int32_t spare[TW_CSP_ROW * TW_CSP_ROWS], *rows = spare;
     int why, count, result;
     size_t q = *at;
-    if (k->stop > INT32_MAX || k->arena_size > INT32_MAX) return TW_ASK;
+    if (k->size + k->arena_size > INT32_MAX) return TW_ASK;
     if (r->level) return tw_at_message(w, r, at);
     if (w->unclosed || w->taken_count) return TW_ASK;
     tw_csp_seek(w, q);
     for (;;) {
         if (k->rows.room - k->rows.count < TW_CSP_ROWS) return TW_FULL;
+        if (w->csp_spans) rows = w->csp_spans + TW_CSP_ROW * k->rows.count;
         count = csp_fast(&w->window, &w->reading, rows, TW_CSP_ROWS, &why);
         for (int i = 0; i < count; i++)
             if ((result = tw_csp_row(w, r, rows + TW_CSP_ROW * i)) != TW_FINE) return result;

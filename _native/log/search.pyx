@@ -19,6 +19,7 @@ from turnwire.contract import LIMITS
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.json.plan import TIME_COLUMN, Judgement, flat
 from turnwire.json.text import reader
+from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
 from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
@@ -59,6 +60,9 @@ cdef extern from "_native/log/streams.h" nogil:
         uint8_t csp_kinds[9]
         tw_column *csp_kind
         tw_column *csp_texts[4]
+        void *csp_own
+        int32_t *csp_spans
+        void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept
         csp_lister lister
         csp_reading reading
         void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, void *m) noexcept
@@ -108,33 +112,39 @@ cdef extern from *:
 tw_opening_tables()
 
 cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
+cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
+cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
 cdef size_t LEAST_ROWS = 256
 
 
 cdef class Core:
     """What a search of blocks is made of: the plan, and the search that it leaves to the readable twin.
 
-    room: rows that the last block had, a guess for the next one.
+    density, reject_room: rows a byte and rejects that the last block had, a guess for the next one.
     """
 
     cdef Plan plan
     cdef object sources, finder_sources, kinds, finder
+    cdef str own  # the wire whose own columns are asked for, where it is nSLIP or CSP/1
     cdef dict searches  # (limit, keep) -> those of the readable twin that nobody uses now
     cdef set filled
-    cdef size_t room, reject_room
+    cdef double density
+    cdef size_t reject_room
 
     def __cinit__(self, finder):
-        self.finder, self.searches = finder, {}
+        self.finder, self.searches, self.own = finder, {}, finder.wire if finder.located else None
         self.plan = Plan(*finder._plan_arguments)
         self.sources = {name: column for column in ("sender", "receiver", "conversation", "subject")
                         for name in [source.name for source in finder.csp.sources(column)]}
         self.finder_sources = list(self.sources.items())
         self.kinds = bytes(finder.csp.kinds.tolist())
         self.filled = {"offset", "length", "line", "place", "size", "inner", "wire", "depth", "time", "present", "own_bytes"}
-        for column in self.plan.columns:
+        own = finder.scanner.columns if finder.located else ()
+        for column in (*self.plan.columns, *own):
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
-        self.room, self.reject_room = LEAST_ROWS, LEAST_ROWS
-
+        self.filled |= {"own_present", "spans"}
+        self.filled.discard("inside_unclosed_heredoc")
+        self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
 
     cdef object search(self, limit, keep):
         """A search of the readable twin, for one block at a time."""
@@ -176,11 +186,31 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.reading.log = 1
     w.lister = csp_lister_of(2)
+    w.csp_store = <void (*)(void *, const uint8_t *, int32_t *, int64_t, int64_t) noexcept nogil>PyCapsule_GetPointer(
+        _csp.store_pointer, "turnwire.csp_store"
+    )
     w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, void *) noexcept nogil>PyCapsule_GetPointer(
         _csp.match_pointer, "turnwire.csp_match"
     )
     for place in range(len(CSP_REASONS)):
         w.csp_reasons[place] = core.plan.reasons.index(CSP_REASONS[place])
+    return 0
+
+
+cdef int attach_own_nslip(tw_among *others, dict columns, size_t room) except -1:
+    """The columns of nSLIP itself."""
+    cdef tw_columns *c = &others.own
+    cdef int place
+    others.owned = True
+    c.present = <uint16_t *>column(columns, "own_present", room, 2)
+    c.act, c.frame = <uint8_t *>column(columns, "act", room, 1), <uint8_t *>column(columns, "frame", room, 1)
+    for place in range(2, 6):
+        c.head[place] = <uint64_t *>column(columns, NSLIP_HEAD[place], room, 8)
+    for place in range(9):
+        c.ints[place] = <uint64_t *>column(columns, NSLIP_SLOTS[place], room, 8)
+    for place, name in enumerate(("status", "tag")):
+        c.text_offset[place] = <int64_t *>column(columns, f"{name}.offset", room, 8)
+        c.text_length[place] = <int64_t *>column(columns, f"{name}.length", room, 8)
     return 0
 
 
@@ -204,6 +234,7 @@ cdef class Block:
     cdef Core core
     cdef Call call
     cdef dict columns, rejects, dtypes
+    cdef object memory, own_csp
     cdef size_t *taken
     cdef size_t *hopeless
     cdef object state, search, text, data
@@ -232,12 +263,12 @@ cdef class Block:
             free(self.w)
 
     cdef int begin(self, Core core, search, const uint8_t *text, size_t size, size_t stop, bint final, int64_t base,
-                   int64_t line, dict names, state) except -1:
-        """Begins the search of text[:stop], of which text[:size] may be read."""
+                   int64_t line, dict names, state, memory=None) except -1:
+        """Begins the search of text[:stop], of which text[:size] may be read. memory: see ``searched``."""
         cdef tw_search *w = self.w
         cdef tw_lines *k = &w.k
         self.core, self.search, self.state, self.asked, self.dtypes = core, search, state, [], names
-        self.columns, self.rejects, self.parts = {}, {}, []
+        self.columns, self.rejects, self.parts, self.memory = {}, {}, [], memory
         self.unfilled = [name for name in names if name not in core.filled]
         self.call = Call.__new__(Call)
         self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
@@ -249,10 +280,10 @@ cdef class Block:
         core.plan.lend(k, self.digits)
         tw_begin_lines(k, line)
         w.last, w.mid = <size_t>-1, state.mid
-        self.grow(core.room, core.reject_room)
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
+        self.grow(max(<size_t>(size * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
         if state.runs:
             search.csp_lines.begin(self.whole_text(), state)
         self.give()
@@ -271,13 +302,21 @@ cdef class Block:
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count
         columns, rejects = self.columns, self.rejects
-        self.columns = {name: np.empty(room, dtype) for name, dtype in self.dtypes.items()}
+        self.columns = self.memory(self.dtypes, room) if self.memory is not None else empty(self.dtypes, room)
         self.rejects = {name: np.empty(reject_room, dtype) for name, dtype in REJECT_DTYPES.items()}
         for name in columns if rows else ():
             self.columns[name][:rows] = columns[name][:rows]
         for name in rejects if bad else ():
             self.rejects[name][:bad] = rejects[name][:bad]
         attach(k, self.core.plan, self.columns, self.rejects, rows, room, bad, reject_room)
+        if self.core.own == "nslip":
+            attach_own_nslip(&self.others, self.columns, room)
+        elif self.core.own == "csp":
+            if self.own_csp is None:
+                self.own_csp = _csp.OwnColumns()
+            self.own_csp.attach(self.columns, room)
+            self.w.csp_own = PyCapsule_GetPointer(self.own_csp.pointer, "turnwire.csp_columns")
+            self.w.csp_spans = <int32_t *>column(self.columns, "spans", room, 96)
         free(k.rows.chosen)
         k.rows.chosen = NULL
         if not tw_choose_fills(&k.rows, &self.core.plan.c, &k.json):
@@ -617,10 +656,10 @@ cdef class Block:
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
         if state.begun_streams[1] or state.streams:
             self.search.streams.settle(self.whole_text(), state, position)
-        core.room, core.reject_room = max(rows + rows // 8, LEAST_ROWS), max(bad + bad // 8, LEAST_ROWS)
+        core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         if asked:
             parts.append(self.asked_part(asked, size, base, line))
-        columns, rejects, arena = together(parts, self.dtypes, size)
+        columns, rejects, arena = together(parts, self.dtypes, size, core.finder.scanner.packed)
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []
@@ -629,7 +668,8 @@ cdef class Block:
     cdef Part asked_part(self, list asked, size, base, line):
         """What the twin found."""
         cdef Part part = Part()
-        rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.whole_text(), size, base, line)
+        rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.whole_text(), size, base,
+                    line, self.core.finder)
         records, faults = [], []
         for one in asked:
             count, bad = len(rows.rows), len(rows.rejects)
@@ -644,8 +684,14 @@ cdef class Block:
         return part
 
 
-def together(parts, dtypes, size):
-    """The rows of all texts of a block, its own first, in the order in which they begin: columns, rejects, arena.
+cdef dict empty(dict dtypes, size_t room):
+    """Arrays of these types."""
+    return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
+
+
+def together(parts, dtypes, size, packed):
+    """The rows of all texts of a block, its own first, in the order in which they begin: columns, rejects, arena. packed: see
+    ``BulkScanner``.
 
     A place behind the block is one in the arena; what a text put together says stands in front of its own arena.
     """
@@ -654,6 +700,9 @@ def together(parts, dtypes, size):
     for number, part in enumerate(parts):
         shift = behind if number == 0 or part.behind is None else size + behind
         if part.arena and shift:
+            if packed is not None and packed.array in part.columns:
+                moved = shift if part.behind is not None else np.where(part.columns["place"] >= size, shift, 0)
+                packed.move(part.columns[packed.array], np.broadcast_to(moved, len(part.columns["place"])))
             for name in part.columns:
                 if name == "place" or name.endswith(".offset"):
                     places = part.columns[name]
@@ -749,7 +798,7 @@ cdef class Part:
     cdef bytes arena
 
 
-def searched(finder, block, final, int64_t line, state, keep, limit, dtypes):
+def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, memory=None):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
     ``log/_search_py.py``."""
     if finder.text_codes or len(finder.documents) > 1:  # further wires are read by the readable twin
@@ -761,19 +810,19 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes):
     cdef size_t size = block.size, stop = block.size
     data = memoryview(block.data)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    names = {**DTYPES, **dtypes}
+    names = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
     try:
         if not final:
             stop = rfind_newline(<const uint8_t *>view.buf, size) + 1
             if not stop:
                 if size <= <size_t>max(limit + 1, LONGEST_LINE):
-                    return {name: np.empty(0, dtype) for name, dtype in names.items()}, 0, [], 0, line
+                    return empty(names, 0), 0, [], 0, line
                 stop = size
         search = core.search(limit, keep)
         search.streams.block = b
         b.data = data[:stop]
         state.begin()
-        b.begin(core, search, <const uint8_t *>view.buf, size, stop, final, block.base, line, names, state)
+        b.begin(core, search, <const uint8_t *>view.buf, size, stop, final, block.base, line, names, state, memory)
         return b.results(b.walk(), block.size, block.base, line)
     finally:
         b.end()

@@ -62,17 +62,13 @@ static int tw_scan_begins(const tw_scan *k, size_t p)
     return what == TW_CANDIDATE_CUT && (k->final || end < k->size) ? TW_NO_CANDIDATE : what;
 }
 
-static inline void tw_store_row(tw_scan *k, size_t at, const tw_fields *f)
+/* What a message says into row n; `shift` is added to the places of its texts. */
+static inline void tw_store_fields(const tw_columns *c, size_t n, const tw_fields *f, size_t shift)
 {
-    tw_columns *c = &k->columns;
     const tw_values *v = f->v;
-    size_t n = c->count++;
     uint32_t present = v->present | (uint32_t)(f->escaped & 3) << 9;
     if (f->unknown_count) present |= TW_KEPT;
     if (v->head[TW_FRAME] <= TW_MAX_FRAME) present |= TW_FRAME_KNOWN;
-    if (c->offset) c->offset[n] = k->base + (int64_t)at;
-    if (c->length) c->length[n] = (int64_t)(f->end - at);
-    if (c->line) c->line[n] = k->line;
     if (c->present) c->present[n] = (uint16_t)present;
     if (c->act) c->act[n] = (uint8_t)v->head[TW_ACT];
     if (c->frame) c->frame[n] = v->head[TW_FRAME] <= TW_MAX_FRAME ? (uint8_t)v->head[TW_FRAME] : 255;
@@ -83,9 +79,19 @@ static inline void tw_store_row(tw_scan *k, size_t at, const tw_fields *f)
     for (int i = 0; i < 2; i++) {
         if (!c->text_offset[i]) continue;
         int here = (v->present >> (i ? TW_TAG : TW_STATUS)) & 1;
-        c->text_offset[i][n] = here ? (int64_t)f->text_first[i] : 0;
+        c->text_offset[i][n] = here ? (int64_t)(f->text_first[i] + shift) : 0;
         c->text_length[i][n] = here ? (int64_t)f->text_length[i] : 0;
     }
+}
+
+static inline void tw_store_row(tw_scan *k, size_t at, const tw_fields *f)
+{
+    tw_columns *c = &k->columns;
+    size_t n = c->count++;
+    if (c->offset) c->offset[n] = k->base + (int64_t)at;
+    if (c->length) c->length[n] = (int64_t)(f->end - at);
+    if (c->line) c->line[n] = k->line;
+    tw_store_fields(c, n, f, 0);
 }
 
 static void tw_store_reject(tw_scan *k, size_t at, size_t end, size_t fault, int reason)

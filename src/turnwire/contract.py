@@ -429,6 +429,8 @@ class BulkScanner(NamedTuple):
     - follows: (state, left, block) -> whether a block found the same from a fresh state, which left ``left``, as it
       would from ``state``; ``left`` becomes what that leaves. Without it, a wire that spans lines is scanned in order.
     - packed: set where texts have no arrays of their own.
+    - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
+      the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
     - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them, found
       without its place; or None where only ``decode`` can tell.
     - read: for a wire that has a :class:`TextPlan` instead of a scan: (records, each as bytes; dtypes; place) ->
@@ -453,5 +455,6 @@ class BulkScanner(NamedTuple):
     follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
     read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
+    values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None
     short_texts: Callable[[int, bytes, int], Any] | None = None

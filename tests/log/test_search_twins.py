@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.golden.logs import log
 from turnwire.log import _search_py as pure
 from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.search.state import SearchState
 
 native = pytest.importorskip("turnwire._native.log.search")
@@ -48,6 +50,66 @@ def test_cores_agree_on_logs(first: int) -> None:
         data, chance = log(number).data, random.Random(number)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
         assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
+
+
+def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
+    """The own columns of a wire's records in both parts of an input."""
+    found, state, start, records = finder(wire), SearchState(), 0, []
+    scanner = found.scanner
+    dtypes = table_dtypes(scanner, scanner.columns)
+    dtypes["own_present"] = dtypes.pop("present")
+    texts = [column.name for column in scanner.columns if column.kind == "text"]
+    asked = {*dtypes, *(f"{name}.{part}" for name in texts for part in ("offset", "length")), "time", "inner"} - {
+        "place"
+    }
+    for end in (cut, len(data)):
+        block = SimpleNamespace(data=memoryview(data[start:end]), size=end - start, base=start)
+        arrays, count, _, position, _ = search(found, block, end == len(data), 1, state, True, LIMIT, dtypes)
+        buffer = data[start:end] + arrays.pop("arena", b"")
+        mine = arrays["wire"][:count] == found.code
+        arrays = {name: array[:count][mine] for name, array in arrays.items()}
+        if scanner.packed is not None:
+            rows = arrays.pop(scanner.packed.array)
+            for name in texts:
+                arrays[f"{name}.offset"], arrays[f"{name}.length"] = scanner.packed.spans(rows, name)
+        for row in range(len(arrays["wire"])):
+            values = {name: array[row].item() for name, array in arrays.items() if name in asked}
+            for name in texts:
+                offset = values.pop(f"{name}.offset")
+                values[name] = buffer[offset : offset + values.pop(f"{name}.length")]
+            records.append(values)
+        start += position
+    return records
+
+
+@pytest.mark.parametrize("wire", ["nslip", "csp"])
+@pytest.mark.parametrize("first", range(0, 50_000, 5_000))
+def test_cores_agree_on_a_wires_own_columns(wire: str, first: int) -> None:
+    for number in range(first, first + 20):
+        data = log(number).data
+        cut = random.Random(number).randrange(len(data) + 1)
+        assert owned(native.searched, wire, data, cut) == owned(pure.searched, wire, data, cut), number
+
+
+@pytest.mark.parametrize("wire", ["nslip", "csp"])
+def test_own_columns_in_strings_and_streams(wire: str) -> None:
+    messages = {
+        "nslip": b'@aA|f2|c9|S1|d2|T3|k1|pS|r2|qA|u"o\\"k"|t"tag"#\n@T3|d2|S1|c9|f1|a0|g5#\n'
+        b"@a0|f0|c1|S1|d1|TLygHa16AHYF#\n",
+        "csp": b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\nPRIORITY P1\n\n"
+        b"CSP/1\nFROM B\nTO A\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS PARTIAL\nDATA\n<<<\nmany\n>>>\n\n",
+    }
+    said = messages[wire]
+    time = "2026-01-02T10:00:01.1Z"
+    carried = b"".join(f"{time} stdout F ".encode() + line + b"\n" for line in said.splitlines())
+    docker = b"".join(
+        json.dumps({"log": line.decode(), "stream": "stdout", "time": time}).encode() + b"\n"
+        for line in said.splitlines(keepends=True)
+    )
+    data = b"text\n".join([said * 40, json.dumps({"msg": said.decode()}).encode() + b"\n", carried, docker, said])
+    records = owned(native.searched, wire, data, 100)
+    assert records == owned(pure.searched, wire, data, 100)
+    assert len(records) == 44 * (3 if wire == "nslip" else 2)
 
 
 @pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])

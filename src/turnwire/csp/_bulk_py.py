@@ -145,24 +145,40 @@ def _texts(data: bytes, row: tuple[int, ...]) -> dict[str, Span]:
     return found
 
 
-def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dict[str, Any], place: int) -> None:
-    found = _texts(data, row)
-    values = {"offset": base + row[0], "length": row[1], "line": line + row[2]}
-    values["present"] = sum(_BIT[name] for name in found)
-    values["intent"] = row[3] & 0xFF
-    values["inside_unclosed_heredoc"] = row[3] & INSIDE_UNCLOSED != 0
+def _values(data: bytes, row: tuple[int, ...], found: dict[str, Span]) -> dict[str, int]:
+    values = {"present": sum(_BIT[name] for name in found), "intent": row[3] & 0xFF}
     for name, words in BULK_ENUMS.items():
         start, length = found.get(name, (0, 0))
         values[name] = words.index(data[start : start + length].decode()) if name in found else _ABSENT
+    return values
+
+
+def _whole_row(row: tuple[int, ...], found: dict[str, Span]) -> tuple[int, ...]:
+    """A row with the span of its lines."""
+    return *row[:22], *found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))
+
+
+def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dict[str, Any], place: int) -> None:
+    found = _texts(data, row)
+    values = {"offset": base + row[0], "length": row[1], "line": line + row[2]} | _values(data, row, found)
+    values["inside_unclosed_heredoc"] = row[3] & INSIDE_UNCLOSED != 0
     for name, array in columns.items():
         text, _, part = name.partition(".")
         if part:
             array[place] = found.get(text, (0, 0))[part == "length"]
         elif name == "spans":
-            lines = found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))
-            _ROW.pack_into(array, place * _ROW.size, *row[:22], *lines)
+            _ROW.pack_into(array, place * _ROW.size, *_whole_row(row, found))
         else:
             array[place] = values[name]
+
+
+def values(data: bytes, start: int, stop: int, row: Any, shift: int) -> dict[str, Any]:
+    """The own columns of a record that the search found in ``data``, by the row of the scanner; see ``BulkScanner``."""
+    found = _texts(data, row)
+    whole = list(_whole_row(row, found))
+    for place in (0, *(at for at in range(4, len(whole), 2) if whole[at + 1] >= 0)):
+        whole[place] += shift
+    return {**_values(data, row, found), "spans": _ROW.pack(*whole)}
 
 
 def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None:

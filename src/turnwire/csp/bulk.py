@@ -131,6 +131,13 @@ _FIELDS = (
     *("flags", "body"),  # a template; PLAN, QUERY and MEM have a body alone
 )
 
+
+def _values(*args: Any) -> dict[str, Any]:
+    from turnwire.csp._bulk_py import values
+
+    return values(*args)
+
+
 SCANNER = BulkScanner(
     wire=WIRE,
     columns=(
@@ -149,6 +156,7 @@ SCANNER = BulkScanner(
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
     short_texts=lambda *args: _core.short_texts(*args),
+    values=_values,
     decode=decode,
     refusal=refusal,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.log.engine.claims import TEXTS
+from turnwire.log.engine.fill import records_at
 from turnwire.log.engine.text_rows import fill_common
 from turnwire.log.search.rows import DTYPES, Rows
 from turnwire.log.search.search import Search
@@ -29,8 +30,13 @@ def searched(
     keep: bool,
     limit: int,
     dtypes: dict[str, Any],
+    memory: Any = None,
 ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
-    """(columns, rows, tables of rejects with how many there are in each, position, line) of a block."""
+    """(columns, rows, tables of rejects with how many there are in each, position, line) of a block.
+
+    dtypes: of the columns that are asked for; ``own_present`` is ``present`` of a wire whose own columns these are.
+    memory: (dtypes, rows) -> arrays with room for so many, of which the native twin makes use.
+    """
     data = memoryview(block.data)[: block.size].tobytes()
     size = len(data)
     if not final:
@@ -43,11 +49,28 @@ def searched(
     search = Search(finder.plan(finder.pure_core()), csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
     found, position = search.block(text, state)
     sources = [(source.name, name) for name in TEXTS for source in finder.csp.sources(name)]
-    rows = Rows(search, search.plan, (finder.csp.kinds.tolist(), sources), text, block.size, block.base, line)
+    rows = Rows(search, search.plan, (finder.csp.kinds.tolist(), sources), text, block.size, block.base, line, finder)
     for one in found:
         rows.add(one)
     arrays, count, rejects = rows.tables(dtypes)
     block_of = SimpleNamespace(finder=finder, space=SimpleNamespace(arrays=arrays), rows=count, size=block.size)
     block_of.view = memoryview(block.data)[: block.size].cast("B")
     fill_common(block_of, finder.text_codes)  # type: ignore[arg-type]
+    if finder.located and finder.own is not None and finder.own.read is not None:
+        _read_own(finder, block_of.view, arrays, count, dtypes)
     return arrays, count, rejects, position, line + data.count(b"\n", 0, position)
+
+
+def _read_own(finder: Finder, view: memoryview, arrays: Arrays, count: int, dtypes: dict[str, Any]) -> None:
+    """The own columns of a wire that has a ``TextPlan``, which its decode reads."""
+    assert finder.own is not None and finder.own.read is not None, "or it has none"
+    own = {name: dtype for name, dtype in dtypes.items() if name not in DTYPES and name != "own_present"}
+    rows = np.flatnonzero(arrays["wire"][:count] == finder.code)
+    arena = memoryview(arrays.get("arena", b""))
+    records = [bytes(one) for one in records_at(view, arena, arrays["place"][rows], arrays["size"][rows])]
+    values, more = finder.own.read(records, {"present": "u8", **own}, len(view) + len(arena))
+    values["own_present"] = values.pop("present")
+    for name, array in values.items():
+        arrays[name][rows] = array
+    if more:
+        arrays["arena"] = b"".join([arena, more])

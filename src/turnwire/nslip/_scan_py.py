@@ -96,33 +96,41 @@ class _Block:
         return stop
 
     def store(self, text: bytes, at: int, message: Any, columns: dict[str, Any], row: int) -> None:
-        present = sum(_BIT[slot] for slot in message.slots)
-        spans = {Slot.STATUS: (0, 0), Slot.TAG: (0, 0)}
-        for match in _TEXTS.finditer(text):
-            if match[1]:
-                slot = Slot.TAG if match[1] == b"t" else Slot.STATUS
-                spans[slot] = (at + match.start(2), len(match[2]))
-                if b"\\" in match[2]:
-                    present |= _ESCAPED[slot]
-        if message.extra:
-            present |= _KEPT
-        known = isinstance(message.frame, FrameType)
-        values: dict[str, int] = {
-            "offset": self.base + at,
-            "length": len(text),
-            "line": self.line,
-            "present": present | (_FRAME_KNOWN if known else 0),
-            "act": int(message.act),
-            "frame": int(message.frame) if known else 255,
-            **{name: getattr(message, name) for name in _HEAD},
-        }
-        for slot, name in _NAME.items():
-            if slot in spans:
-                values[f"{name}.offset"], values[f"{name}.length"] = spans[slot]
-            else:
-                values[name] = message.slots.get(slot, 0)
+        values = {"offset": self.base + at, "length": len(text), "line": self.line} | _values(text, at, message)
         for name, array in columns.items():
             array[row] = values[name]
+
+
+def _values(text: bytes, at: int, message: Any) -> dict[str, int]:
+    """Own columns of the record ``text``, with the places of its texts where it stands at ``at``."""
+    present = sum(_BIT[slot] for slot in message.slots)
+    spans = {Slot.STATUS: (0, 0), Slot.TAG: (0, 0)}
+    for match in _TEXTS.finditer(text):
+        if match[1]:
+            slot = Slot.TAG if match[1] == b"t" else Slot.STATUS
+            spans[slot] = (at + match.start(2), len(match[2]))
+            if b"\\" in match[2]:
+                present |= _ESCAPED[slot]
+    if message.extra:
+        present |= _KEPT
+    known = isinstance(message.frame, FrameType)
+    values: dict[str, int] = {
+        "present": present | (_FRAME_KNOWN if known else 0),
+        "act": int(message.act),
+        "frame": int(message.frame) if known else 255,
+        **{name: getattr(message, name) for name in _HEAD},
+    }
+    for slot, name in _NAME.items():
+        if slot in spans:
+            values[f"{name}.offset"], values[f"{name}.length"] = spans[slot]
+        else:
+            values[name] = message.slots.get(slot, 0)
+    return values
+
+
+def values(data: bytes, start: int, stop: int, fields: Any, shift: int) -> dict[str, int]:
+    """The own columns of a record that the search found in ``data``, by what the parser gave; see ``BulkScanner``."""
+    return _values(data[start:stop], start + shift, SlipMessage(*fields[:7], extra=fields[7]))
 
 
 class _Reject(Exception):

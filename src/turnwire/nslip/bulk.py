@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from turnwire import _backend
 from turnwire.contract import BulkScanner, Column
 from turnwire.nslip.codec import decode
@@ -23,6 +25,12 @@ def _unescape(span: bytes) -> bytes:
     return b"\\".join(part.replace(b'\\"', b'"') for part in parts)
 
 
+def _values(*args: Any) -> dict[str, Any]:
+    from turnwire.nslip._scan_py import values
+
+    return values(*args)
+
+
 SCANNER = BulkScanner(
     wire=WIRE,
     columns=(
@@ -38,6 +46,7 @@ SCANNER = BulkScanner(
     smallest=len("@a0|f0|c0|S0|d0|T0#"),
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
+    values=_values,
     decode=decode,
     common={
         "kind": ("column", "act"),

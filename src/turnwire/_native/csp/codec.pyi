@@ -32,6 +32,12 @@ def scan_block(
 ) -> tuple[int, int, int, int]: ...
 
 @disjoint_base
+class OwnColumns:
+    @property
+    def pointer(self) -> Any: ...
+    def attach(self, columns: dict[str, Any], room: int) -> None: ...
+
+@disjoint_base
 class ShortTexts:
     @property
     def pointer(self) -> Any: ...
@@ -50,3 +56,4 @@ def check(message: Record | Document) -> list[Issue]: ...
 
 keys_pointer: object
 match_pointer: object
+store_pointer: object

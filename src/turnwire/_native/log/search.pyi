@@ -1,8 +1,10 @@
+from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import disjoint_base
 
 from turnwire._native.json.lines import Plan as Plan
+from turnwire.contract import Packed
 from turnwire.csp.spec import REASONS
 from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN
 from turnwire.log.search.carriers import MOST_FOREIGN as MOST_FOREIGN
@@ -18,9 +20,19 @@ SIMD: str
 
 def choose_simd(most: str = "avx2") -> str: ...
 def searched(
-    finder: Any, block: Any, final: bool, line: int, state: Any, keep: bool, limit: int, dtypes: dict[str, Any]
+    finder: Any,
+    block: Any,
+    final: bool,
+    line: int,
+    state: Any,
+    keep: bool,
+    limit: int,
+    dtypes: dict[str, Any],
+    memory: Callable[[dict[str, Any], int], dict[str, Any]] | None = None,
 ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]], int, int]: ...
-def together(parts: list[Any], dtypes: dict[str, Any], size: int) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
+def together(
+    parts: list[Any], dtypes: dict[str, Any], size: int, packed: Packed | None
+) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
 
 @disjoint_base
 class Core: ...

@@ -231,6 +231,8 @@ class Finder:
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
         dtypes = table_dtypes(self.scanner, columns)
+        if self.located and _ONE_PASS:
+            return dtypes
         if self.located:  # the second pass has these from the search
             return {name: dtype for name, dtype in dtypes.items() if name not in ("place", "size", "inner")}
         return dtypes if self.code is None else {**dtypes, "wire": "u1"}
@@ -252,19 +254,37 @@ class Finder:
     ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
         """One block, without the second pass: (arrays, rows, tables of rejects with how many there are in each,
         position, line)."""
-        if _ONE_PASS:
-            searched = _backend.load("log.search").searched
-            dtypes = {name: array.dtype for name, array in space.arrays.items() if name != "arena"}
-            one: Any = state
-            arrays, rows, rejects, position, line = searched(self, block, final, line, one, keep, limit, dtypes)
-            if self.code is not None:
-                arrays, rows, rejects = only(arrays, rows, rejects, self.code)
-            return arrays, rows, rejects, position, line
         rows, rejects, position, line = Pass(self, block, final, space, line, state, keep, limit).run()
         arrays = space.arrays
         if self.code is not None:
             arrays, rows, rejects = only(arrays, rows, rejects, self.code)
         return arrays, rows, rejects, position, line
+
+    def search(
+        self, block: Any, final: bool, line: int, state: Any, keep: bool, limit: int, dtypes: Arrays, memory: Any
+    ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
+        """One block, by the search in one pass: (arrays, rows, tables of rejects with how many there are in each,
+        position, line). memory: (dtypes, rows) -> arrays with room for so many."""
+        searched = _backend.load("log.search").searched
+        if self.located:
+            dtypes = {("own_present" if name == "present" else name): dtype for name, dtype in dtypes.items()}
+        arrays, rows, rejects, position, line = searched(self, block, final, line, state, keep, limit, dtypes, memory)
+        if self.code is not None:
+            arrays, rows, rejects = only(arrays, rows, rejects, self.code)
+        if self.located:
+            arrays = self._located(arrays, rows)
+        return arrays, rows, rejects, position, line
+
+    def _located(self, arrays: Arrays, rows: int) -> Arrays:
+        """The arrays of a wire that has its own columns: what the search says of records, in the wire's own form."""
+        bits, present = arrays["present"][:rows], arrays["own_present"][:rows]
+        some = int(np.bitwise_or.reduce(bits)) if rows else 0
+        if some >> self.valid["inner"] & 1:
+            inside = bits >> np.uint64(self.valid["inner"]) & np.uint64(1)
+            present |= (inside << np.uint64(self.scanner.bits["inner"])).astype(present.dtype)
+        timed = bits >> np.uint64(self.valid["time"]) & np.uint64(1) if some >> self.valid["time"] & 1 else None
+        del arrays["own_present"]
+        return {**arrays, "present": present, "timed": np.zeros(rows, bool) if timed is None else timed.astype(bool)}
 
     def fill(self, block: Any, arrays: Arrays, rows: int, dtypes: dict[str, Any], keep: bool) -> Arrays:
         """The second pass, for a wire that needs one."""

@@ -157,8 +157,17 @@ class Engine:
         counts = np.bincount(codes, minlength=len(names)).tolist()
         return {name: counts[names.index(name)] for name in self.wires}
 
+    def _memory(self, dtypes: dict[str, Any], rows: int) -> Arrays:
+        """Memory for so many rows: what a batch has as columns apart from what is only of the search."""
+        values = {name: dtype for name, dtype in dtypes.items() if name in self._tables[0]}
+        places = {name: dtype for name, dtype in dtypes.items() if name not in values}
+        return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
+
     def _searched(self, block: InputBlock, final: bool, line: int, state: State) -> Read:
         """What the search of all wires finds in a block of what is asked for."""
+        if hasattr(state, "runs"):
+            dtypes = {**self._tables[0], **self._tables[1]}
+            return self._finder.search(block, final, line, state, self.keep, self._limit, dtypes, self._memory)
         room = self._room.guess(block.size)
         make = self._finder.location if self._finder.located else self._carved
         space = ColumnBuffers(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))

@@ -14,6 +14,7 @@ from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
     from turnwire.json._lines_plan_py import Plan
+    from turnwire.log.engine.all_wires import Finder
 
 GREATEST = (1 << 63) - 1
 DTYPES = {
@@ -34,7 +35,11 @@ class Rows:
     """The rows of one block. size: its bytes, behind which the arena begins; base: its place in the input; line: its
     first line."""
 
-    def __init__(self, search: Search, plan: Plan, csp: Any, text: Text, size: int, base: int, line: int) -> None:
+    def __init__(
+        self, search: Search, plan: Plan, csp: Any, text: Text, size: int, base: int, line: int, finder: Finder
+    ) -> None:
+        self._values = finder.own.values if finder.located and finder.own is not None else None
+        self._code = finder.code
         self.plan = plan
         self.search = search
         self.csp = csp  # (numbers of kinds, own column -> common column)
@@ -101,6 +106,10 @@ class Rows:
             self.arena_size += len(said) + 1
         values["place"] = place
         shift = place - found.start
+        if found.wire == self._code and self._values is not None:
+            own_values = self._values(found.text.data, found.start, found.stop, found.value, shift)
+            own_values["own_present"] = own_values.pop("present")
+            values |= own_values
         if found.wire == self.search.nslip:
             time, bits = self._nslip(found, values, shift)
         elif isinstance(found.value, tuple) and found.value[0] == "further":
@@ -199,7 +208,8 @@ class Rows:
         count = len(self.rows)
         arrays: dict[str, Any] = {}
         for name, dtype in {**DTYPES, **dtypes}.items():
-            arrays[name] = np.array([row.get(name, 0) for row in self.rows], dtype)
+            absent: Any = 0 if np.dtype(dtype).kind != "V" else bytes(np.dtype(dtype).itemsize)
+            arrays[name] = np.array([row.get(name, absent) for row in self.rows], dtype)
         if self.arena:
             arrays["arena"] = b"".join(self.arena)
         table = {name: np.array([row[name] for row in self.rejects], dtype) for name, dtype in REJECT_DTYPES.items()}
