@@ -66,7 +66,7 @@ def check(data: bytes) -> int:
     scan = turnwire.scan(data, wire="nslip", columns=["offset", "length"], errors="skip")
     total = sum(len(batch) for batch in scan)
     counts = scan.counts
-    if counts.bytes != len(data) or counts.records + counts.rejects + counts.text != len(data):
+    if counts.bytes != len(data) or counts.record_bytes + counts.reject_bytes + counts.text_bytes != len(data):
         raise AssertionError(f"bytes are missing: {counts}")
     return total
 

@@ -83,7 +83,7 @@ def test_a_common_column_comes_from_what_fits_it(name: str, kind: str) -> None:
         [batch] = turnwire.scan(b"DAY/7 x\n", wire=wire)
         (found,) = batch[name]
         if kind == "enum":
-            assert batch.column(name).names[found] == "b"
+            assert found == "b"
         else:
             wanted = int(moment.timestamp() * 1_000_000) if kind == "timestamp" else value
             assert found == (str(wanted) if (name, kind) not in (("sequence", "u64"),) and kind == "u64" else wanted)

@@ -63,8 +63,7 @@ def test_what_they_say() -> None:
     assert message == Sheet("oak", ("acorn %ada: inside% @a3|f0|c3|S0|d1|T1#",))
     mixed = f"~~~\n{SPACE}~~~\n```\n{SHEET}```\n{LEAF}{NSLIP}".encode()
     [batch] = turnwire.scan(mixed)
-    names = batch.column("kind").names
-    assert [names[code] for code in batch["kind"]] == ["document", "sheet", "leaf", "REQUEST"]
+    assert batch["kind"].tolist() == ["document", "sheet", "leaf", "REQUEST"]
     assert list(batch["subject"]) == ["⫻oak/tree:a/1", "oak", "hello", None]
     [own] = turnwire.scan(mixed, wire="leaf")
     assert (list(own["text"]), list(own["sender"])) == (["oak", "hello"], [None, "ada"])

@@ -134,9 +134,7 @@ def kinds_of(found: Any) -> list[tuple[str, str]]:
     """(wire, kind) of each record of a scan."""
     result = []
     for batch in found:
-        wires, kinds = batch.column("wire").names, batch.column("kind").names
-        pairs = zip(batch["wire"], batch["kind"], strict=True)
-        result += [(wires[wire], kinds[kind]) for wire, kind in pairs]
+        result += zip(batch["wire"], batch["kind"], strict=True)
     return result
 
 

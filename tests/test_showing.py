@@ -174,7 +174,7 @@ def test_batches_and_rejects() -> None:
     assert rows[2][rows[1].index("raw")] == "@a3|f0|c<b>\\x1b\\xff|S0|d1|T1#"
     list(scan.errors())
     assert shown(scan.rejects) == [["Rejects: 12, 0 of them here (bad_digit 12)"], rows[1]]
-    assert shown(turnwire.scan(b"").rejects)[0] == ["Rejects: 0"]
+    assert shown(turnwire.scan(b"").read().rejects)[0] == ["Rejects: 0"]
 
 
 def test_tables_of_tokens() -> None:

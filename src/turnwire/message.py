@@ -217,9 +217,6 @@ def _scanned(message: Message, column: str) -> Any:
     if not batch.valid(column)[0]:
         return None
     value = batch[column][0]
-    names = batch.column(column).names
-    if names:
-        return names[value]
     if column == "time":
         from datetime import UTC, datetime, timedelta
 

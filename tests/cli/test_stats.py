@@ -25,15 +25,15 @@ def test_only_what_is_wanted_counts() -> None:
     lines = [line for line in REAL.read_bytes().splitlines() if nslip.decode(line).act == nslip.Act.INFORM]
     size = sum(map(len, lines))
     assert [(row["records"], row["bytes"]) for row in rows if row["stat"] == "wire"] == [(1089, size)]
-    assert (rows[0]["records"], rows[0]["wanted"], rows[0]["wanted_bytes"]) == (4356, 1089, size)
+    assert (rows[0]["records"], rows[0]["selected"], rows[0]["selected_bytes"]) == (4356, 1089, size)
     kinds = [(row["kind"], row["records"]) for row in rows if row["stat"] == "kind"]
     assert kinds == [("INFORM", 1089)]
     text = turnwire("stats", "--wire", "nslip", REAL, "--where", "act=INFORM").out.decode()
-    assert text.splitlines()[0].split() == ["wanted", "1,089", f"{size:,}", "bytes"]
+    assert text.splitlines()[0].split() == ["selected", "1,089", f"{size:,}", "bytes"]
     assert f"\nnslip    1,089  {size:,}\n" in text
     none = turnwire("stats", "--wire", "nslip", REAL, "--where", "conv_id=987654321").out.decode()
-    assert none.startswith("wanted             0") and "\nwires\n" not in none
-    assert b"wanted" not in turnwire("stats", REAL).out
+    assert none.split()[:2] == ["selected", "0"] and "\nwires\n" not in none
+    assert b"selected" not in turnwire("stats", REAL).out
 
 
 def test_nothing_that_strangers_wrote_steers_a_terminal(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ LATER = "DEF B = LIB\nLAWS\n- L1: x -> A only\n"
     [
         task(1) + LATER + result(1),
         task(1) + result(1) + "\n" + LATER,
-        "DEF B = b\n\n" + task(1) + "```\n" + LATER + "```\n" + result(1),
+        "DEF A = b\n\n" + task(1) + "```\n" + LATER + "```\n" + result(1),
         "CSP/1; !x\nTASK\n\n" + task(1) + LATER + "\n" + result(1),
     ],
 )
@@ -174,3 +174,13 @@ def test_a_list_of_records_leaves_out_fences_alone(front, kind):
     assert len(found) - len(others) == 1
     assert [error.text for error in others] == ([f"this is a {kind}, no message"] if kind else [])
     assert [line for line, _ in found] == sorted({1 if kind else 2, front[: front.index("{")].count("\n") + 1})
+
+
+@pytest.mark.parametrize(
+    ("later", "named"), [("DEF A = a\n", []), ("DEF A = b\n", ["A"]), ("LAWS\n- L1: y\n", ["L1"]), ("DEF N = a\n", [])]
+)
+def test_what_contradicts_c0_later_breaks_its_state(later: str, named: list[str]) -> None:
+    found = conform("csp", ("DEF A = a\nLAWS\n- L1: x\n\n" + task(1) + result(1) + later).encode())
+    assert found.line("restate").status == PASS and len(found.line("restate").doubts) == 1
+    faults = found.line("state").faults
+    assert len(faults) == len(named) and all(name in fault.text for name, fault in zip(named, faults, strict=True))

@@ -43,7 +43,7 @@ def test_a_line_that_is_no_row(tmp_path: Path, lines: list[bytes], line: bytes) 
 @pytest.mark.parametrize(
     "part",
     [
-        *("key", "state", "index", "block", "records", "selected", "counts", "wires", "reasons"),
+        *("key", "state", "index", "block", "records", "selected", "text_bytes", "wires", "reasons"),
         *("output", "quarantine"),
     ],
 )
@@ -141,7 +141,8 @@ def test_a_row_counts_all_records_and_those_that_were_wanted(
     selected = 4 if wanted is None else {0: 3, 7: 1}[wanted["src"]]
     assert (row["records"], row["selected"], row["rejects"]) == (4, selected, 1)
     assert (row["wires"], row["reasons"]) == ({"nslip": 4}, {"bad_digit": 1})
-    assert row["counts"] == {"bytes": 91, "records": 76, "rejects": 10, "text": 5}
+    sizes = {"bytes": 91, "record_bytes": 76, "reject_bytes": 10, "text_bytes": 5}
+    assert {name: row[name] for name in sizes} == sizes
     tables = [parquet.read_table(tmp_path / row[what]["file"]).num_rows for what in ("output", "quarantine")]
     assert tables == [selected, 1 if errors == "collect" else 0]
 

@@ -40,13 +40,21 @@ def tables(found: turnwire.Scan) -> tuple[list[dict[str, Any]], list[dict[str, A
         for column in batch.columns:
             if column.name not in (*LEFT_OUT, "file"):
                 values = zip(list(batch[column.name]), batch.valid(column.name).tolist(), strict=True)
-                names = column.names
-                shown = [None if not there else names[value] if names else value for value, there in values]
+                shown = [value if there else None for value, there in values]
                 columns[column.name] = [one.item() if hasattr(one, "item") else one for one in shown]
         records += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     rejects = [{**row, "file": None} for row in found.rejects.rows()]
-    counts = found.counts._asdict()
-    counts["wires"] = {wire: count for wire, count in counts["wires"].items() if count}
+    sums = found.counts
+    counts = {  # by the names under which they are kept
+        "bytes": sums.bytes,
+        "records": sums.record_bytes,
+        "rejects": sums.reject_bytes,
+        "text": sums.text_bytes,
+        "wires": {wire: count for wire, count in sums.wires.items() if count},
+        "reasons": sums.reasons,
+        "selected": sums.selected,
+        "gaps": sums.gaps,
+    }
     return records, rejects, counts
 
 

@@ -46,9 +46,10 @@ def add_up(data: bytes, found: Any) -> None:
         assert length > 0
         end = offset + length
     assert end <= len(data)
-    assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
-    assert (counts.records, counts.rejects) == (sum(columns["length"]), sum(one["length"] for one in rejects))
-    assert counts.text >= 0
+    assert counts.bytes == len(data) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
+    assert (counts.record_bytes, counts.reject_bytes) == (sum(columns["length"]), sum(one["length"] for one in rejects))
+    assert (counts.records, counts.rejects) == (len(columns["length"]), len(rejects))
+    assert counts.text_bytes >= 0
     assert counts.wires == {wire: columns["wire"].count(code) for code, wire in enumerate(WIRES)}
     assert sum(counts.reasons.values()) == len(rejects)
     assert columns["offset"] == sorted(columns["offset"])

@@ -78,7 +78,7 @@ def test_the_files_in_an_archive_are_read_in_its_order(method: int, tmp_path: Pa
             (f"{path}/z/c.log", 0, 1)
         ]
         counts = found.counts
-        assert counts.records + counts.rejects + counts.text == counts.bytes
+        assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes
     for source in (
         path.read_bytes(),
         bytearray(path.read_bytes()),

@@ -133,10 +133,10 @@ def test_what_only_looks_compressed_is_text() -> None:
     for head in (*heads, b"BZh9", b"BZh01AY&SY", b"BZh91AY&S?", b"BZh91AY&S", b"\xfd7zXZ"):
         found = scan_nslip(head + b"\n" + GOOD)
         assert sum(map(len, found)) == 1
-        assert found.counts.text == len(head) + 1
+        assert found.counts.text_bytes == len(head) + 1
     for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M", b"B", b"BZh91AY&S", b"\xfd7zXZ"):
         found = scan_nslip(head)
-        assert (list(found), found.counts.text) == ([], len(head))
+        assert (list(found), found.counts.text_bytes) == ([], len(head))
 
 
 @pytest.mark.parametrize("form", STREAMS)
@@ -195,7 +195,7 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
         found = scan_nslip(stored[:size], columns=["offset"])
         rows = everything(found)[0]
         counts = found.counts
-        assert counts.bytes == counts.records + counts.rejects + counts.text <= len(data)
+        assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes <= len(data)
         assert rows["offset"] == whole[: len(rows["offset"])]
         cut = found.rejects.rows()[-1:]
         if cut and cut[0]["wire"] in STREAMS:
@@ -233,7 +233,7 @@ def test_bytes_that_were_changed(form: str) -> None:
         found = scan_nslip(bytes(changed))
         list(found)
         counts = found.counts
-        assert counts.bytes == counts.records + counts.rejects + counts.text
+        assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes
         faults = [row for row in found.rejects.rows() if row["wire"] in STREAMS]
         assert len(faults) <= 1
         told += len(faults)

@@ -63,7 +63,7 @@ def rows(data: bytes, wire: str = "sstp", **options: Any) -> tuple[list[dict[str
         for row in range(len(batch))
     ]
     counts = scan.counts
-    assert counts.records + counts.rejects + counts.text == counts.bytes == len(data)
+    assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes == len(data)
     return found, scan.rejects.rows(), counts
 
 
@@ -100,8 +100,8 @@ def test_every_vector_is_what_decode_says(wire: str) -> None:
 def test_common_columns() -> None:
     [sstp], _, _ = rows(b"2026-11-22 07:00:01,25 +01:00 INFO " + RECORDS["sstp"][1] + b"\n")
     expected = {
-        "wire": 2,
-        "kind": 1,
+        "wire": "sstp",
+        "kind": "query",
         "sender": "a",
         "receiver": "b",
         "conversation": "s",
@@ -111,7 +111,7 @@ def test_common_columns() -> None:
     assert {name: sstp[name] for name in expected} == expected
     assert np.datetime64(int(sstp["time"]), "us") == np.datetime64("2026-11-22T06:00:01.25")
     [task], _, _ = rows(RECORDS["sap"][0], "sap")
-    assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == (0, "A", "consult.align", None)
+    assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == ("Task", "A", "consult.align", None)
     assert np.datetime64(int(task["time"]), "us") == np.datetime64("2025-09-28T10:15:23")
     further = RECORDS["kick"][0].replace(b"command/dispatch", b"command/dispatch/now", 1)
     kick, _, _ = rows(b"\n".join([*RECORDS["kick"], further]), "kick")

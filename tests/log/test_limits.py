@@ -163,7 +163,7 @@ def read(data: bytes, **options: Any) -> turnwire.Scan:
     for _ in scan:
         pass
     counts = scan.counts
-    assert counts.bytes == counts.records + counts.rejects + counts.text == len(data)
+    assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes == len(data)
     return scan
 
 

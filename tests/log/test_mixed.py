@@ -152,9 +152,7 @@ def test_messages_errors_and_conditions() -> None:
     data = b"\n".join([GOOD, *GOOD_JSON[:40], csp_message(chance).rstrip(b"\n"), b"```", b"@a3|f0 bad", GOOD])
     found = scan(data)
     for batch in found:
-        codes = batch.column("wire").names
-        for row in range(len(batch)):
-            wire = codes[batch["wire"][row]]
+        for row, wire in enumerate(batch["wire"]):
             assert type(batch.message(row)) is type(bulk_scanner(wire).decode(bytes(batch.raw(row))))
     assert [one["wire"] for one in found.rejects.rows()] == ["nslip"]
     raised = scan(data, errors="raise")

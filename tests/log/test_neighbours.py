@@ -111,6 +111,6 @@ def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wir
             assert sum(start < len(before) for start, _ in offsets) == 1, data
             assert sum(start >= ends for start, _ in offsets) == 1, data
             counts = found.counts
-            assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
+            assert counts.bytes == len(data) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
             broken += len(found.rejects) > 0
     assert broken > 20

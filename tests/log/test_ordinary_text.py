@@ -27,7 +27,7 @@ SUFFIXES = {".py", ".js", ".json", ".md", ".txt", ".rst", ".html", ".css", ".ts"
 def nothing_in(data: bytes, wire: str | None, batch_bytes: int = 1 << 20) -> None:
     found = scan(io.BytesIO(data), wire=wire, batch_bytes=batch_bytes)
     assert (sum(map(len, found)), [one for one in found.rejects.rows() if one["reason"]]) == (0, []), wire
-    assert found.counts.bytes == found.counts.text == len(data)
+    assert found.counts.bytes == found.counts.text_bytes == len(data)
 
 
 @pytest.mark.usefixtures("scan_core")

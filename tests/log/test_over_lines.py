@@ -44,7 +44,7 @@ def test_a_message_over_several_lines_is_a_record(wire: str | None, end: bytes) 
     assert (columns["offset"], columns["line"], rejects) == ([data.index(b"{")], [2], [])
     assert columns["length"] == [len(PRETTY) + PRETTY.count(b"\n")]
     assert columns["time"] == [1777888800000000]
-    assert counts.records + counts.text == counts.bytes == len(data)
+    assert counts.record_bytes + counts.text_bytes == counts.bytes == len(data)
 
 
 @usesbackend

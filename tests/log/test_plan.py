@@ -65,18 +65,18 @@ def together(blocks: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, 
     """Records, rejects and the sums of bytes of all blocks."""
     records: list[dict[str, Any]] = []
     rejects: list[dict[str, Any]] = []
-    sums = [0, 0, 0, 0]
+    sums = [0] * 7
     for block in blocks:
         scan = read_block(Block.from_dict(json.loads(json.dumps(block.to_dict()))))
         records += rows(scan, len(records))
         rejects += scan.rejects.rows()
-        sums = [total + part for total, part in zip(sums, scan.counts[:4], strict=True)]
+        sums = [total + part for total, part in zip(sums, scan.counts[:7], strict=True)]
     return records, rejects, sums
 
 
 def whole(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:
     scan = turnwire.scan(str(path), wire="nslip")
-    return rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+    return rows(scan), scan.rejects.rows(), list(scan.counts[:7])
 
 
 @pytest.mark.parametrize("block_bytes", [1, 777, 40_000, 1 << 30])
@@ -120,7 +120,7 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
         path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
         blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
         scan = turnwire.scan(str(path), wire=wire)
-        expected = rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+        expected = rows(scan), scan.rejects.rows(), list(scan.counts[:7])
         assert together(blocks) == expected, path.read_bytes()
         cut, met = cut + len(blocks) - 1, met + len(expected[0])
     assert cut > 40 and met > 6
@@ -141,7 +141,7 @@ def test_a_message_behind_a_prefix_is_never_cut(tmp_path: Path, head: str, front
     path = tmp_path / "prefixed.log"
     path.write_text(f"{head}text\n{front}CSP/1\nTO P\nFROM A\nCTX C0\nINTENT TASK\n\nTASK T1\nQ \n", "utf-8")
     scan = turnwire.scan(str(path), wire="csp")
-    expected = rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+    expected = rows(scan), scan.rejects.rows(), list(scan.counts[:7])
     assert together(plan(str(path), wire="csp", block_bytes=1)) == expected
 
 
@@ -263,7 +263,7 @@ def near_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
     scan = turnwire.scan(source, wire=wire)
-    return rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+    return rows(scan), scan.rejects.rows(), list(scan.counts[:7])
 
 
 def outcome(blocks: list[Block]) -> tuple[Any, Reason | None]:

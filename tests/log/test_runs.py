@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import gzip
 import io
 import json
 import os
+import pickle
 import socket
 import threading
 import time
@@ -70,7 +72,7 @@ def rows(batches: Any) -> list[int]:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_start_reads_all(source: Any, threads: int) -> None:
     found = scan_nslip(source, threads=threads, batch_bytes=500)
-    assert (found.counts.bytes, len(found.rejects)) == (0, 0), "nothing is read before"
+    assert found.counts.bytes == 0, "nothing is read before"
     first = iter(found)
     assert next(first)["conv_id"].tolist()[0] == 0
     assert rows(found) == rows(found) == NUMBERS
@@ -126,6 +128,50 @@ def test_rejects_are_those_of_a_run(source: Any) -> None:
 
 
 @pytest.mark.once
+def test_before_a_run_nothing_is_said_to_be_good(tmp_path: Path) -> None:
+    """What was not read has no rejects, which would pass for a file without any."""
+    (tmp_path / "bad.log").write_bytes(b"@a3|f0 bad\n")
+    found = scan_nslip(tmp_path / "bad.log")
+    with pytest.raises(RuntimeError, match="has read nothing yet"):
+        _ = found.rejects
+    assert "not read yet" in found._repr_html_() and found.position and found.counts.bytes == 0
+    assert next(iter(found), None) is None
+    assert (len(found.rejects), found.counts.rejects) == (1, 1)
+
+
+def test_all_at_once() -> None:
+    found = scan_nslip((GOOD + b"\n") * 200 + b"@a3|f0 bad\n" + GOOD, batch_bytes=1000)
+    batches, rejects = found.read()
+    assert len(batches) > 1 and sum(map(len, batches)) == 201
+    assert [row["reason"] for row in rejects.rows()] == ["bad_digit"] and len(found.rejects) == 1
+    assert sum(map(len, found.read().batches)) == 201, "once more"
+    assert scan_nslip(io.BytesIO(GOOD)).read().rejects.rows() == []
+
+
+@pytest.mark.parametrize("way", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy])
+def test_a_scan_is_pickled_and_copied_as_its_description(way: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(GOOD * 3 + b"\n@a3|f0 bad\n")
+    options: dict[str, Any] = {
+        "columns": ["src", "line"],
+        "where": {"conv_id": (0, None)},
+        "errors": "skip",
+        "threads": 2,
+    }
+    found = scan_nslip(tmp_path / "a.log", **options)
+    for _ in range(2):  # before a run, and behind one
+        other = way(found)
+        assert isinstance(other, turnwire.Scan) and other is not found
+        with pytest.raises(RuntimeError):
+            _ = other.rejects
+        assert [column.name for column in other.columns] == ["src", "line"]
+        assert [batch["src"].tolist() for batch in other] == [batch["src"].tolist() for batch in found]
+        assert other.counts == found.counts and other.rejects.rows() == []
+    later = way(scan_nslip(tmp_path / "a.log", resume=found.position))
+    assert sum(map(len, later)) == 0
+    with open(os.devnull, "rb") as file, pytest.raises(TypeError):
+        way(scan_nslip(file))
+
+
 def test_a_file_that_grew_is_read_to_its_new_end(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")

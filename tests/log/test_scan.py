@@ -51,8 +51,9 @@ def add_up(data: bytes, found: Scan) -> None:
         assert length > 0
         end = offset + length
     assert end <= len(data)
-    assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
-    assert (counts.records, counts.rejects) == (sum(columns["length"]), sum(one["length"] for one in rejects))
+    assert counts.bytes == len(data) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
+    assert (counts.record_bytes, counts.reject_bytes) == (sum(columns["length"]), sum(one["length"] for one in rejects))
+    assert (counts.records, counts.rejects) == (len(columns["length"]), len(rejects))
     assert counts.wires == {"nslip": len(columns["offset"])}
     assert sum(counts.reasons.values()) == len(rejects) == len(found.rejects)
     for one in rejects:
@@ -63,7 +64,7 @@ def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
     data = UPSTREAM.read_bytes()
     lines = data.split(b"\n")[:-1]
     columns, rejects, counts = everything(scan_nslip(UPSTREAM, batch_bytes=50_000))
-    assert (rejects, counts.text) == ([], len(lines))
+    assert (rejects, counts.text_bytes) == ([], len(lines))
     messages = [core_of("pure").decode(line) for line in lines]
     assert len(messages) == 4356
     assert columns["record"] == list(range(4356))
@@ -155,7 +156,7 @@ def test_errors_skip_and_raise() -> None:
     assert (error.reason, error.offset, error.line, error.wire) == (Reason.BAD_DIGIT, data.index(b" bad"), 2, "nslip")
     assert "@a3|f0 bad" in str(error)
     counts = raised.counts
-    assert counts.bytes == data.index(b"\n" + GOOD) == counts.records + counts.rejects + counts.text
+    assert counts.bytes == data.index(b"\n" + GOOD) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
     assert [one["raw"] for one in raised.rejects.rows()] == [b"@a3|f0 bad"]
     assert list(batches) == []
 
@@ -235,10 +236,19 @@ def test_a_batch_as_columns() -> None:
     wires = [GOOD.decode(), nslip.encode(nslip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: ""}))]
     (batch,) = scan_nslip("\n".join(wires).encode())
     assert isinstance(batch, Batch)
-    assert batch["act"].dtype == np.uint8
+    assert batch.codes("act").dtype == np.uint8
+    assert (
+        batch["act"].tolist()
+        == [batch.column("act").names[code] for code in batch.codes("act")]
+        == ["REQUEST", "COMMIT"]
+    )
+    assert (batch["act"] == "COMMIT").tolist() == [False, True]
+    with pytest.raises(TypeError, match="tag"):
+        batch.codes("tag")
+    with pytest.raises(KeyError):
+        batch.codes("none")
     assert batch["src"].dtype == batch["goal_id"].dtype == np.uint64
     assert batch["offset"].dtype == np.int64
-    assert batch.column("act").names[batch["act"][1]] == "COMMIT"
     assert batch.valid("goal_id").tolist() == [True, False]
     assert batch.valid("src").tolist() == [True, True]
     assert batch.valid("file").tolist() == [False, False]
@@ -303,4 +313,4 @@ def test_all_of_one_long_line_is_counted(name: str, wrap: Callable[[bytes], Any]
     for _ in found:
         pass
     counts = found.counts
-    assert counts.bytes == counts.records + counts.rejects + counts.text > 0
+    assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes > 0

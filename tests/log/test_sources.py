@@ -339,7 +339,7 @@ def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Pa
         found = scan_nslip(path, batch_bytes=1 << 16, errors="skip", borrow=borrow)
         assert sum(map(len, found)) == 1
         assert found.counts.bytes == path.stat().st_size
-        assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
+        assert found.counts.bytes == found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 160 << 10
 
 
@@ -502,3 +502,51 @@ def test_a_directory_that_goes_away_meanwhile_is_no_error(
 
     monkeypatch.setattr(os, "scandir", late)
     assert names(tree) == ["a.log", "sub/b.log"]
+
+
+class StoredPath:
+    """A path of fsspec as UPath is one: it says where it is, and opens itself."""
+
+    def __init__(self, storage: Any, path: str) -> None:
+        self.fs, self.path = storage, path
+
+    def open(self, mode: str = "rb") -> Any:
+        raise AssertionError("a scan opens what it reads itself")
+
+
+def test_paths_and_open_files_of_fsspec_are_taken(tmp_path: Path) -> None:
+    fsspec: Any = pytest.importorskip("fsspec")
+    memory: Any = fsspec.filesystem("memory")
+    memory.pipe("/stored/a.log", DATA)
+    memory.pipe("/stored/b.log.gz", gzip.compress(DATA))
+    (tmp_path / "a.log").write_bytes(DATA)
+    local = fsspec.filesystem("file")
+    expected = everything(scan_nslip(DATA))
+    for source, file in (
+        (fsspec.open("memory:///stored/a.log"), "memory:///stored/a.log"),
+        (fsspec.open("memory:///stored/b.log.gz", "rt", compression="gzip"), "memory:///stored/b.log.gz"),
+        (StoredPath(memory, "/stored/a.log"), "memory:///stored/a.log"),
+        (fsspec.open(str(tmp_path / "a.log")), str(tmp_path / "a.log")),
+        (StoredPath(local, str(tmp_path / "a.log")), str(tmp_path / "a.log")),
+    ):
+        found = scan_nslip(source)
+        columns, rejects, counts = everything(found)
+        assert set(columns["file"]) == {file} and file in found._repr_html_()
+        assert {**columns, "file": expected[0]["file"]} == expected[0] and counts == expected[2]
+        assert [{**row, "file": None} for row in rejects] == expected[1]
+        assert everything(found)[2] == counts, "it can be read again"
+    both = scan_nslip([StoredPath(memory, "/stored"), *fsspec.open_files("memory:///stored/*.log")])
+    assert {batch.file for batch in both} == {"memory:///stored/a.log", "memory:///stored/b.log.gz"}
+    assert names_files(StoredPath(local, str(tmp_path / "a.log"))) and not names_files(StoredPath(memory, "/stored"))
+    with pytest.raises(OSError, match="memory:///stored/none"):
+        list(scan_nslip(StoredPath(memory, "/stored/none")))
+
+
+def test_upath_is_taken(tmp_path: Path) -> None:
+    upath: Any = pytest.importorskip("upath")
+    target = upath.UPath("memory:///upath/a.log")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(DATA)
+    (tmp_path / "a.log").write_bytes(DATA)
+    for source in (target, target.parent, upath.UPath(tmp_path / "a.log")):
+        assert everything(scan_nslip(source))[2] == everything(scan_nslip(DATA))[2]

@@ -37,7 +37,7 @@ def test_the_counts_are_those_of_the_messages() -> None:
     assert dict(found.receivers.counts) == Counter(("nslip", str(message.dst)) for message in messages)
     conversations = Counter(("nslip", str(message.conv_id)) for message in messages)
     assert {key: one.records for key, one in found.conversations.items()} == conversations
-    assert sum(one.bytes for one in found.conversations.values()) == found.wires["nslip"] == scan.counts.records
+    assert sum(one.bytes for one in found.conversations.values()) == found.wires["nslip"] == scan.counts.record_bytes
     assert found.busiest(1)[0][1].records == max(conversations.values())
     assert found.folded == found.kinds.folded == 0
 
@@ -69,8 +69,8 @@ def test_an_empty_log() -> None:
     (total,) = found.rows()
     assert total == {
         "stat": "total",
-        **dict.fromkeys(("bytes", "record_bytes", "reject_bytes", "text_bytes", "wanted_bytes"), 0),
-        **dict.fromkeys(("records", "rejects", "wanted"), 0),
+        **dict.fromkeys(("bytes", "record_bytes", "reject_bytes", "text_bytes", "selected_bytes"), 0),
+        **dict.fromkeys(("records", "rejects", "selected"), 0),
         "first": None,
         "last": None,
     }

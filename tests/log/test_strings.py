@@ -280,7 +280,7 @@ def test_a_message_as_an_array_of_bytes() -> None:
         assert columns["offset"] == [data.index(b"[")] * 2
         first, second = (data[at : at + 99] for at in columns["offset"])
         assert first == second
-        assert counts.bytes == counts.records + counts.rejects + counts.text
+        assert counts.bytes == counts.record_bytes + counts.reject_bytes + counts.text_bytes
         assert columns["length"][0] < data.index(b"]") - data.index(b"[")
 
 
@@ -298,7 +298,7 @@ def test_rejects_in_an_array_of_bytes() -> None:
     _, (reject,), counts = everything(scan(data))
     assert (reject["inner"], reject["reason"], reject["wire"]) == (4, "bad_digit", "nslip")
     assert data[reject["offset"] :].startswith(b"64, 97, 51")
-    assert counts.rejects == reject["length"]
+    assert counts.reject_bytes == reject["length"]
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -187,7 +187,7 @@ def counted(*scans: Scan) -> dict[str, Any]:
     """The counts of scans that followed each other, as one."""
     total: dict[str, Any] = {}
     for found in scans:
-        for name in ("bytes", "records", "rejects", "text"):
+        for name in ("bytes", "record_bytes", "reject_bytes", "text_bytes", "records", "rejects"):
             total[name] = total.get(name, 0) + getattr(found.counts, name)
         for name in ("wires", "reasons"):
             for key, number in getattr(found.counts, name).items():

@@ -70,7 +70,7 @@ def scan_on_cluster(
 
     def tell(manifest: Manifest) -> None:
         counts = manifest.counts
-        progress.update(counts.bytes, sum(counts.wires.values()), sum(counts.reasons.values()))
+        progress.update(counts.bytes, counts.records, counts.rejects)
 
     with _client(settings["dask"], settings["threads"]) as client, progress:
         try:

@@ -168,10 +168,9 @@ def by_wire(counts: dict[str, int]) -> str:
 def complain_counts(counts: Any, note: str) -> None:
     """The table of what a scan met, for standard error: records by wire, rejects by reason, and their bytes."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
-    records, rejects = sum(counts.wires.values()), sum(counts.reasons.values())
-    _complain_sum("records", f"{records:,}", counts.records, by_wire(counts.wires))
-    _complain_sum("rejects", f"{rejects:,}", counts.rejects, reasons)
-    _complain_sum("text", "", counts.text, "")
+    _complain_sum("records", f"{counts.records:,}", counts.record_bytes, by_wire(counts.wires))
+    _complain_sum("rejects", f"{counts.rejects:,}", counts.reject_bytes, reasons)
+    _complain_sum("text", "", counts.text_bytes, "")
     _complain_sum("total", "", counts.bytes, note)
 
 

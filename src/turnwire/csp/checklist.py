@@ -232,6 +232,11 @@ class CspChecklist(checklists.RecordChecklist):
             error = self._replaying.feed(record, kept=not strictly)
             if error is not None:
                 self.fault("state", line, f"{error.reason}: {error.text}", offset)
+        if isinstance(record, Preamble) and not first:
+            for name in self.linter.context.contradicted(record):
+                self.fault(
+                    "state", line, f"{Reason.CHECKPOINT_EXISTS}: C0 is frozen, and {name} is another there", offset
+                )
         if isinstance(record, CspMessage):
             self._tasks(record, line, offset)
             self._laws(record, line, offset)

@@ -163,6 +163,12 @@ class LintContext:
             if state:
                 self.patch(block)
 
+    def contradicted(self, record: Preamble) -> list[str]:
+        """The names and laws of C0 that a later preamble states with another value."""
+        first = self.local.get("C0", self.state)
+        names = [name for name, value in record.defs.items() if first.value_of(name) not in (None, value)]
+        return names + [law for law, text in record.laws.items() if self.laws.get(law, text) != text]
+
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
         message can come from any more."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.atomic import AtomicFile, sweep, sync_directory
-from turnwire.distributed.work import RECORDS, REJECTS, described, file_name
+from turnwire.distributed.work import RECORDS, REJECTS, TALLIES, described, file_name
 from turnwire.log.cluster_plan import Block
 from turnwire.log.scanning import Counts
 
@@ -68,13 +68,12 @@ class Manifest:
         """The sums over all blocks that are done, as ``scan.counts`` of one scan."""
         wires: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
-        sizes: Counter[str] = Counter()
+        sums: Counter[str] = Counter()
         for row in self.of_state("done"):
             wires.update(row["wires"])
             reasons.update(row["reasons"])
-            sizes.update(row["counts"])
-        parts = (sizes["bytes"], sizes["records"], sizes["rejects"], sizes["text"])
-        return Counts(*parts, dict(wires), dict(reasons), sum(row["selected"] for row in self.of_state("done")))
+            sums.update({name: row[name] for name in TALLIES})
+        return Counts(**{name: sums[name] for name in TALLIES}, wires=dict(wires), reasons=dict(reasons))
 
     def paths(self, what: str = "output") -> list[Path]:
         """The Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""
@@ -164,9 +163,7 @@ class Manifest:
 
 
 _DONE = {
-    "records": int,
-    "selected": int,
-    "counts": dict,
+    **dict.fromkeys(TALLIES, int),
     "wires": dict,
     "reasons": dict,
     "output": dict,

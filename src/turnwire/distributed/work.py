@@ -12,6 +12,8 @@ from turnwire.log.output.outputs import FileOutput, written
 
 RECORDS, REJECTS = "records", "rejects"
 """The folders of an output directory: for each block a file of the same name in both."""
+TALLIES = ("records", "rejects", "selected", "record_bytes", "reject_bytes", "text_bytes", "bytes")
+"""The sums of ``scan.counts`` that a row of the manifest has."""
 
 
 def file_name(index: int, key: str) -> str:
@@ -25,11 +27,10 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
     block: one of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its place in the plan. Each file is there
     whole or not at all, under a name that depends on nothing but these two, so that running a block again is safe.
 
-    Returns the row of the manifest: block, key, index, state "done", records and rejects (how many there are), selected
-    (how many records ``where`` wanted: those that are written), counts (bytes of all, records, rejects and text),
-    wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256; lines: how many line
-    ends there are, where the plan counted no lines (then those of the files begin with 1), or None. Raises what the
-    scan and the disk raise.
+    Returns the row of the manifest: block, key, index, state "done", the sums of ``scan.counts`` (of which ``selected``
+    are written), wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256; lines: how
+    many line ends there are, where the plan counted no lines (then those of the files begin with 1), or None. Raises
+    what the scan and the disk raise.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key
@@ -49,10 +50,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         "key": key,
         "index": index,
         "state": "done",
-        "records": sum(counts.wires.values()),
-        "selected": counts.selected,
-        "rejects": sum(counts.reasons.values()),
-        "counts": dict(zip(("bytes", "records", "rejects", "text"), counts[:4], strict=True)),
+        **{name: getattr(counts, name) for name in TALLIES},
         "wires": counts.wires,
         "reasons": counts.reasons,
         "lines": None if block.proved else lines_in(block),

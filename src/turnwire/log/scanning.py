@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Self, TypeVar
@@ -42,20 +43,31 @@ MOST_THREADS = 64
 
 
 class Counts(NamedTuple):
-    """Counts of a scan so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
+    """Counts of a scan so far.
 
-    wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted; gaps: how many
-    there are in what could be read (see :attr:`Scan.gaps`), whose bytes are unknown.
+    records, rejects: how many; selected: how many of the records ``where`` wanted. record_bytes, reject_bytes,
+    text_bytes: how many bytes these and all other text have, which add up to ``bytes``. wires, reasons: records by
+    their wire, rejects by their reason. gaps: how many there are in what could be read (see :attr:`Scan.gaps`), whose
+    bytes are unknown.
     """
 
-    bytes: int
     records: int
     rejects: int
-    text: int
+    selected: int
+    record_bytes: int
+    reject_bytes: int
+    text_bytes: int
+    bytes: int
     wires: dict[str, int]
     reasons: dict[str, int]
-    selected: int
     gaps: int = 0
+
+
+class ScanResult(NamedTuple):
+    """All that a scan found: its batches in order, and the quarantine."""
+
+    batches: list[Batch]
+    rejects: Rejects
 
 
 class Scan(Generic[M]):
@@ -67,11 +79,22 @@ class Scan(Generic[M]):
     one run: a second start raises ValueError.
 
     ``rejects`` is the quarantine and ``counts`` the tally of the run that was begun last; both are complete when it is.
-    Polars, DuckDB and pyarrow take a scan as it is (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
+    Before any was begun ``rejects`` raises RuntimeError: a file that was not read is not one without damage.
+    :meth:`read` runs to the end and gives the batches and the rejects. A scan is pickled and copied as its description,
+    where its source and options can be. Polars, DuckDB and pyarrow take a scan as it is (``polars.DataFrame(scan)``),
+    pandas by ``DataFrame.from_arrow``.
     """
 
-    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        source: Any,
+        finder: Finder,
+        columns: tuple[Column, ...],
+        options: dict[str, Any],
+        arguments: dict[str, Any],
+    ) -> None:
         self.columns = columns
+        self._arguments = arguments
         self._source = source
         self._finder = finder
         self._options = {**options, "resume": deepcopy(options["resume"])}  # each run begins at the same place
@@ -85,6 +108,9 @@ class Scan(Generic[M]):
         wire = "" if self._finder.wire is None else f" {self._finder.wire}"
         return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(scan, **self._arguments), (self._source,)
+
     def _repr_html_(self) -> str:
         from turnwire.log.output.showing import scan_html
 
@@ -92,18 +118,30 @@ class Scan(Generic[M]):
 
     @property
     def rejects(self) -> Rejects:
-        """The damaged ranges that the latest run has found so far."""
+        """The damaged ranges that the latest run has found so far. Raises RuntimeError before the first run."""
+        if not self._starts.begun:
+            raise RuntimeError(
+                "this scan has read nothing yet: iterate over it or call read() before you look at rejects"
+            )
         return self._run.collector.rejects
 
     @property
     def counts(self) -> Counts:
-        """Bytes and records that the latest run has read so far, per wire and per reason."""
-        collector = self._run.collector
-        text = collector.bytes - collector.record_bytes - collector.rejects.bytes
-        wires = dict(collector.wires)
-        reasons = dict(collector.rejects.counts)
-        sizes = collector.bytes, collector.record_bytes, collector.rejects.bytes, text
-        return Counts(*sizes, wires, reasons, collector.selected, len(self._run.gaps))
+        """Records, rejects and bytes that the latest run has read so far: all 0 before the first one."""
+        run = self._run
+        collector, rejects = run.collector, run.collector.rejects
+        return Counts(
+            collector.records,
+            len(rejects),
+            collector.selected,
+            collector.record_bytes,
+            rejects.bytes,
+            collector.bytes - collector.record_bytes - rejects.bytes,
+            collector.bytes,
+            dict(collector.wires),
+            dict(rejects.counts),
+            len(run.gaps),
+        )
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -129,6 +167,11 @@ class Scan(Generic[M]):
 
     def __iter__(self) -> Iterator[Batch]:
         return self._begin(Run.batches)[1]
+
+    def read(self) -> ScanResult:
+        """Runs to the end: all batches, which are kept in memory, and all rejects. Raises what iterating raises."""
+        run, batches = self._begin(Run.batches)
+        return ScanResult(list(batches), run.collector.rejects)
 
     def messages(self) -> Iterator[Message[M]]:
         """The records as message objects, each with its place: see :class:`turnwire.log.Message`.
@@ -299,9 +342,9 @@ def scan(
     """Finds the records of a wire, or of all of them, anywhere in logs and gives them as columns, in batches.
 
     Args:
-        source: a path, directory or glob; "-" for standard input; a URL that fsspec knows (the extra ``fsspec``); a
-            binary file object; bytes-like data itself; or a list of these. Their first bytes tell gzip, bzip2, xz and
-            zstd.
+        source: a path, directory or glob; "-" for standard input; a URL, a UPath or an OpenFile of a storage that
+            fsspec knows (the extra ``fsspec``); a binary file object; bytes-like data itself; or a list of these. Their
+            first bytes tell gzip, bzip2, xz and zstd.
         wire: the wire to look for, such as "nslip", with its own columns; None for all of them in one pass, with the
             columns that any wire has.
         columns: the names of the columns to read (all by default); what is not named is not made.
@@ -338,6 +381,22 @@ def scan(
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
     search = finder(wire)
+    read = chosen(search.scanner, columns)
+    arguments = {
+        "wire": wire,
+        "columns": None if columns is None else [column.name for column in read],
+        "where": where,
+        "errors": errors,
+        "threads": threads,
+        "batch_bytes": batch_bytes,
+        "resume": resume,
+        "follow": follow,
+        "progress": progress,
+        "borrow": borrow,
+        "unknown": unknown,
+        "fences": fences,
+        "limits": limits,
+    }
     options = {
         "where": compiled(where, search.scanner),
         "errors": errors,
@@ -351,7 +410,7 @@ def scan(
         "fences": fences,
         "limits": limits,
     }
-    return Scan(source, search, chosen(search.scanner, columns), options)
+    return Scan(source, search, read, options, arguments)
 
 
 def _check_types(**switches: object) -> None:

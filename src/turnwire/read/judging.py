@@ -66,7 +66,7 @@ def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str, refusals: Re
     refusals.take(piece)
     batch = piece.batch
     if batch is not None and len(batch):
-        codes = batch["wire"]
+        codes = batch.codes("wire")
         rows: Any = (codes == registry.names().index(wire)).nonzero()[0]
         places = (batch[name][rows].tolist() for name in ("line", "offset"))
         inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)

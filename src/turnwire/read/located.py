@@ -166,7 +166,7 @@ class LocatedRecords:
 
         batches = [piece.batch for piece in self.pieces if piece.batch is not None]
         parts: list[tuple[Any, ...]] = [
-            (batch["offset"], batch["length"], batch["wire"], batch.valid("inner")) for batch in batches
+            (batch["offset"], batch["length"], batch.codes("wire"), batch.valid("inner")) for batch in batches
         ]
         parts += [columns for piece in self.pieces for columns in piece.places]
         kinds = (np.int64, np.int64, np.int64, bool)
@@ -299,16 +299,15 @@ def _place(one: Located) -> tuple[int, int]:
 
 
 def _of_batch(batch: Batch) -> Iterator[Located]:
-    names, file = registry.names(), batch.file
-    codes = set(batch["wire"].tolist())
-    decoders = {code: batch.decoder(names[code]) for code in codes}
+    file = batch.file
+    decoders = {wire: batch.decoder(wire) for wire in set(batch["wire"].tolist())}
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
     inside = zip(batch["inner"].tolist(), batch.valid("inner").tolist(), strict=True)
     inners = [inner if there else None for inner, there in inside]
     doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
     rows = zip(*numbers, inners, doubts, batch.raws(), strict=True)
-    for offset, length, line, code, inner, doubtful, raw in rows:
-        yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
+    for offset, length, line, wire, inner, doubtful, raw in rows:
+        yield Located(file, offset, length, line, inner, wire, raw, decoders[wire](raw), None, doubtful)
 
 
 def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:

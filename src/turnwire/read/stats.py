@@ -95,14 +95,14 @@ class Stats(NamedTuple):
         counts = self.counts
         yield {
             "stat": "total",
+            "records": counts.records,
+            "rejects": counts.rejects,
+            "selected": counts.selected,
+            "record_bytes": counts.record_bytes,
+            "reject_bytes": counts.reject_bytes,
+            "text_bytes": counts.text_bytes,
             "bytes": counts.bytes,
-            "record_bytes": counts.records,
-            "reject_bytes": counts.rejects,
-            "text_bytes": counts.text,
-            "wanted_bytes": sum(self.wires.values()),
-            "records": sum(counts.wires.values()),
-            "rejects": sum(counts.reasons.values()),
-            "wanted": sum(self.wanted.values()),
+            "selected_bytes": sum(self.wires.values()),
             "first": times([self.first])[0],
             "last": times([self.last])[0],
         }

@@ -106,9 +106,9 @@ def report(
                 "records": cube.records,
                 "bytes": {
                     "all": counts.bytes,
-                    "records": counts.records,
-                    "rejects": counts.rejects,
-                    "text": counts.text,
+                    "records": counts.record_bytes,
+                    "rejects": counts.reject_bytes,
+                    "text": counts.text_bytes,
                 },
                 "agents": len(cube.agents),
                 "pairs": pairs,

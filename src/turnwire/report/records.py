@@ -76,7 +76,7 @@ class Chunk:
             if column.kind == "text":
                 self._columns[name] = _of_text(self._batch[name])
             else:
-                codes = np.where(self._batch.valid(name), self._batch[name].astype(np.int64), ABSENT)
+                codes = np.where(self._batch.valid(name), self._batch.codes(name).astype(np.int64), ABSENT)
                 self._columns[name] = Coded(column.names, codes)
         return self._columns[name]
 

@@ -207,7 +207,7 @@ def spend(
     whole = Sample(sample)
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip")
     for batch in scan:
-        codes = batch["wire"]
+        codes = batch.codes("wire")
         for row in range(len(codes)) if sample else ():
             if (place := whole.wants()) is not None:
                 whole.put(place, batch.message(row), bytes(batch.raw(row)).decode())
@@ -227,4 +227,4 @@ def spend(
                 own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
     ordered = {key: spent[key] for key in sorted(spent, key=lambda key: names.index(key[0]))}
     samples = {name: samples[name] for name in names if name in samples}
-    return CountedLog(ordered, samples, sum(scan.counts.reasons.values()), whole)
+    return CountedLog(ordered, samples, scan.counts.rejects, whole)

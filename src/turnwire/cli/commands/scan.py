@@ -123,7 +123,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started, settings["rejects"])
-        if not sum(found.counts.wires.values()) + len(found.rejects):
+        if not found.counts.records + found.counts.rejects:
             inputs.tell_nothing(names, wire, bool(found.counts.bytes or settings["resume"]))
     if found.gaps:
         return GAP
@@ -309,7 +309,7 @@ def _run(
 
 def _summarize(found: Scan, sink: NullSink, seconds: float, rejects: str | None) -> None:
     counts = found.counts
-    records = sum(counts.wires.values())
+    records = counts.records
     seconds = max(seconds, 1e-9)
     rate = f"{seconds:.2f} s"
     if counts.bytes >= LEAST_MEASURED:
@@ -318,7 +318,7 @@ def _summarize(found: Scan, sink: NullSink, seconds: float, rejects: str | None)
         complain(f"the first {sink.shown:,} of {counted(counts.selected, 'record')} are shown")
     _show_rejects(found, rejects)
     if counts.selected != records:
-        complain(f"{'wanted':<8}{counts.selected:>12,}")
+        complain(f"{'selected':<8}{counts.selected:>12,}")
     complain_counts(counts, rate)
     if found.gaps:
         complain(f"{'gaps':<8}{len(found.gaps):>12,}")

@@ -113,7 +113,7 @@ def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
 
     scan = turnwire.scan(list(names), errors="skip")
     found = [message for message, *_ in scan.messages()]
-    return found, sum(scan.counts.reasons.values())
+    return found, scan.counts.rejects
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:

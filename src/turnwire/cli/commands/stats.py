@@ -108,13 +108,13 @@ def _overview(total: dict[str, Any]) -> str:
     lines = [
         f"{name:<8}{count:>12}{total[size]:>18,} bytes\n"
         for name, count, size in (
-            ("wanted", f"{total['wanted']:,}", "wanted_bytes"),
+            ("selected", f"{total['selected']:,}", "selected_bytes"),
             ("records", f"{total['records']:,}", "record_bytes"),
             ("rejects", f"{total['rejects']:,}", "reject_bytes"),
             ("text", "", "text_bytes"),
             ("total", "", "bytes"),
         )
-        if name != "wanted" or total["wanted"] != total["records"]
+        if name != "selected" or total["selected"] != total["records"]
     ]
     if total["first"] is not None:
         lines.append(f"time    {milliseconds(total['first'])} to {milliseconds(total['last'])}\n")

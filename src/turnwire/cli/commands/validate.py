@@ -83,7 +83,7 @@ class RecordValidator:
 
         if self.unknown != "error":
             return np.arange(len(batch))
-        codes, kinds = batch["wire"], batch.column("kind").names
+        codes, kinds = batch.codes("wire"), batch.column("kind").names
         wires = [registry.wire(name) if name in self.wires else None for name in registry.names()]
         found = batch["length"] >= np.array([0 if wire is None else wire.least_doubtful for wire in wires])[codes]
         if self.texts is not None:
@@ -92,7 +92,7 @@ class RecordValidator:
         for code, wire in enumerate(wires):
             if wire is not None and wire.doubtful_kinds:
                 among = np.array([kind in wire.doubtful_kinds for kind in kinds])
-                found &= (codes != code) | among[batch["kind"]]
+                found &= (codes != code) | among[batch.codes("kind")]
         return found.nonzero()[0]
 
     def decode(self, raw: bytes, wire: str) -> Any:
@@ -217,13 +217,13 @@ def _findings_in_logs(
         tally.records += len(batch)
         progress.update(scan.counts.bytes, tally.records)
     yield from faults(done)
-    tally.bytes, tally.text = scan.counts.bytes, scan.counts.text
+    tally.bytes, tally.text = scan.counts.bytes, scan.counts.text_bytes
 
 
 def _issues_of_batch(batch: Batch, validator: RecordValidator) -> Iterator[Finding]:
     """The issues of the records that can be doubted; no message is made of any other."""
     doubted = validator.doubtful(batch)
-    codes = batch["wire"][doubted]
+    codes = batch.codes("wire")[doubted]
     parts = [
         _issues_of_rows(batch, doubted[codes == code], registry.names()[code], validator)
         for code in sorted({*codes.tolist()})

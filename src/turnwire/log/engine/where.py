@@ -127,14 +127,14 @@ def _test(name: str, column: Column, wanted: Any) -> Test:
             raise TypeError(f"where: {name} has no order, so no ranges: name the values")
         low, high = (None if end is None else convert(name, column, end) for end in wanted)
         within = _text_within if column.kind == "text" else _number_within
-        return lambda batch: batch.valid(column.name) & within(batch[column.name], low, high)
+        return lambda batch: batch.valid(column.name) & within(batch.values(column), low, high)
     asked = _any_of(wanted)
     values = {convert(name, column, one) for one in asked if one is not None}
     among = _text_among if column.kind == "text" else _number_among
 
     def test(batch: Batch) -> Mask:
         valid = batch.valid(column.name)
-        mask = valid & among(batch[column.name], values) if values else np.zeros(len(batch), bool)
+        mask = valid & among(batch.values(column), values) if values else np.zeros(len(batch), bool)
         return mask | ~valid if None in asked else mask
 
     return test

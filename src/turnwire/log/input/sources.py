@@ -21,7 +21,7 @@ from turnwire.log.input.file_identity import Identity, StartPosition
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock, Stop
 from turnwire.log.input.rotated_names import oldest_first
-from turnwire.log.input.urls import is_url, stored
+from turnwire.log.input.urls import Stored, is_url, place_in_storage, stored, stored_in
 
 
 class Source(NamedTuple):
@@ -134,9 +134,18 @@ def read_once(source: Any) -> str | None:
     """
     if isinstance(source, (list, tuple)):
         return next((found for part in source if (found := read_once(part)) is not None), None)
-    if isinstance(source, (str, PathLike)):
-        return _path_read_once(os.fsdecode(source))
+    path = _path(source)
+    if path is not None:
+        return _path_read_once(path)
     return "a file object" if hasattr(source, "read") else None
+
+
+def _path(source: Any) -> str | None:
+    """The path, the URL or "-" that a source names; None for what names none, and for what is in a storage."""
+    place = place_in_storage(source)
+    if place is not None:
+        return place[1] if place[0] is None else None
+    return os.fsdecode(source) if isinstance(source, (str, PathLike)) else None
 
 
 def _path_read_once(path: str) -> str | None:
@@ -155,19 +164,18 @@ def names_files(source: Any) -> bool:
     """True if files may appear or grow under what ``source`` names: not under a URL, a pipe or a device."""
     if isinstance(source, (list, tuple)):
         return any(names_files(part) for part in source)
-    if not isinstance(source, (str, PathLike)):
-        return False
-    path = os.fsdecode(source)
-    return not is_url(path) and _path_read_once(path) is None
+    path = _path(source)
+    return path is not None and not is_url(path) and _path_read_once(path) is None
 
 
 def is_within(source: Any, path: str) -> bool:
     """True if a path is in one of the folders, or fits one of the globs, that ``source`` names."""
     if isinstance(source, (list, tuple)):
         return any(is_within(part, path) for part in source)
-    if not isinstance(source, (str, PathLike)):
+    name = _path(source)
+    if name is None:
         return False
-    named = Path(os.fsdecode(source))
+    named = Path(name)
     if named.is_dir():
         return named in Path(path).parents
     return has_magic(str(named)) and not named.exists() and Path(path).match(str(named))
@@ -210,9 +218,10 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
     elif isinstance(source, (list, tuple)):
         for part in source:
             yield from _named(part, met)
-    elif isinstance(source, (str, PathLike)):
-        path = os.fsdecode(source)
-        yield from _urls(path, met) if is_url(path) else _paths(path, met)
+    elif (path := _path(source)) is not None:
+        yield from _found(stored(path), met) if is_url(path) else _paths(path, met)
+    elif (place := place_in_storage(source)) is not None:
+        yield from _found(stored_in(*place), met)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
@@ -221,7 +230,9 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
             view = memoryview(source)
         except TypeError:
             kind = type(source).__name__
-            raise TypeError(f"scan reads a path, bytes, a binary file object or a list of these, not {kind}") from None
+            raise TypeError(
+                f"scan reads a path, a URL, bytes, a binary file object or a list of these, not {kind}"
+            ) from None
         yield Source(None, data=view)
 
 
@@ -297,9 +308,9 @@ def _open(name: str) -> Any:
     return open(name, "rb", buffering=0, opener=opener)
 
 
-def _urls(url: str, met: set[str]) -> Iterator[Source]:
+def _found(files: Iterable[Stored], met: set[str]) -> Iterator[Source]:
     """Files of any storage that fsspec knows."""
-    for found in stored(url):
+    for found in files:
         if found.url not in met:
             met.add(found.url)
             yield Source(found.url, open=found.open, size=found.size)

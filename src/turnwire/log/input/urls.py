@@ -38,7 +38,27 @@ def stored(url: str) -> list[Stored]:
     Raises MissingDependency without fsspec or what it needs for this storage, UnknownName for a storage that it does
     not know, OSError (with the URL as its ``filename``) for what cannot be listed.
     """
-    storage, path = _storage(url)
+    return _files(*_storage(url), url)
+
+
+def stored_in(storage: Any, path: str) -> list[Stored]:
+    """The same of a path in a storage of fsspec. Raises OSError."""
+    return _files(storage, path, storage.unstrip_protocol(path))
+
+
+def place_in_storage(source: Any) -> tuple[Any, str] | None:
+    """The storage of fsspec and the path there that a UPath or an OpenFile names; None for anything else, an open file
+    too. What is on this machine is a path alone: its storage is None."""
+    storage: Any = getattr(source, "fs", None)
+    path = getattr(source, "path", None)
+    if not isinstance(path, str) or not hasattr(storage, "unstrip_protocol") or hasattr(source, "read"):
+        return None
+    protocol = storage.protocol
+    return None if "file" in protocol else storage, path
+
+
+def _files(storage: Any, path: str, url: str) -> list[Stored]:
+    """The files that a path in a storage names."""
     with _named(url):
         if has_magic(path) and not storage.exists(path):
             names = sorted(name for name in storage.glob(path) if storage.isfile(name))

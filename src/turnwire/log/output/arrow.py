@@ -90,7 +90,7 @@ class JoinedBatches(Columns):
         self._values: dict[str, Any] = {}
         self._valid: dict[str, NDArray[np.bool_] | None] = {}
         for column in self.columns:
-            parts = [] if column.kind == "file" else [batch[column.name] for batch in batches]
+            parts = [] if column.kind == "file" else [batch.values(column) for batch in batches]
             if column.kind == "text":
                 self._values[column.name] = self._text(parts)
             elif parts:

@@ -88,8 +88,9 @@ class Columns:
 class Batch(Columns):
     """Some records of one input, as columns. It owns its memory (or keeps it alive) and never changes.
 
-    ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` the codes of an enum
-    (its names are in ``batch.column("act").names``). Polars, DuckDB, pandas and pyarrow take a batch as it is.
+    ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` an array of the names of
+    an enum (None where a record has none), whose codes :meth:`codes` gives. Polars, DuckDB, pandas and pyarrow take a
+    batch as it is.
     """
 
     def __init__(self, scanner: BulkScanner, columns: tuple[Column, ...], rows: Rows) -> None:
@@ -128,10 +129,26 @@ class Batch(Columns):
         raise UnknownKey("column", name, self.names, text)
 
     def __getitem__(self, name: str) -> Any:
-        return self.values(self.column(name))
+        column = self.column(name)
+        if column.kind != "enum":
+            return self.values(column)
+        names = np.array([*column.names, None], object)
+        codes = self.values(column)
+        if column.nullable:
+            codes = np.where(self.valid(name), codes, len(column.names))
+        return names[np.minimum(codes, len(column.names))]
+
+    def codes(self, name: str) -> NDArray[np.uint8]:
+        """The codes of an enum column: places in ``batch.column(name).names``, of records that have a value. Raises
+        UnknownKey for a column that is not in this batch, TypeError for one that is no enum."""
+        column = self.column(name)
+        if column.kind != "enum":
+            raise TypeError(f"{name!r} is no enum and has no codes; it is {column.kind}")
+        codes: NDArray[np.uint8] = self.values(column)
+        return codes
 
     def values(self, column: Column) -> Any:
-        """The value of ``batch[column.name]``, for a column of this batch."""
+        """The value of a column of this batch as it is exported: ``batch[column.name]``, but of an enum the codes."""
         name, rows = column.name, self._rows
         if column.kind == "file":
             files = np.empty(rows.count, object)

@@ -36,7 +36,7 @@ class RowReader:
         if column.kind == "file":
             return column, self._batch.file, None
         valid = self._batch.valid(name) if column.nullable else None
-        return column, self._batch[name], None if valid is None or valid.all() else valid
+        return column, self._batch.values(column), None if valid is None or valid.all() else valid
 
     def slice(self, start: int, stop: int) -> list[list[Any]]:
         """The values of rows ``start`` to ``stop``, column by column."""

@@ -88,7 +88,6 @@ def messages(batches: Generator[Batch]) -> Iterator[Message]:
 
 
 def _of_batch(batch: Batch) -> Iterator[Message]:
-    wires = batch.column("wire").names
     inner: list[int | None] = [None] * len(batch)
     if "inner" in batch.names:
         there = batch.valid("inner").tolist()
@@ -98,7 +97,7 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
     file = batch.file
     for row, (offset, length, line, wire, at, begins) in enumerate(places):
         how = "json_string" if at is not None else "line" if begins else "text"
-        yield Message(batch.message(row), file, offset, length, line, wires[wire], at, how)
+        yield Message(batch.message(row), file, offset, length, line, wire, at, how)
 
 
 def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:

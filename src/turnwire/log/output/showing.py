@@ -6,6 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from turnwire.log.input.urls import place_in_storage
 from turnwire.phrases import counted
 from turnwire.showing import fields, table
 
@@ -33,7 +34,10 @@ def scan_html(scan: Scan, source: Any, wire: str | None, begun: bool) -> str:
             ("selected", f"{counts.selected:,}"),
             ("rejects", ", ".join(f"{name} {count:,}" for name, count in sorted(counts.reasons.items())) or "0"),
             ("bytes", f"{counts.bytes:,}"),
-            ("bytes of", f"records {counts.records:,}, rejects {counts.rejects:,}, text {counts.text:,}"),
+            (
+                "bytes of",
+                f"records {counts.record_bytes:,}, rejects {counts.reject_bytes:,}, text {counts.text_bytes:,}",
+            ),
         ]
     return fields("Scan" if begun else "Scan, not read yet", rows)
 
@@ -43,6 +47,9 @@ def told(source: Any) -> str:
     if isinstance(source, (list, tuple)):
         more = len(source) - _SOURCES
         return ", ".join([*map(told, source[:_SOURCES]), *([f"{more} more"] if more > 0 else [])]) or "nothing"
+    place = place_in_storage(source)
+    if place is not None:
+        return place[1] if place[0] is None else str(place[0].unstrip_protocol(place[1]))
     if isinstance(source, (str, os.PathLike)):
         return os.fsdecode(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
