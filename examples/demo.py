@@ -90,7 +90,8 @@ def a_damaged_log(lines: list[bytes]) -> None:
     bad, counts = scan.rejects, scan.counts
     print(f"   {good:,} good, {len(bad)} rejected: a damaged message never costs its neighbour")
     print(
-        f"   bytes: {counts.record_bytes:,} records + {counts.reject_bytes:,} rejects + {counts.text_bytes:,} text = {counts.bytes:,}\n"
+        f"   bytes: {counts.record_bytes:,} records + {counts.reject_bytes:,} rejects + {counts.text_bytes:,} text "
+        f"= {counts.bytes:,}\n"
     )
     for reject in bad.rows():
         print(
