@@ -144,6 +144,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         if claims is not None and plan.c.mark_count:
             k.claims = claims_of
             k.short_texts = short_texts(claims)
+        k.apart = True
         attach(k, plan, columns, rejects, rows, room, reject_rows, reject_room)
         if plan.nslip is not None:
             memset(&others, 0, sizeof(others))

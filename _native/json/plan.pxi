@@ -175,6 +175,7 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_plan *plan
         tw_json json
         tw_json_rows rows
+        int apart
         tw_json_rejects rejects
         uint8_t *arena
         size_t arena_size

@@ -61,6 +61,7 @@ typedef struct tw_lines {
     const tw_plan *plan;
     tw_json json;
     tw_json_rows rows;
+    int apart;                               /* a row is of a string: place, size, inner and depth are written (see tw_set_apart) */
     tw_json_rejects rejects;
     uint8_t *arena;
     size_t arena_size, arena_room;

@@ -86,17 +86,32 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
     return k->head_known == 1;
 }
 
+/* From now on rows say where the record is (place, size) and in what string (inner, depth); those before stand in the file. */
+static TW_APART void tw_set_apart(tw_lines *k)
+{
+    tw_json_rows *c = &k->rows;
+    for (size_t n = 0; n < c->count; n++) c->place[n] = c->offset[n] - k->base;
+    memcpy(c->size, c->length, c->count * sizeof *c->size);
+    if (c->inner) memset(c->inner, 0, c->count * sizeof *c->inner);
+    if (c->depth) memset(c->depth, 0, c->count);
+    k->apart = 1;
+}
+
 /* Begins the row of the record [at, end) of a region; its number, or SIZE_MAX where there is no room. */
 static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64_t *present)
 {
     tw_json_rows *c = &k->rows;
     size_t n = c->count, first = at, behind = end;
     if (n == c->room) { k->rows_full = 1; return SIZE_MAX; }
-    c->count++;
     *present = 0;
-    c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
-    c->size[n] = (int64_t)(end - at);
-    if (c->depth) c->depth[n] = (uint8_t)r->level;
+    if (r->level && !k->apart) tw_set_apart(k);
+    c->count++;
+    if (k->apart) {
+        c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
+        c->size[n] = (int64_t)(end - at);
+        if (c->depth) c->depth[n] = (uint8_t)r->level;
+        if (c->inner) c->inner[n] = 0;
+    }
     if (c->line) c->line[n] = tw_line_of(k, r->level ? r->quote : at);
     if (r->level) {
         first = tw_as_written(k, r, at);
@@ -107,7 +122,6 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
         behind = tw_as_written(k, r, end);   /* last: tw_outside goes on from where it was, but not back */
         c->offset[n] = k->base + (int64_t)r->quote;
     } else {
-        if (c->inner) c->inner[n] = 0;
         c->offset[n] = k->base + (int64_t)at;
     }
     c->length[n] = (int64_t)(behind - first);

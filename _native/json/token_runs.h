@@ -33,8 +33,8 @@ static int tw_run_has_lanes;                /* this processor runs the code of n
         for (; n < room && p + TW_READ <= size && s[p] == '@'; n++) {                                               \
             int64_t line = k->line + (int64_t)n;                                                                    \
             uint32_t length = 0;                                                                                    \
-            if (tw_usual(s + p)) length = row(c, s, p, k->limit, 0, line, n, &state, all, wanted);                  \
-            if (!length) length = any_row(c, s, p, size, k->limit, 0, line, n, &state, all, wanted, keep);          \
+            if (tw_usual(s + p)) length = row(c, s, p, k->limit, k->base, line, n, &state, all, wanted);            \
+            if (!length) length = any_row(c, s, p, size, k->limit, k->base, line, n, &state, all, wanted, keep);    \
             size_t behind = p + length;                                                                             \
             if (length && behind < stop && s[behind] == '\r') behind++;                                             \
             if (!length || behind >= stop || s[behind] != '\n') break;                                              \
@@ -98,24 +98,25 @@ static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     k->arena_size = behind;
 }
 
-/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: place, size, line, sequence and
- * subject, or all of nSLIP's own. TW_STOPPED where memory ran out. */
+/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: offset, length, line, sequence
+ * and subject, or all of nSLIP's own. TW_STOPPED where memory ran out. */
 static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
 {
     tw_json_rows *c = &k->rows;
-    const int64_t *place = c->place + first, *size = c->size + first;
     const tw_column *subject = o->subject && o->subject->offset ? o->subject : NULL;
     const uint64_t tagged = subject ? (uint64_t)1 << subject->valid : 0;
     const uint64_t escaped = subject && subject->escaped < 64 ? (uint64_t)1 << subject->escaped : 0;
     uint64_t always = 0;
     size_t i;
     if (!o->owned && !tw_arena_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
-    for (i = 0; i < n; i++) c->offset[first + i] = k->base + place[i];
-    memcpy(c->length + first, size, n * sizeof *size);
+    if (k->apart) {
+        for (i = 0; i < n; i++) c->place[first + i] = c->offset[first + i] - k->base;
+        memcpy(c->size + first, c->length + first, n * sizeof *c->size);
+        if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
+        if (c->depth) memset(c->depth + first, 0, n);
+    }
     if (o->owned) memset(c->present + first, 0, n * sizeof *c->present);
-    if (c->depth) memset(c->depth + first, 0, n);
     if (c->wire) memset(c->wire + first, o->wire, n);
-    if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
     if (c->time) memset(c->time + first, 0, n * sizeof *c->time);
     if (o->owned) return TW_FINE;
     if (o->kind && o->kind->values) {
@@ -190,20 +191,20 @@ static int tw_other_run(tw_lines *k)
                 t.text_length[1] = o->subject->size + first;
             }
         }
-        t.offset = c->place + first;
-        t.length = c->size + first;
+        t.offset = c->offset + first;
+        t.length = c->length + first;
         t.line = c->line ? c->line + first : NULL;
         t.room = room;
         n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
                              : tw_read_run_avx2(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t));
         if (n && k->plan->mark_count) {      /* a mark in a tag: its line is read the other way */
             size_t mark = tw_first_mark(k, k->position, end);
-            while (n && mark < end) end = (size_t)t.offset[--n];
+            while (n && mark < end) end = (size_t)(t.offset[--n] - k->base);
         }
         if (!n) break;
         int result = tw_fill_run(k, o, &run, first, n);
         if (result != TW_FINE) return result;
-        k->head = (size_t)t.offset[n - 1];
+        k->head = (size_t)(t.offset[n - 1] - k->base);
         k->head_known = c->time ? 2 : 0;
         c->count += n;
         k->line += (int64_t)n;

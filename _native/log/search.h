@@ -468,6 +468,7 @@ static void tw_csp_seek(tw_search *w, size_t at)
     }
     w->reading.place = place;
     w->reading.next = low;
+    w->reading.number = 0;
 }
 
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
@@ -489,9 +490,8 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
         present |= (uint64_t)1 << c->valid;
     }
     tw_fill_missing(k, n, present);
-    if (k->rows.time) {
-        if (!r->level) tw_set_head(w, at);
-        int timed = tw_head(k, r, at, &moment);
+    if (k->rows.time) {                      /* no time stands in front of CSP/1 on its line */
+        int timed = r->level && tw_head(k, r, at, &moment);
         k->rows.time[n] = timed ? moment : 0;
         if (timed) present |= (uint64_t)1 << k->rows.time_bit;
     }
@@ -526,19 +526,25 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
 static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
 {
     tw_lines *k = &w->k;
-    int32_t spare[TW_CSP_ROW * TW_CSP_ROWS], *rows = spare;
+    int32_t spare[TW_CSP_ROW * TW_CSP_ROWS], *rows;
     int why, count, result;
     size_t q = *at;
     if (k->size + k->arena_size > INT32_MAX) return TW_ASK;
     if (r->level) return tw_at_message(w, r, at);
     if (w->unclosed || w->taken_count) return TW_ASK;
     tw_csp_seek(w, q);
+    const int64_t line = k->rows.line ? tw_line_of(k, q) : 0;
     for (;;) {
         if (k->rows.room - k->rows.count < TW_CSP_ROWS) return TW_FULL;
-        if (w->csp_spans) rows = w->csp_spans + TW_CSP_ROW * k->rows.count;
+        rows = w->csp_spans ? w->csp_spans + TW_CSP_ROW * k->rows.count : spare;
         count = csp_fast(&w->window, &w->reading, rows, TW_CSP_ROWS, &why);
-        for (int i = 0; i < count; i++)
-            if ((result = tw_csp_row(w, r, rows + TW_CSP_ROW * i)) != TW_FINE) return result;
+        for (int i = 0; i < count; i++, rows += TW_CSP_ROW) {
+            if (k->rows.line) {              /* lines were counted already */
+                k->counted = (size_t)rows[0];
+                k->counted_line = line + rows[2];
+            }
+            if ((result = tw_csp_row(w, r, rows)) != TW_FINE) return result;
+        }
         if (count) {
             *at = w->last = (size_t)w->reading.place;
             w->tail = w->tail_set = w->csp_tail = 1;

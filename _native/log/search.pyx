@@ -115,6 +115,7 @@ cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
 cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
 cdef size_t LEAST_ROWS = 256
+cdef dict PLACES = dict.fromkeys(("line", "inner", "time"), np.dtype("i8"))  # what texts that were put together need always
 
 
 cdef class Core:
@@ -279,6 +280,7 @@ cdef class Block:
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
         core.plan.lend(k, self.digits)
         tw_begin_lines(k, line)
+        k.apart = self.stream is not None
         w.last, w.mid = <size_t>-1, state.mid
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
@@ -478,7 +480,7 @@ cdef class Block:
         b.stream, b.outer, b.data = stream, self, stream.data
         b.w.child, b.w.in_string, b.w.parts = True, stream.carrier == "docker", stream.parts
         try:
-            b.begin(self.core, self.search, text, size, size, final, 0, 1, self.dtypes, after)
+            b.begin(self.core, self.search, text, size, size, final, 0, 1, {**PLACES, **self.dtypes}, after)
             place = b.walk()
             if place == size and not final:
                 last = rfind_newline(text, size) + 1
@@ -625,12 +627,22 @@ cdef class Block:
         own.columns = {name: array[:rows] for name, array in self.columns.items()}
         own.rejects = {name: array[:bad] for name, array in self.rejects.items()}
         own.arena = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size) if k.arena_size else b""
-        own.here, own.refused = own.columns["offset"] - base, own.rejects["offset"] - base
-        own.behind, own.refused_behind = own.here + own.columns["length"], own.refused + own.rejects["length"]
         for name in self.unfilled:
             own.columns[name][:] = 0
         own.columns["own_bytes"], own.rejects["own_bytes"] = own.columns["length"], own.rejects["length"]
         asked = sorted(self.asked, key=in_order)
+        alone = position == stop and not self.parts and not asked
+        if not alone:
+            own.here, own.refused = own.columns["offset"] - base, own.rejects["offset"] - base
+            own.behind, own.refused_behind = own.here + own.columns["length"], own.refused + own.rejects["length"]
+        if not k.apart and alone:
+            for name in ("place", "size", "inner", "depth"):
+                own.columns.pop(name, None)
+        elif not k.apart:
+            own.columns["place"], own.columns["size"] = own.here, own.columns["length"]
+            for name in ("inner", "depth"):
+                if name in own.columns:
+                    own.columns[name][:] = 0
         while position < stop:
             late = [one.here for one in asked if one.here < position < one.behind]
             for part in parts:
@@ -648,7 +660,7 @@ cdef class Block:
                 part.columns = {name: array[taken] for name, array in part.columns.items()}
                 part.rejects = {name: array[left] for name, array in part.rejects.items()}
                 part.here, part.refused = part.here[taken], part.refused[left]
-        kept = sum([len(part.here) + len(part.refused) for part in parts]) + len(asked)
+        kept = rows + bad if alone else sum([len(part.here) + len(part.refused) for part in parts]) + len(asked)
         if self.w.tail_set:
             state.tail = bool(self.w.tail)
         state.since = self.since
@@ -659,7 +671,9 @@ cdef class Block:
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         if asked:
             parts.append(self.asked_part(asked, size, base, line))
-        columns, rejects, arena = together(parts, self.dtypes, size, core.finder.scanner.packed)
+        columns, rejects, arena = own.columns, own.rejects, own.arena
+        if not alone:
+            columns, rejects, arena = together(parts, self.dtypes, size, core.finder.scanner.packed)
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []

@@ -7,6 +7,7 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.golden.logs import log
@@ -17,8 +18,17 @@ from turnwire.log.search.state import SearchState
 
 native = pytest.importorskip("turnwire._native.log.search")
 TEXTS = ("sender", "receiver", "conversation", "subject")
-DTYPES = {f"{name}.{part}": "i8" for name in TEXTS for part in ("offset", "length")} | {"kind": "u1", "sequence": "i8"}
+PLACES = dict.fromkeys(("line", "inner", "time"), "i8")
+DTYPES = {f"{name}.{part}": "i8" for name in TEXTS for part in ("offset", "length")} | PLACES
+DTYPES |= {"kind": "u1", "sequence": "i8"}
 LIMIT = 1 << 24
+
+
+def placed(arrays: dict[str, Any], base: int) -> dict[str, Any]:
+    """The same with the columns that are left out where all records stand in the file."""
+    nothing = np.zeros(len(arrays["offset"]), np.uint8)
+    there = {"place": arrays["offset"] - base, "size": arrays["length"], "inner": nothing, "depth": nothing}
+    return {**there, **arrays}
 
 
 def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> list[Any]:
@@ -30,6 +40,7 @@ def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> l
         said = search(finder(), block, final, line, state, False, limit, DTYPES)
         arrays, count, tables, position, line = said
         buffer = data[start:end] + arrays.pop("arena", b"")
+        arrays = placed(arrays, start)
         rows = [{name: array[row].item() for name, array in arrays.items()} for row in range(count)]
         for row in rows:
             row["place"] = buffer[row["place"] : row["place"] + row["size"]]
@@ -57,7 +68,7 @@ def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
     found, state, start, records = finder(wire), SearchState(), 0, []
     scanner = found.scanner
     dtypes = table_dtypes(scanner, scanner.columns)
-    dtypes["own_present"] = dtypes.pop("present")
+    dtypes = {"own_present": dtypes.pop("present"), **dtypes, **PLACES}
     texts = [column.name for column in scanner.columns if column.kind == "text"]
     asked = {*dtypes, *(f"{name}.{part}" for name in texts for part in ("offset", "length")), "time", "inner"} - {
         "place"
@@ -66,6 +77,7 @@ def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
         block = SimpleNamespace(data=memoryview(data[start:end]), size=end - start, base=start)
         arrays, count, _, position, _ = search(found, block, end == len(data), 1, state, True, LIMIT, dtypes)
         buffer = data[start:end] + arrays.pop("arena", b"")
+        arrays = placed(arrays, start)
         mine = arrays["wire"][:count] == found.code
         arrays = {name: array[:count][mine] for name, array in arrays.items()}
         if scanner.packed is not None:

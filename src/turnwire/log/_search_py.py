@@ -64,7 +64,8 @@ def searched(
 def _read_own(finder: Finder, view: memoryview, arrays: Arrays, count: int, dtypes: dict[str, Any]) -> None:
     """The own columns of a wire that has a ``TextPlan``, which its decode reads."""
     assert finder.own is not None and finder.own.read is not None, "or it has none"
-    own = {name: dtype for name, dtype in dtypes.items() if name not in DTYPES and name != "own_present"}
+    names = {column.name for column in finder.own.columns}
+    own = {name: dtype for name, dtype in dtypes.items() if name.partition(".")[0] in names}
     rows = np.flatnonzero(arrays["wire"][:count] == finder.code)
     arena = memoryview(arrays.get("arena", b""))
     records = [bytes(one) for one in records_at(view, arena, arrays["place"][rows], arrays["size"][rows])]

@@ -232,7 +232,7 @@ class Finder:
         """The arrays that a scan for these columns fills."""
         dtypes = table_dtypes(self.scanner, columns)
         if self.located and _ONE_PASS:
-            return dtypes
+            return {**dtypes, "time": "i8"} if any(column.name == "time" for column in columns) else dtypes
         if self.located:  # the second pass has these from the search
             return {name: dtype for name, dtype in dtypes.items() if name not in ("place", "size", "inner")}
         return dtypes if self.code is None else {**dtypes, "wire": "u1"}
@@ -282,9 +282,12 @@ class Finder:
         if some >> self.valid["inner"] & 1:
             inside = bits >> np.uint64(self.valid["inner"]) & np.uint64(1)
             present |= (inside << np.uint64(self.scanner.bits["inner"])).astype(present.dtype)
-        timed = bits >> np.uint64(self.valid["time"]) & np.uint64(1) if some >> self.valid["time"] & 1 else None
         del arrays["own_present"]
-        return {**arrays, "present": present, "timed": np.zeros(rows, bool) if timed is None else timed.astype(bool)}
+        arrays["present"] = present
+        if "time" in arrays:
+            timed = bits >> np.uint64(self.valid["time"]) & np.uint64(1) if some >> self.valid["time"] & 1 else None
+            arrays["timed"] = np.zeros(rows, bool) if timed is None else timed.astype(bool)
+        return arrays
 
     def fill(self, block: Any, arrays: Arrays, rows: int, dtypes: dict[str, Any], keep: bool) -> Arrays:
         """The second pass, for a wire that needs one."""

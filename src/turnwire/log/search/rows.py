@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 GREATEST = (1 << 63) - 1
 DTYPES = {
-    **dict.fromkeys(("offset", "length", "line", "place", "size", "inner", "time", "sequence", "own_bytes"), "i8"),
+    **dict.fromkeys(("offset", "length", "place", "size", "own_bytes"), "i8"),
     "present": "u8",
-    **dict.fromkeys(("wire", "kind", "depth"), "u1"),
-    "inside_unclosed_heredoc": "?",
+    **dict.fromkeys(("wire", "depth"), "u1"),
 }
+"""What a search says of each record. Where all of a block stand in the file, the native one leaves out place and size,
+which are offset and length then, and ``inner`` and depth, which are 0."""
 REJECT_DTYPES = {
     **dict.fromkeys(("offset", "length", "line", "fault", "inner", "row", "own_bytes"), "i8"),
     "reason": "u1",
