@@ -50,14 +50,21 @@ static int csp_header_word(const uint8_t *data, int64_t at, int64_t stop) {
     return 0;
 }
 
-/* Whether a line looks like one of the header: a key with anything behind it; or, in lower case, with one word. */
+/* Length of the word, which is in lower case, if it begins at `at`, perhaps with a capital; else 0. */
+static int64_t csp_loose_word_at(const uint8_t *data, int64_t at, int64_t stop, const char *word) {
+    return at < stop && (data[at] | 0x20) == (uint8_t)*word && csp_word_at(data, at + 1, stop, word + 1)
+        ? (int64_t)strlen(word) : 0;
+}
+
+/* Whether a line looks like one of the header: a key with anything behind it; or, in lower case or with a capital at
+   its beginning, with one word. */
 static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop) {
     while (start < stop && csp_is_space(data[start])) start++;
     while (stop > start && csp_is_space(data[stop - 1])) stop--;
     for (int i = 0; i < CSP_HEADERS; i++) {
         int64_t size = csp_word_at(data, start, stop, csp_headers[i]), at = start + size;
         if (size && (at == stop || csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) return 1;
-        size = csp_word_at(data, start, stop, csp_loose_headers[i]);
+        size = csp_loose_word_at(data, start, stop, csp_loose_headers[i]);
         at = start + size;
         if (!size) continue;
         while (at < stop && (csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) at++;

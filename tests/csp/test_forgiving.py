@@ -56,6 +56,21 @@ def changed(keys: tuple[str, ...], form: str) -> str:
         GOOD.replace("FROM MAIN", 'FROM "MAIN" '),
         GOOD.replace("TASK T001", "TASK: T001"),
         GOOD.replace("TASK T001", "[TASK T001]"),
+        *(GOOD.replace("TASK T001", head) for head in ("## TASK T001", "**TASK T001**", "TASK #T001", "TASK T001:")),
+        *(changed(HEADERS, form) for form in ("**{}** ", "**{}:** ", "- {} ", "- **{}**: ", "{} -> ", "{}    ")),
+        changed(("REQ ", "OWNER ", "PRIORITY "), "**{}**: "),
+        changed(("REQ ", "OWNER ", "PRIORITY "), "- **{}:** "),
+        changed(("REQ ", "OWNER ", "PRIORITY "), "• {} "),
+        changed(("REQ ", "OWNER ", "PRIORITY "), "1. {}: "),
+        GOOD.replace("REQ", "Req").replace("OWNER", "Owner").replace("PRIORITY", "Priority"),
+        GOOD.replace("CTX C0", "CTX C0  # the first"),
+        GOOD.replace("P1", "'P1"),
+        GOOD.replace("P1", "P1 (high)"),
+        GOOD.replace("\n\n", "\n\n---\n"),
+        f"{GOOD}END\n",
+        f"{GOOD}---\n",
+        f"{GOOD}CTX C7\n",
+        f"{GOOD}TASK T2\n",
         f"Here it is:\n\n{each('> ')}\nThat is all.\n",
     ],
 )
@@ -65,6 +80,57 @@ def test_what_is_forgiven(text: str) -> None:
     assert message.issues
     with pytest.raises(turnwire.DecodeError):
         csp.decode(text)
+
+
+PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF X = a b\n- DEF Y\nAPPLY -> C1\n"
+FILE = """CSP/1
+FROM A
+TO B
+CTX C0
+INTENT FILE
+
+FILEOP F1 CREATE
+PATH a.txt
+CONTENT
+<<<
+ one
+
+two
+>>>
+"""
+
+
+@pytest.mark.parametrize(
+    ("good", "text"),
+    [
+        (PATCH, PATCH.replace("+ DEF", "+DEF")),
+        (PATCH, PATCH.replace("APPLY -> C1", "APPLY: C1")),
+        (PATCH, PATCH.replace("APPLY -> C1", "apply → `C1`")),
+        (PATCH, PATCH.replace("BASE C0", "BASE: C0")),
+        (PATCH, PATCH.replace("+ DEF", "  + DEF").replace("- DEF Y", "  - DEF Y  ")),
+        (FILE, FILE.replace("CREATE", "create")),
+        (FILE, FILE.replace("F1 CREATE", "F1: CREATE")),
+        (FILE, FILE.replace("CONTENT\n", "CONTENT ")),
+        (FILE, FILE.replace("CONTENT\n", "CONTENT: ")),
+        (FILE, FILE.replace("<<<", "<<< ").replace(">>>", ">>> ")),
+        *((FILE, "".join(f"{indent}{line}\n" for line in FILE.splitlines())) for indent in ("  ", "\t")),
+    ],
+)
+def test_what_is_forgiven_in_patches_and_files(good: str, text: str) -> None:
+    message = csp.decode(text, mode="lenient")
+    assert message == csp.decode(good) and message.issues
+    with pytest.raises(turnwire.DecodeError):
+        csp.decode(text)
+
+
+@pytest.mark.parametrize(
+    "line", ["END", "---", "RESULT T001", "FROM A", "DEF A = b", "LAWS", "# TASK T2", "EOF", "==="]
+)
+def test_lines_that_are_no_value_are_never_glued_to_one(line: str) -> None:
+    for before in ("OWNER CODE", "REQ find it", "PRIORITY P1"):
+        message = csp.decode(GOOD.replace(before, f"{before}\n{line}"), mode="lenient")
+        said = message.block.fields  # type: ignore[union-attr]
+        assert all(value in ("find it", "CODE", "P1") for _, value in said) and message.issues
 
 
 @pytest.mark.parametrize(

@@ -290,3 +290,11 @@ def test_conditions_and_columns_from_threads() -> None:
         data = mixed_up(chance)
         options: dict[str, Any] = {"where": {"id": {"T1", "T2", "T3"}}, "columns": ["line", "data"], "batch_bytes": 500}
         assert seen(data, wire="csp", threads=3, **options) == seen(data, wire="csp", **options)
+
+
+@pytest.mark.parametrize("text", ["{}", "Some text\n\n{}", "```\n{}```\n"], ids=["alone", "prose", "fence"])
+@pytest.mark.parametrize("header", ["From MAIN", "from MAIN", "From: MAIN", "FROM: MAIN", "To MAIN", "Intent = TASK"])
+def test_a_scan_gives_at_least_a_reject(text: str, header: str) -> None:
+    good = "CSP/1\nFROM MAIN\nTO CODE\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ find it\n"
+    found = scan(text.format(good.replace("FROM MAIN", header)).encode())
+    assert (sum(map(len, found)), len(found.rejects)) == (0, 1)

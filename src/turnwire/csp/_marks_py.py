@@ -4,8 +4,8 @@ In a log such a line counts only where the lines that follow say so, too. What c
 that are not blank (among the first eight), up to the next line that may begin a record and to the opening of a heredoc:
 
 * one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or after white space, with
-  anything or nothing after it, or in lower case with one word; or it is the head of a block with its id: a message,
-  whatever is wrong with it;
+  anything or nothing after it, or in lower case (the first letter may be a capital) with one word; or it is the head
+  of a block with its id: a message, whatever is wrong with it;
 * none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look after a template, and one
   of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
   the 64: a look-alike. ``STATUS`` alone counts in the first line only. A line that only nearly says ``CSP/1`` needs
@@ -29,11 +29,12 @@ CLOSE, CLOSE_LINES = 4, 8
 MOST_FLAGS = 256
 
 _NAMES = "|".join(HEADERS)
+_LOOSE = "|".join(f"[{name[0]}{name[0].lower()}]{name[1:].lower()}" for name in HEADERS)
 _KNOWN = "|".join(f"{word} {letter}[0-9]+" for word, letter in ID_LETTER.items() if word != "FILEOP")
 _HEADER = re.compile(rf"(?:{_NAMES})(?=[ \r]|\Z)".encode())
 _LONE_RETURN = re.compile(rf"\r(?:{_NAMES})(?=[ \r]|\Z)".encode())
 _HEADER_LIKE = re.compile(
-    rf"[ \t]*(?:(?:{_NAMES})(?:[ \t:=].*)?|(?:{_NAMES.lower()})[ \t:=]+[^ \t]*[^ \t:=.,;!?][ \t]*)".encode(), re.DOTALL
+    rf"[ \t]*(?:(?:{_NAMES})(?:[ \t:=].*)?|(?:{_LOOSE})[ \t:=]+[^ \t]*[^ \t:=.,;!?][ \t]*)".encode(), re.DOTALL
 )
 _BLOCK = re.compile(
     rf"[ \t]*(?:(?P<head>{_KNOWN}|FILEOP F[0-9]+(?: [A-Z]*)?|(?:PLAN|QUERY|MEM) [^ ]*[0-9][^ ]*)"

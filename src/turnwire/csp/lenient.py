@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from turnwire.contract import Limits
 from turnwire.csp._marks_py import EXACT, NEAR, has_title
@@ -51,6 +52,7 @@ from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,
     FIELDS,
+    FILE_OPS,
     HEADERS,
     ID_LETTER,
     INTENT_ALIAS,
@@ -64,12 +66,21 @@ from turnwire.fences import is_fence
 _BOM = b"\xef\xbb\xbf"
 _STEP = 1024  # bytes from one offset whose line is kept to the next
 _WORDS = frozenset(BLOCK_WORD.values())
-_LOOSE_CHANGE = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?", re.DOTALL)
-_LOOSE_APPLY = re.compile(r"APPLY(?: -> ?| ?->| )? ?(.*)", re.DOTALL)
-_HEADER = re.compile(r"[ \t]*([A-Za-z]+)[ \t]*[:=]?[ \t]*(.*)")
-_BLOCK = re.compile(r"[ \t]*\[?([A-Za-z]+):?[ \t]+(.*)")
-_FIELD = re.compile(r"[ \t]*(?:[-*][ \t]+)?([A-Za-z]+)[ \t]*([:=]?)[ \t]*(.*)")
-"""Lines as models write them: indented, in a list, in another case, with a colon."""
+_LOOSE_CHANGE = re.compile(r"[ \t]*([+~-])[ \t]*DEF[ \t]+([A-Z_][A-Z0-9_]*)(?:[ \t]*:?=(?: (.*))?|[ \t]*)", re.DOTALL)
+_LOOSE_APPLY = re.compile(r"[ \t]*APPLY[ \t]*(?:->|→|:)?[ \t]*(.*)", re.DOTALL | re.IGNORECASE)
+_LOOSE_BASE = re.compile(r"[ \t]*BASE(?:[ \t]*[:=][ \t]*|[ \t]+)(.*)", re.DOTALL | re.IGNORECASE)
+_BEFORE = r"[ \t]*(?:(?:[-*•]|#{1,6}|[0-9]{1,2}[.)])[ \t]+)?[*_`\[]{0,3}"
+_BEHIND = r"[*_`]{0,3}[ \t]*"
+_HEADER = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::|=|->|→)?{_BEHIND}(.*)")
+_BLOCK = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}(?::{_BEHIND}|(?<=[ \t]))(.*)")
+_FIELD = re.compile(rf"{_BEFORE}([A-Za-z]+){_BEHIND}([:=]?){_BEHIND}(.*)")
+"""Lines as models write them: indented, in a list or a heading, in bold, in another case, with a colon."""
+_RULE = re.compile(r"[ \t]*(?:[-=*_]{3,}|END|EOF)[ \t]*")
+"""A line that only ends or parts something."""
+_ENCLOSED = re.compile(
+    r"[-=:> \t]*[\"'`*<(\[]*([^\s\"'`*<>()\[\]]+)[\"'`*>)\]]*[.,;]?(?:[ \t]*|[ \t]+(?:[#(]|//|[^\w\s]+\Z).*)"
+)
+"""One word with quotes or brackets around it, or one of them, and perhaps a remark behind it."""
 _TITLE = re.compile(rb"(?m)CSP/1[*`:. \t]*\r?$")
 Known = type[Task] | type[Result] | type[Error]
 _KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
@@ -108,10 +119,10 @@ def without_prefix(raw: bytes) -> bytes:
     return b"".join((before, b"CSP/1\n", *(line[len(prefix) :] + b"\n" for line in kept)))
 
 
-def _unquoted(value: str) -> str:
-    """A value without white space and quotes around it."""
-    value = value.strip()
-    return value[1:-1] if len(value) > 2 and value[0] == value[-1] and value[0] in "'\"`" else value
+def _word(value: str) -> str:
+    """A value that is one word, without what is around it; any other value without white space around it."""
+    match = _ENCLOSED.fullmatch(value)
+    return value.strip() if match is None else match[1].rstrip(".,;") or value
 
 
 class _LenientReader:
@@ -289,7 +300,7 @@ class _MessageReader:
         self.first = first
         self.place = first.next
         self.swallowed = False
-        self.lower = False  # whether the block is written in lower case
+        self.styles: set[Any] = set()  # in which case keys are written beside upper case: str.islower, str.istitle
 
     def read(self) -> tuple[CspMessage, int]:
         if is_look_alike(self.cursor, self.first, EXACT if self.first.text == MAGIC else NEAR):
@@ -327,10 +338,10 @@ class _MessageReader:
         while (line := self.next_line()) is not None:
             text = line.text.decode()
             word, _, value = text.partition(" ")
-            usual = word in _WORDS or (word in HEADERS and value[:1] not in (":", "="))
+            usual = word in _WORDS or (word in HEADERS and TOKEN.fullmatch(value.encode()) is not None)
             loose = None if usual else _loose_header(text, found)
             if loose is not None:
-                self.blame(Reason.BAD_HEADER_LINE, line.start)
+                self.blame(Reason.BAD_HEADER_VALUE if word in HEADERS else Reason.BAD_HEADER_LINE, line.start)
                 word, value = loose
             elif word not in _WORDS and (block := _loose_block(text)) is not None and ID_LETTER.get(block[0]):
                 word = block[0]
@@ -340,9 +351,10 @@ class _MessageReader:
                 break
             self.place = line.next
             if word in HEADERS and word not in found:
-                if not TOKEN.fullmatch(value.encode()) or value != _unquoted(value):
+                good = TOKEN.fullmatch(value.encode()) and value[0] not in "\"'`*"
+                found[word] = value if good else _word(value)
+                if loose is None and (not TOKEN.fullmatch(value.encode()) or value != found[word]):
                     self.blame(Reason.BAD_HEADER_VALUE, line.start)
-                found[word] = _unquoted(value)
                 continue
             self.blame(Reason.DUP_HEADER if word in found else Reason.BAD_HEADER_LINE, line.start)
             self.place = self.reader.skip(line) if OPENING.fullmatch(line.text) else line.next
@@ -364,8 +376,10 @@ class _MessageReader:
     def body(self, intent: str | None, headless: bool) -> AnyBlock | None:
         while not headless:
             line = self.cursor.line(self.place)
-            if line is None or not is_blank(line.text):
+            if line is None or not (is_blank(line.text) or _RULE.fullmatch(line.text.decode())):
                 break
+            if not is_blank(line.text):
+                self.blame(Reason.STRAY_LINE, line.start)
             self.place = line.next
         line = self.next_line()
         if line is None:
@@ -374,7 +388,7 @@ class _MessageReader:
         word, _, rest = line.text.decode().partition(" ")
         if word not in _WORDS and (loose := _loose_block(line.text.decode())) is not None:
             self.blame(Reason.BAD_HEADER_LINE, line.start)
-            self.lower = word.islower()
+            self.styles |= {style for style in (str.islower, str.istitle) if style(_first_word(line.text.decode()))}
             word, rest = loose
         if word != BLOCK_WORD.get(intent or "", intent):
             if word not in _WORDS or intent in BLOCK_WORD:
@@ -390,19 +404,17 @@ class _MessageReader:
         if word == "FILEOP":
             rest, _, op = rest.partition(" ")
         letter = ID_LETTER.get(word)
-        number = rest.removeprefix(letter or "")
-        if letter is None:
-            good = TOKEN.fullmatch(rest.encode()) is not None
-        else:
-            good = rest.startswith(letter) and number.isascii() and number.isdigit()
+        good = TOKEN.fullmatch(rest.encode()) if letter is None else re.fullmatch(f"{letter}[0-9]+", rest)
         if not good:
             self.blame(Reason.BAD_ID, line.start)
+            rest = _id(rest, letter)
         if word == "PATCH":
             return self.patch(line, rest)
         fields = self.fields(line, word)
         if word == "FILEOP":
             if not OP_WORD.fullmatch(op.encode()):
                 self.blame(Reason.BAD_OP if op else Reason.MISSING_OP, line.start)
+                op = _word(op).upper() if _word(op).upper() in FILE_OPS else op
             return FileOp(rest, op, fields)
         kind = _KINDS.get(word)
         return Generic(word, rest, fields) if kind is None else kind(rest, fields)
@@ -421,7 +433,7 @@ class _MessageReader:
 
     def is_field(self, keys: Collection[str], found: list[tuple[str, str]], text: str) -> bool:
         """True for a field that is not there yet, in any form."""
-        return _loose_field(text, keys, found, self.lower) is not None
+        return _loose_field(text, keys, found, self.styles) is not None
 
     def fields(self, first: Line, word: str) -> list[tuple[str, str]]:
         keys = FIELDS.get(word)
@@ -436,13 +448,19 @@ class _MessageReader:
                 break
             match = KEY.match(line.text)
             key = "" if match is None else match[0].decode()
-            loose = None if keys is None or key in keys else _loose_field(line.text.decode(), keys, found, self.lower)
+            text = line.text.decode()
+            if is_preamble_line(line.text, laws=False):
+                self.blame(Reason.STRAY_LINE, line.start)
+                break
+            if keys is not None and key not in keys and not open_value and not found:
+                self.styles |= {style for style in (str.islower, str.istitle) if style(_first_word(text))}
+            loose = None if keys is None or key in keys else _loose_field(text, keys, found, self.styles)
             if loose is not None:
                 self.blame(Reason.STRAY_LINE, line.start)
                 key, said = loose
                 line = line._replace(text=f"{key} {said}".rstrip(" ").encode())
             elif match is None or (keys is not None and key not in keys):
-                if not open_value or OPENING.fullmatch(line.text):
+                if not open_value or OPENING.fullmatch(line.text) or _is_no_value(text):
                     self.stray(line, Reason.STRAY_LINE)
                     continue
                 self.blame(Reason.CONTINUED, line.start)
@@ -457,7 +475,7 @@ class _MessageReader:
                 too_long = len(key) > self.reader.limits.key
                 self.blame(Reason.KEY_TOO_LONG if too_long else Reason.TOO_MANY_FIELDS, line.start)
             value, heredoc = self.value(line, key)
-            open_value = not heredoc
+            open_value = not heredoc and key not in ENUMS
             if word == "FILEOP" and key == "CONTENT" and not heredoc:
                 self.blame(Reason.HEREDOC_EXPECTED, line.start)
             found.append((key, value))
@@ -466,8 +484,8 @@ class _MessageReader:
         for number, ((key, value), start) in enumerate(zip(found, places, strict=True)):
             if keys is not None and key in ENUMS and value not in ENUMS[key]:
                 self.blame(Reason.BAD_ENUM, start)
-                if _unquoted(value).upper() in ENUMS[key]:
-                    found[number] = key, _unquoted(value).upper()
+                if _word(value).upper() in ENUMS[key]:
+                    found[number] = key, _word(value).upper()
         for key, reason in REQUIRED.get(word, {}).items():
             if all(name != key for name, _ in found):
                 self.blame(reason, first.start)
@@ -476,11 +494,17 @@ class _MessageReader:
     def value(self, line: Line, key: str) -> tuple[str, bool]:
         self.place = line.next
         if len(line.text) > len(key):
-            return line.text[len(key) + 1 :].decode(), False
-        following = self.cursor.line(line.next)
+            said = line.text[len(key) + 1 :]
+            if said.strip(b" \t") and OPENING.fullmatch(said.strip(b" \t")) is None:
+                return said.decode(), False
+            following = line._replace(text=said) if said.strip(b" \t") else self.cursor.line(line.next)
+        else:
+            said = b""
+            following = self.cursor.line(line.next)
         opening = None if following is None else OPENING.fullmatch(following.text)
-        if following is None or opening is None:
-            return "", False
+        if following is None or opening is None or following.start == line.start:
+            content = None if following is None else self.loose_heredoc(following)
+            return (said.decode(), False) if content is None else (content, True)
         run = len(opening[1])
         bound = self.reader.bound(self.first.start)
         closing = self.cursor.closing(following.next, run, bound)
@@ -492,26 +516,44 @@ class _MessageReader:
         content = self.reader.raw[following.next : closing.start].decode()
         return content.removesuffix("\n") if opening[2] else content, True
 
+    def loose_heredoc(self, opened: Line) -> str | None:
+        """The content of a heredoc whose marks have white space around them, or begin behind the key; what stands in
+        front of its end stands in front of each line. None where there is none, or no end of it."""
+        opening = OPENING.fullmatch(opened.text.strip(b" \t"))
+        if opening is None:
+            return None
+        place, bound = opened.next, self.reader.bound(self.first.start)
+        while (line := self.cursor.line(place)) is not None and line.next <= bound:
+            place = line.next
+            if line.text.strip(b" \t") == b">" * len(opening[1]):
+                self.blame(Reason.STRAY_LINE, opened.start)
+                self.place = place
+                before = line.text[: line.text.index(b">")]
+                rows = self.reader.raw[opened.next : line.start].split(b"\n")
+                content = b"\n".join(row.removeprefix(before) for row in rows).decode()
+                return content.removesuffix("\n") if opening[2] else content
+        return None
+
     def patch(self, first: Line, name: str) -> Patch:
         base: str | None = None
         apply: str | None = None
         ops: list[Op] = []
         while not self.swallowed and (line := self.next_line()) is not None:
             text = line.text.decode()
-            word = text.split(" ", 1)[0]
+            based, applied = _LOOSE_BASE.fullmatch(text), _LOOSE_APPLY.fullmatch(text)
+            word = "BASE" if based else "APPLY" if applied else ""
             if (word == "BASE" and base is not None) or (word == "APPLY" and apply is not None):
                 self.stray(line, Reason.DUP_FIELD)
                 continue
             self.place = line.next
-            if word == "BASE":
-                base = text[5:]
+            if based is not None:
+                base = _checkpoint(based[1])
                 if ops or apply is not None:
                     self.blame(Reason.STRAY_LINE, line.start)
-                if not CHECKPOINT.fullmatch(base.encode()):
+                if text != f"BASE {base}" or not CHECKPOINT.fullmatch(base.encode()):
                     self.blame(Reason.BAD_BASE, line.start)
-            elif word == "APPLY":
-                match = _LOOSE_APPLY.fullmatch(text)
-                apply = match[1] if match else ""
+            elif applied is not None:
+                apply = _checkpoint(applied[1])
                 if f"APPLY -> {apply}" != text or not CHECKPOINT.fullmatch(apply.encode()):
                     self.blame(Reason.BAD_APPLY, line.start)
             else:
@@ -542,7 +584,7 @@ def _loose_header(text: str, found: Collection[str]) -> tuple[str, str] | None:
     match = _HEADER.fullmatch(text)
     if match is None or match[1].upper() not in HEADERS or match[1].upper() in found:
         return None
-    value = _unquoted(match[2])
+    value = _word(match[2])
     return (match[1].upper(), value) if TOKEN.fullmatch(value.encode()) else None
 
 
@@ -551,16 +593,44 @@ def _loose_block(text: str) -> tuple[str, str] | None:
     match = _BLOCK.fullmatch(text)
     if match is None or match[1].upper() not in _WORDS:
         return None
-    word, rest = match[1].upper(), match[2].rstrip(" \t").removesuffix("]")
+    word, rest = match[1].upper(), match[2].rstrip(" \t*_`]")
     letter = ID_LETTER.get(word)
-    return (word, rest) if letter is None or re.match(f"{letter}[0-9]+(?: |$)", rest) else None
+    return (word, rest) if letter is None or re.match(rf"#?{letter}[0-9]+(?!\w)", rest) else None
 
 
-def _loose_field(text: str, keys: Collection[str], found: list[tuple[str, str]], lower: bool) -> tuple[str, str] | None:
-    """The key and the value of a field that is written in another form; of one in lower case, with a colon behind it or
-    in a block that is in lower case (``lower``), since a line of a value may begin with such a word."""
+def _id(text: str, letter: str | None) -> str:
+    """The id in the first line of a block, without what is around it; all of it where there is none."""
+    match = re.match(rf"\W*({letter}[0-9]+)(?!\w)" if letter else r"\W*(\S+)\s*\Z", text)
+    return text if match is None else match[1]
+
+
+def _checkpoint(value: str) -> str:
+    """The id of a checkpoint without what is around it; any other value as it is."""
+    word = _word(value)
+    return word if CHECKPOINT.fullmatch(word.encode()) else value
+
+
+def _first_word(text: str) -> str:
     match = _FIELD.fullmatch(text)
-    if match is None or not (match[2] or lower or match[1].isupper()):
+    return "" if match is None else match[1]
+
+
+def _is_no_value(text: str) -> bool:
+    """True for a line that goes on with no value: one that parts something, or begins as a header or a block does."""
+    word, _, rest = text.partition(" ")
+    if _RULE.fullmatch(text) or (word in HEADERS and TOKEN.fullmatch(rest.encode())):
+        return True
+    block = _loose_block(text)
+    return block is not None and block[0] in ID_LETTER
+
+
+def _loose_field(
+    text: str, keys: Collection[str], found: list[tuple[str, str]], styles: Collection[Any]
+) -> tuple[str, str] | None:
+    """The key and the value of a field that is written in another form; of one that is not in upper case, with a colon
+    behind it or in a case that the block is in (``styles``), since a line of a value may begin with such a word."""
+    match = _FIELD.fullmatch(text)
+    if match is None or not (match[2] or match[1].isupper() or any(style(match[1]) for style in styles)):
         return None
     key = match[1].upper()
     return None if key not in keys or any(name == key for name, _ in found) else (key, match[3])
