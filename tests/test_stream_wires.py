@@ -170,7 +170,7 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
     """Of one wire and of all, wherever the messages stand: in strings, wrappers, sentences, among damage."""
     chance = random.Random(21)
     met = errors = 0
-    for number in range(rounds(4)):
+    for number in range(rounds(6)):
         data = mixed_logs.damaged_log(chance) + mixed_logs.good_log(chance, 5)[0]
         expected = scanned(data, wire)
         met += len(expected[0])

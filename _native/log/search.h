@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     tw_lines k;
     tw_look look;
-    size_t at;                               /* where the walk stands */
+    size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
     int opening;                             /* with TW_ASK: what begins there */
     int mid;                                 /* the text begins in the middle of a line */
     int child, in_string, parts;             /* it is no file: it is what strings say; some line of it is in pieces */
@@ -568,7 +568,7 @@ static int tw_search_text(tw_search *w, tw_region *r, tw_look *look, size_t *pla
         look->s = tw_text(k, r);             /* the arena may have moved */
         look->readable = r->level ? k->arena_room : k->size;
         at = tw_seek(look, at);
-        if (at >= end) break;
+        if (at >= end || (!r->level && at >= w->until)) break;
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
         int opening = tw_opening_of(k->plan, look->s, at, r->start, end);
         if (opening == TW_NO_OPENING) { at++; continue; }

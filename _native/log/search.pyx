@@ -23,7 +23,6 @@ from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
 from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
-from turnwire.log.search.carriers import MOST_FOREIGN, MOST_FOREIGN_LINES
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk, in_order
 from turnwire.log.search.streams import Streams, _placed
@@ -48,7 +47,7 @@ cdef extern from "_native/log/streams.h" nogil:
         size_t start, stop
     ctypedef struct tw_search:
         tw_lines k
-        size_t at
+        size_t at, until
         int opening, mid, tail, unclosed, child, in_string, parts
         const tw_span *taken
         size_t taken_count
@@ -281,7 +280,7 @@ cdef class Block:
         core.plan.lend(k, self.digits)
         tw_begin_lines(k, line)
         k.apart = self.stream is not None
-        w.last, w.mid = <size_t>-1, state.mid
+        w.last, w.mid, w.until = <size_t>-1, state.mid, stop
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
@@ -346,6 +345,8 @@ cdef class Block:
         state = self.state
         self.w.tail, self.w.unclosed, self.w.fence = bool(state.tail), bool(state.unclosed), bool(state.fence)
         self.w.tail_set = False
+        if state.open_from is not None:
+            self.w.until = state.open_from
         if <size_t>len(state.taken) != self.w.taken_count:
             memory = numbers([place for span in state.taken for place in span], 2 * len(state.taken))
             free(self.taken)
@@ -399,7 +400,7 @@ cdef class Block:
             with nogil:
                 result = tw_search_block(self.w)
             if result == TW_FINE:
-                return k.stop
+                return self.w.until
             if result == TW_GOES_ON:
                 return self.w.at
             if result == TW_STOPPED:
@@ -410,7 +411,7 @@ cdef class Block:
                 try:
                     self.ask()
                 except More as more:
-                    return more.place
+                    return min(self.w.until, <size_t>more.place)
 
 
     # --- texts that are put together from lines ---
@@ -419,15 +420,10 @@ cdef class Block:
         """The twin of ``Streams.at``."""
         cdef tw_lines *k = &self.w.k
         cdef tw_run_of_lines run
-        cdef size_t place, line
+        cdef size_t place
         cdef Stream stream
         cdef int result, docker
         state = self.state
-        lines, size = state.foreign
-        lines, size = lines + count_newlines(k.s, at), size + at
-        if state.run_behind >= 0:
-            line = state.run_behind
-            lines, size = tw_newlines(k.s + line, at - line), at - line
         memset(&run, 0, sizeof(run))
         try:
             docker = carrier == "docker"
@@ -437,11 +433,10 @@ cdef class Block:
                 raise MemoryError
             if result == TW_ASK:
                 return Streams.at(self.search.streams, walk, at, carrier)
-            if lines > MOST_FOREIGN_LINES or size > MOST_FOREIGN:
-                state.streams = {}
             if not run.line_count:
                 return 0
-            before, children, places = {}, {}, []
+            self.search.streams.go_on(state, carrier, count_newlines(k.s, at), at)
+            children, places = {}, []
             for place in range(run.count):
                 stream = Stream()
                 stream.carrier, stream.parts = carrier, bool(run.streams[place].parts)
@@ -450,23 +445,21 @@ cdef class Block:
                 run.streams[place].stretches = NULL
                 key = (bytes(run.streams[place].key[: run.streams[place].key_size]).decode(),)
                 stream.key = key if carrier == "cri" else (*key, "", "", "")
-                before[stream.key] = state.streams.get((carrier, *stream.key), SearchState())
                 children[stream.key] = stream
             ended = bool(run.ended)
             for key, stream in children.items():
-                after = before[key].copy()
+                before = state.streams.get((carrier, *key), SearchState())
+                after = before.copy()
                 outside = self.run_stream(stream, len(stream.data), after, ended, True)
                 if outside >= 0:
                     places.append(outside)
                 state.streams[carrier, *key] = after
+                state.begun_streams[carrier, *key] = before, stream
             state.taken = sorted([*state.taken, *[(run.lines[line].start, run.lines[line].stop) for line in range(run.line_count)]])
-            state.run_behind = run.lines[run.line_count - 1].stop
-            state.begun_streams = before, children
             if ended:
-                state.streams, state.begun_streams, state.run_behind = {}, ({}, {}), -1
-                state.foreign = 0, 0
+                state.end_streams(carrier)
             if places:
-                raise More(walk.text.line_start(min(places)))
+                state.stop_at(walk.text.line_start(min(places)))
             return run.lines[0].stop
         finally:
             tw_run_free(&run)
@@ -505,7 +498,7 @@ cdef class Block:
         """Takes what was found in a text, in front of a place, and puts it where it stands in the block."""
         cdef tw_map places
         cdef tw_stretch *one
-        cdef size_t row, first = 0, last = 0, own = 0, start, stop, fault
+        cdef size_t row, first = 0, last = 0, own = 0, start, stop, fault, size = len(stream.data)
         cdef bint in_string = b.w.in_string
         cdef Part part = Part()
         cdef size_t rows = np.searchsorted(b.columns["offset"][: b.w.k.rows.count], position)
@@ -560,7 +553,7 @@ cdef class Block:
                 bad_inner[row] = start - one.start
             tw_map_record(&places, start, stop, &first, &last, &own)
             bad_offset[row], bad_length[row], bad_own[row] = base + first, last - first, own
-            faults[row] = base + (last + fault - stop if fault >= stop else tw_place_in(&places, tw_stretch_at(&places, fault), fault))
+            faults[row] = base + (last + fault - stop if fault == stop or fault >= size else tw_place_in(&places, tw_stretch_at(&places, fault), fault))
             bad_lines[row] = tw_line_of(&self.w.k, first)
             refused[row], refused_behind[row] = first, last
         self.parts.append(part)
@@ -583,32 +576,32 @@ cdef class Block:
         moment[0] = self.w.k.head_time
         return self.w.k.head_known == 1
 
-    cdef int settle(self, size_t position) except -1:
-        """The twin of ``Streams.settle``."""
-        cdef tw_lines *k = &self.w.k
-        cdef Stream stream
-        cdef size_t count, last = 0, behind
-        state = self.state
-        before, children = state.begun_streams
-        for key, stream in children.items():
-            count = 0
-            while count < stream.count and stream.stretches[count].outer < position:
-                count += 1
-            if count:
-                behind = stream.stretches[count - 1].outer
-                while behind < k.stop and k.s[behind] != 10:
-                    behind += 1
-                last = max(last, min(behind + 1, k.stop))
-            if count == stream.count:
-                continue
-            after = before[key].copy()
-            self.run_stream(stream, stream.stretches[count - 1].start + stream.stretches[count - 1].size if count else 0, after, False, False)
-            state.streams[stream.carrier, *key] = after
-        if children:
-            state.foreign = tw_newlines(k.s + last, position - last), <int64_t>position - <int64_t>last
-        elif state.streams:
-            state.foreign = state.foreign[0] + count_newlines(k.s, position), state.foreign[1] + position
-        return 0
+    cdef int64_t open_line(self, Stream stream, size_t count):
+        """The twin of ``Streams.open_line``; count: pieces in front of the position."""
+        cdef const uint8_t *text = <const uint8_t *><char *>stream.data
+        cdef size_t behind, first, number = 0
+        cdef tw_map places
+        if not 0 < count < stream.count:
+            return -1
+        behind = stream.stretches[count].start
+        if not behind or text[behind - 1] == 10:
+            return -1
+        first = rfind_newline(text, behind) + 1
+        if behind - first > self.w.k.limit:
+            return -1
+        while stream.stretches[number].start < first:  # a piece may say nothing
+            number += 1
+        if stream.stretches[number].start == first:
+            return stream.stretches[number].outer
+        memset(&places, 0, sizeof(places))
+        places.s, places.stretches, places.count = self.w.k.s, stream.stretches, stream.count
+        return tw_place_in(&places, tw_stretch_at(&places, first), first)
+
+    cdef object state_behind(self, Stream stream, size_t count, before):
+        """The twin of ``Streams.state_behind``."""
+        after = before.copy()
+        self.run_stream(stream, stream.stretches[count - 1].start + stream.stretches[count - 1].size if count else 0, after, False, False)
+        return after
 
     # --- what a block gives ---
 
@@ -650,6 +643,8 @@ cdef class Block:
                     over = here[(here < position) & (behind > position)]
                     if len(over):
                         late.append(over.min())
+            if not late and state.begun_streams:
+                late = self.search.streams.open_over(state, position)
             if not late:
                 break
             position = rfind_newline(k.s, min(late)) + 1
@@ -666,7 +661,7 @@ cdef class Block:
         state.since = self.since
         state.settle(SimpleNamespace(data=self.data), position, kept)
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
-        if state.begun_streams[1] or state.streams:
+        if state.begun_streams or state.streams:
             self.search.streams.settle(self.whole_text(), state, position)
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
         if asked:
@@ -767,12 +762,22 @@ class NativeStreams(Streams):
             return Streams.at(self, walk, at, carrier)
         return (<Block>self.block).streams(walk, at, carrier)
 
-    def settle(self, text, state, position):
-        """Makes the states of the texts of a run what they are where the next block begins."""
-        if all([isinstance(child, Stream) for child in state.begun_streams[1].values()]):
-            (<Block>self.block).settle(position)
-        else:
-            Streams.settle(self, text, state, position)
+    def open_line(self, one, position):
+        """Where the line of a text begins that is in parts in front of and behind a position, or -1."""
+        if isinstance(one, Stream):
+            return (<Block>self.block).open_line(one, (<Stream>one).before(position)[0])
+        return Streams.open_line(self, one, position)
+
+    def pieces_before(self, one, position):
+        """How many pieces of a text stand in front of a position, how many behind it, and where the last of the former
+        does."""
+        return (<Stream>one).before(position) if isinstance(one, Stream) else Streams.pieces_before(one, position)
+
+    def state_behind(self, one, count, before):
+        """The state behind the first pieces of a text."""
+        if isinstance(one, Stream):
+            return (<Block>self.block).state_behind(one, count, before)
+        return Streams.state_behind(self, one, count, before)
 
 
 cdef class Stream:
@@ -788,6 +793,13 @@ cdef class Stream:
 
     def __dealloc__(self):
         free(self.stretches)
+
+    cdef tuple before(self, size_t position):
+        """The twin of ``Streams.pieces_before``."""
+        cdef size_t count = 0
+        while count < self.count and self.stretches[count].outer < position:
+            count += 1
+        return count, self.count - count, self.stretches[count - 1].outer if count else 0
 
     cdef object whole(self, Block block, final):
         """The text as the twin wants it; block: the one whose lines it is made of."""

@@ -33,7 +33,7 @@ typedef struct {
 } tw_run_of_lines;
 
 /* What one line says. */
-typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size, from, until; int64_t time; int timed, escaped, goes_on; } tw_piece;
+typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size, from, until; int64_t time; int timed, escaped, goes_on, several; } tw_piece;
 
 enum { TW_PIECE_NONE, TW_PIECE_THERE, TW_PIECE_UNSURE };
 
@@ -126,7 +126,12 @@ static int tw_docker_piece(tw_search *w, size_t start, size_t behind, tw_piece *
     if (size >= 2 && s[piece->until - 1] == 'n')
         while (slashes < size - 1 && s[piece->until - 2 - slashes] == '\\') slashes++;
     piece->goes_on = !(slashes & 1);
-    if (size >= 6 && !memcmp(s + piece->until - 6, "\\u000", 5)) return TW_PIECE_UNSURE;
+    for (size_t q = piece->from; piece->escaped && q + 1 < piece->until; q++) {
+        if (s[q] != '\\') continue;
+        q++;
+        if (s[q] == 'u' && piece->until - q > 4 && !memcmp(s + q + 1, "000", 3)) return TW_PIECE_UNSURE;
+        piece->several |= s[q] == 'n' && q + 1 < piece->until;
+    }
     return TW_PIECE_THERE;
 }
 
@@ -140,6 +145,14 @@ static tw_stream *tw_stream_of(tw_run_of_lines *run, const tw_piece *piece)
     memcpy(stream->key, piece->key, piece->key_size);
     stream->key_size = piece->key_size;
     return stream;
+}
+
+static int tw_stream_is_open(const tw_run_of_lines *run, const tw_piece *piece)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->streams[i].key_size == piece->key_size && !memcmp(run->streams[i].key, piece->key, piece->key_size))
+            return run->streams[i].open;
+    return 0;
 }
 
 /* Makes room at *memory for `more` items of `unit` bytes behind `count`. */
@@ -197,6 +210,10 @@ static int tw_take_run(tw_search *w, size_t at, int docker, tw_run_of_lines *run
             continue;
         }
         foreign = size = 0;
+        if (piece.several && !piece.goes_on && !tw_stream_is_open(run, &piece)) { /* a text by itself */
+            if (run->line_count) continue;
+            return TW_FINE;
+        }
         tw_stream *stream = tw_stream_of(run, &piece);
         if (!stream) return TW_ASK;
         if (!tw_add_piece(stream, k->s, &piece) ||

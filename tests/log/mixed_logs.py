@@ -37,7 +37,7 @@ def csp_message(chance: random.Random) -> bytes:
 
 def container(record: bytes, chance: random.Random) -> bytes:
     """A record in a line of a container's log, with its line end or in a sentence."""
-    text = chance.choice(("{}\n", "{}", "said: {} and more")).format(record.decode())
+    text = chance.choice(("{}\n", "said: {} and more\n")).format(record.decode())
     line = json.dumps({"log": text, "stream": "stderr", "time": "2026-05-04T10:00:00.5Z"})
     return line.encode() if chance.random() < 0.8 else json.dumps({"outer": line}).encode()
 
@@ -65,7 +65,7 @@ def good_log(chance: random.Random, most: int = 12) -> tuple[bytes, list[tuple[s
             records.append((wire, record))
         parts.append(line)
         if kind == "csp":
-            parts.append(b"```")  # ends the message: what follows is not a line of its own
+            parts.append(b"")  # ends the message: a line directly behind it would make it a reject
     return b"\n".join(parts) + b"\n", records
 
 

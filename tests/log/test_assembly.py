@@ -16,6 +16,7 @@ from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from tests.nslip.twins import rounds
 from turnwire.framing.parts import LEAST_DOCKER
+from turnwire.log.search.carriers import MOST_FOREIGN_LINES
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -98,7 +99,7 @@ DAMAGED = (
     b'@a3|f0|c1|S0|d1,T1|t"x"#',
     b'{"header": {"kind": "intent"}, "payload": 2}',
     b'@a3|f0|c1|S0|d1|T1|t"x',
-    b'{"a": [1,',
+    b'{"a": [1,]',
 )
 
 
@@ -179,7 +180,7 @@ def cut(chance: random.Random) -> tuple[bytes, list[Line]]:
                     data += b"%b %b F " % (stamp, other)
                     data, whole = plain(chance.choice(NSLIP[:40]), data, at(10 * number + place)[1])
                     lines.append(whole)
-        data += b"a line of its own\n" * cut_off
+        data += b"a line of its own\n" * (MOST_FOREIGN_LINES + 1) * cut_off  # so that nothing goes on behind it
         lines.append(Line(said, places, ends, pieces, at(10 * number)[1]))
         if chance.random() < 0.3:
             data, whole = plain(chance.choice(NSLIP[:40]), data, None)
@@ -196,11 +197,11 @@ def expected(data: bytes, lines: list[Line]) -> tuple[list[dict[str, Any]], list
             one = {name: values[row] for name, values in columns.items() if name != "record"}
             first, length, inner = one["offset"], one["length"], one["inner"]
             one["offset"] = line.places[first]
-            if inner is None:
-                one["length"] = line.ends[first + length - 1] - one["offset"]
+            begin = first if inner is None else line.text.index(b"@", first)
+            one["length"] = line.ends[begin + length - 1] - line.places[begin]
             if line.pieces:
                 begun, one["offset"] = max(piece for piece in line.pieces if piece[0] <= first)
-                one["inner"] = first - begun + (inner or 0)
+                one["inner"] = begin - begun if inner is None else first - begun + 1 + inner
             one["line"] = 1 + data.count(b"\n", 0, one["offset"])
             one["time"] = line.time if one["time"] is None else one["time"]
             records.append(one)

@@ -152,7 +152,7 @@ def test_a_message_of_many_lines_comes_with_its_last_one(tmp_path: Path) -> None
     """However much of it was there before: nobody waits for as much again, as where a file is read to its end."""
     path = tmp_path / "app.log"
     path.write_bytes(f"{HEAD}<<<\n{'more of it' * 99}\n".encode())
-    found = stepped(path, lambda: append(path, b">>>\n```\n"), wire="csp", column="offset")
+    found = stepped(path, lambda: append(path, b">>>\n\n"), wire="csp", column="offset")
     assert found == ([[], [0]], [])
 
 

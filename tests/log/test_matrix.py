@@ -58,7 +58,7 @@ def pretty(text: str) -> str:
 
 
 CONTAINERS: dict[str, Callable[[str], str]] = {
-    "line": lambda text: f"{text}\n",
+    "line": lambda text: f"{text}\n\n",  # a line directly behind it would make CSP/1 a reject
     "prefix": lambda text: each_line(text, f"{TIME}Z INFO app: "),
     "backticks": lambda text: f"So:\n```\n{text}\n```\n",
     "tildes": lambda text: f"So:\n~~~ x\n{text}\n~~~\n",
@@ -70,7 +70,7 @@ CONTAINERS: dict[str, Callable[[str], str]] = {
     "bytes": lambda text: json.dumps({"MESSAGE": list(text.encode())}) + "\n",
     "array": lambda text: f"[\n  {text if text[0] == '{' else json.dumps(text)},\n  7\n]\n",
     "pretty": lambda text: pretty(text) + "\n",
-    "crlf": lambda text: text.replace("\n", "\r\n") + "\r\n",
+    "crlf": lambda text: text.replace("\n", "\r\n") + "\r\n\r\n",
     **{f"strings {depth}": lambda text, depth=depth: in_strings(text, depth) + "\n" for depth in (1, 2, 5, 8)},
 }
 

@@ -333,7 +333,7 @@ def test_close_of_an_async_run_leaves_others_alone() -> None:
 NSLIP = b'@a3|f0|c1|S0|d1|T1|t"hello"#'
 
 
-CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n```\n"
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n\n"
 
 
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))

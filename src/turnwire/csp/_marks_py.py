@@ -43,6 +43,8 @@ _BLOCK = re.compile(
 _KEY = re.compile(rf"({'|'.join(LOOK_ALIKE_KEYS)})(?![A-Za-z0-9_])".encode())
 _COMMON = {b"STATUS"}
 _TITLE = LOOK_ALIKE_TITLE.encode()
+LOOK_ALIKE_LINE = re.compile(_KEY.pattern + b"|.*" + re.escape(_TITLE))
+"""A line that may betray the Compact Symbol Protocol."""
 _ENDS = re.compile(BEGINNING.encode() + rb"|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|<{3,}-?\Z")
 _FLAGS = re.compile(rb"(?:(?: ?![^;]*|[^ \t;][^;]*| [^ \ta-z;][^a-z;]*)(?<![ \t])|)", re.DOTALL)
 

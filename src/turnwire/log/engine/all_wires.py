@@ -43,7 +43,7 @@ _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
 _core = _backend.load("json.lines")
-_ONE_PASS = bool(os.environ.get("TURNWIRE_ONE_PASS"))
+_ONE_PASS = not os.environ.get("TURNWIRE_OLD_SEARCH")
 """While ``log.search`` takes the place of this search: whether it does."""
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""

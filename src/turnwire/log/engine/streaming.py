@@ -239,12 +239,12 @@ class BlockStream:
         """Lets go of blank lines where nothing is held that they could belong to; to what was read already they change
         nothing. Most of what a scan of them costs is the scan, not the lines."""
         state = self._state["state"]
-        if self._size > _SHORT or getattr(state, "within_line", False):
+        if self._size > _SHORT or state.mid:
             return False
         data = self._joined()
         if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
             return False
-        getattr(state, "documents", state).begun = True
+        state.begun = True
         self._forget(self._size, self._line + data.count(b"\n"))
         return True
 
@@ -283,7 +283,7 @@ class BlockStream:
         self._due = 0
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
-        within = getattr(self._state["state"], "within_line", False)
+        within = self._state["state"].mid
         if not within and self._object is None and _waits(begun.removeprefix(BOM)):
             return
         text = is_text(begun) and not self._further.goes_on(begun)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from turnwire.csp._marks_py import is_header_like
+from turnwire.csp._marks_py import LOOK_ALIKE_LINE, is_header_like
 from turnwire.framing._times_py import head_time, read_time
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
@@ -28,6 +28,7 @@ _DIGITS = re.compile(rb"[0-9]+")
 _BLANKS = b" \t\r"
 _RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]|\A[^{}]*\}')
 """Nothing of a prefix: something that may be a record of its own, or end one that began in a line before."""
+_BEFORE_TEMPLATE = (b" ", b"\t", b">", b"|", b":", b"]")
 _OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
 _MAGIC = re.compile(rb"[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
 _FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
@@ -48,6 +49,12 @@ def is_prefix(prefix: bytes) -> bool:
         return False
     last = _ANSI_SEQUENCES.sub(b"", prefix)[-4:].decode("utf-8", "replace")[-1:]
     return bool(prefix) and not (last.isalnum() or last == "_")
+
+
+def is_sentence(prefix: bytes) -> bool:
+    """True if a prefix reads as the beginning of a sentence: a template behind it is only spoken of."""
+    last = prefix.rstrip(b" \t")[-1:]
+    return last.isalnum() or last >= b"\x80" or prefix[-1:] not in _BEFORE_TEMPLATE
 
 
 class _Alike:
@@ -153,6 +160,7 @@ def form_of(text: Text, prefix: bytes, place: int) -> Any:
     None where no message goes on there; OPEN."""
     repeated, hanging = Repeated(prefix), Hanging(len(prefix))
     foreign = size = 0
+    damaged = False  # the first line may be a damaged one of the header; ordinary text has no second one like that
     for start, behind in lines_of(text.data, place):
         line = text.data[start:behind]
         if not line.endswith(b"\n") and not text.final:
@@ -165,16 +173,21 @@ def form_of(text: Text, prefix: bytes, place: int) -> Any:
             continue
         if not line.strip():
             continue
+        content = line.rstrip(b"\r\n")
         if not foreign:
             if hanging.taken(line) >= 0 and _FIRST.match(line, len(prefix)):
                 return hanging
-            content = line.rstrip(b"\r\n")
-            if _FIRST.match(line) or (is_header_like(content) and head_time(content[:256]) is None):
+            if _FIRST.match(line) or (LOOK_ALIKE_LINE.match(line) and not is_sentence(prefix)):
                 return Bare(prefix)
+            damaged = is_header_like(content) and head_time(content[:256]) is None
+        elif foreign == 1 and damaged and is_header_like(content):
+            return Bare(prefix)
         foreign += 1
-        if foreign > repeated.foreign or size > MOST_FOREIGN:
+        if foreign > repeated.foreign + damaged or size > MOST_FOREIGN:
             return None
-    return None if text.final else OPEN
+    if not text.final:
+        return OPEN
+    return Bare(prefix) if damaged and foreign == 1 else None
 
 
 Lines = list[tuple[tuple[int, int], int]]
@@ -298,7 +311,8 @@ def run_of(
     text: Text, at: int, carrier: str, behind_taken: Callable[[int], int]
 ) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
     """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
-    parts has the time of the first one."""
+    parts has the time of the first one. An object that says several lines by itself is a text by itself, so that the
+    message in it ends there: it is none of these lines."""
     joiners: dict[tuple[str, ...], Joiner] = {}
     times: dict[tuple[str, ...], int | None] = {}
     spans: list[tuple[int, int]] = []
@@ -314,6 +328,10 @@ def run_of(
                 return joiners, spans, True
             continue
         foreign = size = 0
+        if carrier != "cri" and not piece.goes_on and piece.key not in times and b"\n" in piece.text[:-1]:
+            if not spans:
+                return {}, [], False
+            continue
         joiner = joiners.setdefault(piece.key, Joiner(text, carrier))
         joiner.add(piece.text, piece.place, piece.written, times.setdefault(piece.key, piece.time))
         if piece.line_end:

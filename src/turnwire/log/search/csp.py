@@ -47,6 +47,7 @@ class _LogCursor(Cursor):
 
     def __init__(self, text: Text, form: Any, fence: bytes) -> None:
         super().__init__(text.data, len(text.data), text.final)
+        self.in_template = False
         self._form = form
         self._fence = fence
         self.closings = text.closings
@@ -69,9 +70,11 @@ class _LogCursor(Cursor):
         return head_time(line.text[:256]) is not None
 
     def _closes(self, line: Line) -> bool:
-        """True if a line closes the fence in which the message stands. Behind a prefix on each line nobody knows that
-        fence: one that has nothing behind it closes it."""
+        """True if a line closes the fence in which the message stands, or is any fence behind a template, of which none
+        is a line. Behind a prefix on each line nobody knows that fence: one that has nothing behind it closes it."""
         fence = FENCE.match(line.text)
+        if fence is not None and self.in_template:
+            return True
         if fence is not None and self._form is not None and not self._form.bare:
             return not fence[2].strip()
         return fence is not None and bool(self._fence) and not fence_after(self._fence, fence[1], fence[2])
@@ -79,6 +82,12 @@ class _LogCursor(Cursor):
 
 class _LogStream(LogStream):
     """One message of a log: a damaged one ends where a line cannot be its own, so that nothing behind is waited for."""
+
+    def template(self, first: Line) -> int:
+        """A template, which ends in front of any fence."""
+        cursor: Any = self.cursor
+        cursor.in_template = True
+        return super().template(first)
 
     def recover(self, start: int, fault: ScanFault) -> int:
         """Rejects a message from its first line to the last that can be its own."""

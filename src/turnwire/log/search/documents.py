@@ -17,11 +17,13 @@ AT_LINE = rb"(?P<fence> {0,3}(?:```|~~~))"
 
 
 class Documents:
-    """Finds documents in files. wires: those that have some (``DocumentWire``), Space first."""
+    """Finds documents in files. wires: those that have some (``DocumentWire``), Space first; named: the wire whose own
+    columns are wanted, None for those that any wire has."""
 
-    def __init__(self, search: Search, wires: list[Any]) -> None:
+    def __init__(self, search: Search, wires: list[Any], named: str | None) -> None:
         self._search = search
         self._wires = wires
+        self._named = named
 
     def at_fence(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line that may open or close a code fence."""
@@ -57,8 +59,13 @@ class Documents:
         except DecodeError as error:
             walk.add(at, stop, wire.code, reason=error.reason, fault=at + (error.offset or 0))
         else:
-            walk.add(at, stop, wire.code, value=("document", {} if wire.read else wire.common(values)))
+            walk.add(at, stop, wire.code, value=("document", self._columns(wire, values)))
         return stop
+
+    def _columns(self, wire: Any, values: dict[str, Any]) -> dict[str, Any]:
+        if wire.read:
+            return {}  # decode reads them, as those of its messages
+        return values if self._named is not None else dict(wire.common(values))
 
     @staticmethod
     def _end(walk: Walk, at: int) -> tuple[int, bool]:

@@ -105,7 +105,9 @@ class Objects:
             return self._broken(walk, at, reach, edge, tried)
         carrier = None if tried.what == RECORD or text.in_string else carriers.of_object(tried.value)
         if carrier is not None and text.data[text.line_start(at) : at] in (b"", BOM):
-            return self._search.streams.at(walk, text.line_start(at), carrier) or tried.behind
+            behind = self._search.streams.at(walk, text.line_start(at), carrier)
+            if behind:
+                return behind
         self.add(walk, at, tried)
         return tried.behind
 
@@ -161,10 +163,12 @@ class Objects:
         over_limit = tried.cut and reach < edge
         stop = line_end
         if over_limit:
-            stop = min(max(line_end, at + 1), reach)
+            stop = reach
         elif tried.fault > line_end:
             stop = self._damage_end(text, at, tried.fault, reach)
-        return self.damaged(walk, at, stop, over_limit and line_end >= reach)
+            if stop == len(text.data) and not text.final:  # the line that cannot go on has no end yet
+                raise More(at)
+        return self.damaged(walk, at, stop, over_limit, one_line=line_end >= reach)
 
     @staticmethod
     def _damage_end(text: Text, at: int, fault: int, reach: int) -> int:
@@ -175,9 +179,10 @@ class Objects:
             return min(text.line_end(fault), reach)
         return text.line_end(at + len(text.data[at:first].rstrip(b" \t\r\n")))
 
-    def damaged(self, walk: Walk, at: int, end: int, too_large: bool) -> int:
+    def damaged(self, walk: Walk, at: int, end: int, too_large: bool, *, one_line: bool = False) -> int:
         """Damaged bytes: the records in them, and between these rejects where they carry the marks of a wire; else what
-        is damaged in their strings. Where they end: an object that begins in them may go on behind."""
+        is damaged in their strings. Where they end: an object that begins in them may go on behind, unless they are
+        too large and of one line."""
         inner = Walk(walk.text, end, [], walk.state)
         place = at + 1
         while (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
@@ -187,7 +192,7 @@ class Objects:
                 if start in walk.state.hopeless:
                     continue
                 edge = walk.state.up_to_taken(start, walk.end)
-                reach = end if too_large else min(edge, start + self._search.limit)
+                reach = end if too_large and one_line else min(edge, start + self._search.limit)
                 tried = self.tried(walk.text, start, reach, walk.state, reach == edge)
                 if tried.what is not None:
                     self.add(inner, start, tried)

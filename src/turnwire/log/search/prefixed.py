@@ -34,7 +34,7 @@ class Prefixed:
         """Where to go on behind what begins at a place, 0 where nothing does."""
         line = walk.text.line_start(at)
         prefix = walk.text.data[line:at]
-        if not carriers.is_prefix(prefix):
+        if (walk.state.mid and not line) or not carriers.is_prefix(prefix):
             return 0
         if walk.text.data.startswith(b"CSP/1", at):
             return self._csp(walk, line, at, prefix.removeprefix(BOM))
@@ -45,8 +45,11 @@ class Prefixed:
         form = carriers.form_of(text, prefix, text.behind_line(at))
         if form is carriers.OPEN:
             raise More(line)
+        template = TEMPLATE_HEAD.match(text.data, at) is not None
+        if template and carriers.is_sentence(prefix):
+            return 0
         if form is None:
-            if TEMPLATE_HEAD.match(text.data, at) is None:
+            if not template:
                 return 0
             form = carriers.Repeated(prefix)
         if form.bare:

@@ -74,6 +74,8 @@ class Rows:
             fault = last + found.fault - found.stop
             if found.fault < found.stop:
                 fault = found.text.spans(found.fault, found.stop)[0][0]
+            elif found.stop < found.fault < len(found.text.data):
+                fault = found.text.place(found.fault)
             row = {
                 "offset": self.base + first,
                 "length": last - first,

@@ -48,7 +48,7 @@ class Search:
         self.objects = objects.Objects(self, torn)
         self.streams = streams.Streams(self)
         wires: list[Any] = [] if further is None else further.documents
-        at_document = documents.Documents(self, wires)
+        at_document = documents.Documents(self, wires, further and further.wire)
         at_further = tokens.FurtherWires(self, further and further.tokens, further and further.lines)
         self.handlers: dict[str, Callable[[Walk, int, re.Match[bytes]], int]] = {
             "head": at_document.at_head,
@@ -93,7 +93,9 @@ class Search:
             # A position is at the start of a line, but where a line is longer than a message may be.
             position = text.line_start(position) or (position if position > self.limit else 0)
         # Lines of several texts are interleaved where a record reaches over the position: it is read again, too.
-        while late := [one.here for one in walk.found if one.here < position < one.behind]:
+        while late := [one.here for one in walk.found if one.here < position < one.behind] or self.streams.open_over(
+            state, position
+        ):
             position = text.line_start(min(late))
         kept = sorted((one for one in walk.found if one.here < position), key=in_order)
         state.settle(text, position, len(kept))
@@ -115,8 +117,9 @@ class Search:
                     at = 1
                 else:
                     at = handlers[kind](walk, start, match)
+                    end = end if state.open_from is None else state.open_from
         except More as more:
-            end = more.place
+            end = min(end, more.place)
         state.runs = {run for run, stop in state.open_runs if stop == walk.end and not text.final}
         return end
 

@@ -56,12 +56,14 @@ class SearchState:
     begun: some of the input was read; touched: something was found in it; fence: the run of the code fence that is
     open, fence_touched: something was found in that; tail: a CSP/1 message came before, in whose trailing text heredocs
     may stand (None: whatever it was in front of the block); runs: those of heredocs that never close; streams: the
-    states of the texts of a run of lines (CRI, Docker, journald) that may go on, foreign: lines and bytes of others
-    behind it; mid: the next block begins in the middle of a line. inside: headers of documents in code fences are
-    content.
+    states of the texts of a run of lines (CRI, Docker, journald) that may go on, by carrier and key, foreign: lines
+    and bytes of others behind the last line of each carrier; mid: the next block begins in the middle of a line.
+    inside: headers of documents in code fences are content.
 
     Of one text alone: hopeless, objects that meet a known fault; taken, lines that belong to another text; unclosed,
-    the ranges of heredocs that never close; since, how much was found in front of the open fence.
+    the ranges of heredocs that never close; begun_streams, the texts of runs of lines with the states in front of
+    them; since, how much was found in front of the open fence; open_from: where a text of a run of lines is open,
+    which the walk does not pass.
     """
 
     def __init__(self, inside: bool = False) -> None:
@@ -71,7 +73,7 @@ class SearchState:
         self.fence = b""
         self.runs: set[int] = set()
         self.streams: dict[tuple[str, ...], SearchState] = {}
-        self.foreign = 0, 0
+        self.foreign: dict[str, tuple[int, int]] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -81,8 +83,8 @@ class SearchState:
         self.unclosed: list[tuple[int, int]] = []
         self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
         self.since = 0
-        self.run_behind = -1
-        self.begun_streams: tuple[dict[Any, SearchState], dict[Any, Text]] = ({}, {})
+        self.open_from: int | None = None
+        self.begun_streams: dict[tuple[str, ...], tuple[SearchState, Any]] = {}
 
     def settle(self, text: Text, position: int, found: int) -> None:
         """A block was read up to ``position``, and so much was found in it."""
@@ -103,7 +105,7 @@ class SearchState:
             setattr(other, name, getattr(self, name))
         other.runs = set(self.runs)
         other.streams = {key: one.copy() for key, one in self.streams.items()}
-        other.foreign = self.foreign
+        other.foreign = dict(self.foreign)
         return other
 
     def kept(self) -> list[int] | None:
@@ -131,7 +133,7 @@ class SearchState:
     def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
         """True if what was found in a block behind :meth:`within`, which left ``left``, is what is found behind this
         state; ``left`` becomes what that leaves. openings: those of documents."""
-        if any(one.fence or one.runs or one.tail for one in self.streams.values()):
+        if self.mid or not all(one.is_plain() for one in self.streams.values()):
             return False
         if self.fence or self.runs or (self.tail and b"\n<<<" in b"\n" + block):
             return False
@@ -142,6 +144,19 @@ class SearchState:
         if left.tail is None:
             left.tail = self.tail
         return True
+
+    def end_streams(self, carrier: str) -> None:
+        """The texts of a carrier end."""
+        self.streams = {key: one for key, one in self.streams.items() if key[0] != carrier}
+        self.begun_streams = {key: one for key, one in self.begun_streams.items() if key[0] != carrier}
+
+    def is_plain(self) -> bool:
+        """True if nothing of a text that comes in pieces goes on behind them."""
+        return not (self.fence or self.tail or self.runs or self.streams)
+
+    def stop_at(self, place: int) -> None:
+        """A text of a run of lines is open from the line at ``place`` on."""
+        self.open_from = place if self.open_from is None else min(self.open_from, place)
 
     def take(self, spans: list[tuple[int, int]]) -> None:
         """Notes lines that belong to another text."""

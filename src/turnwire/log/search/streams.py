@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from turnwire.log.search import carriers
-from turnwire.log.search.state import Found, More, SearchState, Walk
+from turnwire.log.search.state import Found, SearchState, Walk
 from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
@@ -31,50 +33,84 @@ class Streams:
     def at(self, walk: Walk, at: int, carrier: str) -> int:
         """The run of a carrier's lines from ``at`` on: behind its first line, 0 where there is none."""
         text, state = walk.text, walk.state
-        lines, size = state.foreign[0] + text.data.count(b"\n", 0, at), state.foreign[1] + at
-        if state.run_behind >= 0:
-            lines, size = text.data.count(b"\n", state.run_behind, at), at - state.run_behind
-        if lines > carriers.MOST_FOREIGN_LINES or size > carriers.MOST_FOREIGN:
-            state.streams = {}
         joiners, spans, ended = carriers.run_of(text, at, carrier, state.behind_taken)
         if not spans:
             return 0
-        before = {key: state.streams.get((carrier, *key), SearchState()) for key in joiners}
-        inner = {key: joiner.text(ended, in_string=carrier != "cri") for key, joiner in joiners.items()}
+        self.go_on(state, carrier, text.data.count(b"\n", 0, at), at)
         open_at: list[int] = []
-        for key, one in inner.items():
-            after = before[key].copy()
+        for key, joiner in joiners.items():
+            one = joiner.text(ended, in_string=carrier != "cri")
+            before = state.streams.get((carrier, *key), SearchState())
+            after = before.copy()
             found, place = self._search.run(one, after)
             if place < len(one.data):
                 open_at.append(one.outside(place))
             walk.found.extend(_placed(record, one) for record in found)
             state.streams[carrier, *key] = after
+            state.begun_streams[carrier, *key] = before, one
         state.take(spans)
-        state.run_behind = spans[-1][1]
-        state.begun_streams = before, inner
         if ended:
-            state.streams, state.begun_streams, state.run_behind, state.foreign = {}, ({}, {}), -1, (0, 0)
-        if open_at:
-            raise More(text.line_start(min(open_at)))
+            state.end_streams(carrier)
+        if open_at:  # in front of it, what stands between the lines is still to be searched
+            state.stop_at(text.line_start(min(open_at)))
         return spans[0][1]
+
+    @staticmethod
+    def go_on(state: SearchState, carrier: str, lines: int, size: int) -> None:
+        """The texts of a carrier end where too many lines of others stand in between: so many in this block."""
+        before = state.foreign.get(carrier, (0, 0))
+        if before[0] + lines > carriers.MOST_FOREIGN_LINES or before[1] + size > carriers.MOST_FOREIGN:
+            state.end_streams(carrier)
+
+    def open_over(self, state: SearchState, position: int) -> list[int]:
+        """Where lines begin that are in parts in front of and behind a position."""
+        return [place for _, one in state.begun_streams.values() if (place := self.open_line(one, position)) >= 0]
+
+    def open_line(self, one: Text, position: int) -> int:
+        """Where the line of a text begins that is in parts in front of and behind a position, or -1."""
+        count, left, _ = self.pieces_before(one, position)
+        if not count or not left:
+            return -1
+        behind = one.stretches[count].start
+        if not behind or one.data[behind - 1] == 10:
+            return -1
+        first = one.line_start(behind - 1)
+        if behind - first > self._search.limit:
+            return -1
+        number = bisect_left(one.stretches, first, key=attrgetter("start"))  # a piece may say nothing
+        return one.stretches[number].outer if one.stretches[number].start == first else one.outside(first)
+
+    @staticmethod
+    def pieces_before(one: Text, position: int) -> tuple[int, int, int]:
+        """How many pieces of a text stand in front of a position, how many behind it, and where the last of the former
+        does."""
+        count = bisect_left(one.stretches, position, key=attrgetter("outer"))
+        return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
 
     def settle(self, text: Text, state: SearchState, position: int) -> None:
         """Makes the states of the texts of a run what they are where the next block begins."""
-        before, inner = state.begun_streams
-        last = 0
-        for key, one in inner.items():
-            stretches = [stretch for stretch in one.stretches if stretch.outer < position]
-            last = max([last, *(text.behind_line(stretch.outer) for stretch in stretches)])
-            if len(stretches) == len(one.stretches):
-                continue
-            size = stretches[-1].start + stretches[-1].size if stretches else 0
-            after = before[key].copy()
-            self._search.run(Text(one.data[:size], text, stretches, final=False, in_string=one.in_string), after)
-            state.streams[one.carrier, *key] = after
-        if inner:
-            state.foreign = text.data.count(b"\n", last, position), position - last
-        elif state.streams:
-            state.foreign = state.foreign[0] + text.data.count(b"\n", 0, position), state.foreign[1] + position
+        last: dict[str, int] = {}
+        for key, (before, one) in state.begun_streams.items():
+            count, left, place = self.pieces_before(one, position)
+            if count:
+                last[key[0]] = max(last.get(key[0], 0), text.behind_line(place))
+            if left:
+                state.streams[key] = self.state_behind(one, count, before)
+        state.streams = {key: one for key, one in state.streams.items() if not one.is_plain()}
+        foreign = {}
+        for carrier in {key[0] for key in state.streams}:
+            since = last.get(carrier, 0)
+            lines, size = (0, 0) if carrier in last else state.foreign.get(carrier, (0, 0))
+            foreign[carrier] = lines + text.data.count(b"\n", since, position), size + position - since
+        state.foreign = foreign
+
+    def state_behind(self, one: Text, count: int, before: SearchState) -> SearchState:
+        """The state behind the first pieces of a text."""
+        stretches = one.stretches[:count]
+        size = stretches[-1].start + stretches[-1].size if stretches else 0
+        after = before.copy()
+        self._search.run(Text(one.data[:size], one.outer, stretches, final=False, in_string=one.in_string), after)
+        return after
 
 
 def _placed(found: Found, inner: Text) -> Found:
