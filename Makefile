@@ -99,7 +99,7 @@ SUITES := pure $(if $(filter tests,$(TESTED)),log above rest,native)
 ifneq ($(TURNWIRE_PURE),)
 SUITES := $(if $(PURE),whole,$(filter-out pure,$(SUITES)))
 endif
-LOG := tests/log tests/framing tests/read tests/convert
+LOG := tests/log tests/read tests/convert
 ABOVE := $(addprefix tests/,cli distributed fuzz ledger packaging prompts report tokens)
 RUN = $(PY) -m pytest -p no:cacheprovider $(ARGS)
 OR_NONE = || [ $$? -eq 5 ]

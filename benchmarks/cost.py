@@ -108,29 +108,25 @@ def parts(cases: list[tuple[Path, str | None]]) -> list[dict[str, list[float]]]:
 @contextmanager
 def levels(most: str) -> Iterator[None]:
     """The native core runs no code beyond this level of SIMD (nSLIP and JSON)."""
-    from turnwire._native.json import lines
+    from turnwire._native.log import search
     from turnwire._native.nslip import scan
 
-    for core in (lines, scan):
+    for core in (search, scan):
         core.choose_simd(most if most in core.LEVELS else core.SIMD)
     try:
         yield
     finally:
-        for core in (lines, scan):
+        for core in (search, scan):
             core.choose_simd(core.SIMD)
 
 
 def without() -> dict[str, Callable[[], Any]]:
     """What a scan does without: a name and how to leave it out."""
-    from turnwire.log.engine.block_pass import Pass
-    from turnwire.log.engine.shortcut import Shortcut
     from turnwire.log.input.memory import Pool
 
     return {
         "AVX-512": lambda: levels("avx2"),
         "any SIMD": lambda: levels("scalar"),
-        "the shortcut of one wire": lambda: patch.object(Shortcut, "due", lambda self: False),
-        "signs in the same pass": lambda: patch.object(Pass, "_without_signs", lambda self, start: None),
         "memory used again": lambda: patch.object(Pool, "take", lambda self, size: np.empty(size, np.uint8)),
     }
 

@@ -122,7 +122,7 @@ def level() -> str:
 
 
 def _level() -> str:
-    from turnwire._native.json.lines import SIMD as OBJECTS
+    from turnwire._native.log.search import SIMD as OBJECTS
     from turnwire._native.nslip.scan import SIMD as TOKENS
 
     return f"{platform.machine()}, tokens {TOKENS}, objects {OBJECTS}"

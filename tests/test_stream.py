@@ -6,29 +6,22 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from tests.cores import use
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
-from turnwire._backend import core_module
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
-CORES = (
-    ("turnwire.json.scanner", "json.lines"),
-    ("turnwire.log.engine.block_pass", "json.lines"),
-    ("turnwire.csp.bulk", "csp.codec"),
-)
 LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
 
 
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, core in CORES:
-        monkeypatch.setattr(import_module(module), "_core", core_module(backend, core))
+    use(backend, monkeypatch)
 
 
 def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import random
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from tests.cores import use
 from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
-from turnwire._backend import core_module
 from turnwire.registry import WIRES, wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
-_CORES = (
-    ("turnwire.json.scanner", "json.lines"),
-    ("turnwire.log.engine.block_pass", "json.lines"),
-    ("turnwire.csp.bulk", "csp.codec"),
-)
 
 
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, core in _CORES:
-        monkeypatch.setattr(import_module(module), "_core", core_module(backend, core))
+    use(backend, monkeypatch)
 
 
 def drained(decoder: Decoder, pieces: list[bytes]) -> tuple[list[Any], list[tuple[Any, ...]]]:

@@ -124,7 +124,7 @@ def test_bytes_that_are_none_at_every_place_of_long_text(wire: str, bad: bytes) 
     """Between bytes that are, of which many are looked at together."""
     text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
     place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
-    module = import_module(f"turnwire._native.{MODULES.get(wire, 'json.lines')}")
+    module = import_module(f"turnwire._native.{MODULES.get(wire, 'log.search')}")
     behind = b"x" * 300 + text[place:]
     for level in each_level(module):
         for pad in range(0, 600, 1 if bad in CUT[1:3] else 7):
@@ -225,7 +225,7 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
             assert [native.tables_at(level, data) for level in (0, 1)] == [wanted] * 2, before
 
 
-NAMES = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
+NAMES = ("nslip.scan", "log.search", "kick.format", "csp.cuts")
 
 
 @pytest.fixture(params=NAMES)

@@ -52,19 +52,6 @@ cdef extern from "_native/csp/lines.h" nogil:
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
-cdef extern from "_native/common/claims.h" nogil:
-    enum:
-        TW_MOST_CLAIMS, TW_CLAIM_RECORD, TW_CLAIM_DAMAGED
-    const char *TW_SHORT_TEXTS
-    ctypedef struct tw_claim:
-        size_t start, stop, fault
-        int what, wire, reason
-    ctypedef struct tw_short_texts:
-        size_t longest, found
-        void *owner
-        int (*ask)(tw_short_texts *c, const uint8_t *text, size_t size) noexcept nogil
-        tw_claim claims[64]
-
 cdef extern from "_native/common/fence.h" nogil:
     bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
 

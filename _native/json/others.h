@@ -1,9 +1,4 @@
-/* Finds nSLIP records among JSON: the hooks of json/scan.h for a scan of several wires at once. Their twin is
- * json/_others_py.py.
- *
- * A candidate is what nslip/scan.h calls one. It is judged in its line, or in its line of what a string says. A damaged
- * one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the text
- * may be a string literal, and what that says is looked through. */
+/* Records of nSLIP that a search finds: their candidates, and the columns that any wire has. */
 #ifndef TURNWIRE_JSON_OTHERS_H
 #define TURNWIRE_JSON_OTHERS_H
 
@@ -112,53 +107,6 @@ static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, 
     return o->code = tw_nslip_parse(s, at, end, hard, o->flags | TW_LOG, &o->fields);
 }
 
-/* Whether a good record begins at `at` in a line of the block that ends at `end` and is not too long. */
-static int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other)
-{
-    tw_among *o = (tw_among *)k->others;
-    if (tw_candidate(k->s, at, end) != TW_CANDIDATE || tw_other_parse(o, k->s, at, end, k->size) != TW_OK) return 0;
-    other->what = TW_OTHER_RECORD;
-    other->end = o->fields.end;
-    return 1;
-}
-
-static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other)
-{
-    tw_among *o = (tw_among *)k->others;
-    const uint8_t *s = tw_text(k, r);
-    /* What fills the whole piece and is not a candidate yet is longer than the limit: none. */
-    size_t at = r->level ? from : tw_next_sign(k, TW_SIGN_TOKEN, from, to);
-    other->what = TW_OTHER_NONE;
-    if (at >= to) return TW_OTHER_NONE;
-    at = tw_other_next(s, at, to, r->end, k->limit, r->cut);
-    if (r->cut && at == r->start && at < to && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT)
-        at = tw_other_next(s, at + 1, to, r->end, k->limit, 1);
-    if (at >= to) return TW_OTHER_NONE;
-    if (r->cut && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT) {
-        other->at = at;
-        return other->what = TW_OTHER_CUT;
-    }
-    size_t line = tw_line_stop(k, r, at);
-    size_t end = line - at > k->limit ? at + k->limit : line;
-    other->at = at;
-    if (tw_other_parse(o, s, at, end, r->level ? r->end : k->size) == TW_OK) {
-        other->end = o->fields.end;
-        return other->what = TW_OTHER_RECORD;
-    }
-    int at_end = o->fields.end >= end || o->code == TW_UNTERMINATED_STRING;
-    if (at_end && end == r->end && r->cut && at > r->start) return other->what = TW_OTHER_CUT;
-    if (at_end && (end < line || (end == r->end && r->cut))) {
-        o->code = TW_MESSAGE_TOO_LARGE;
-        o->fields.end = end;
-    }
-    o->fault = o->fields.end;
-    if (o->fault < r->end && s[o->fault] == '\\' && o->code != TW_BAD_ESCAPE && r->level < TW_DEEPEST_STRING)
-        return other->what = TW_OTHER_STRING;
-    size_t stop = to < end ? to : end;       /* at `to` JSON may begin */
-    other->end = tw_other_next(s, at + 1, stop, line, k->limit, r->cut);
-    return other->what = TW_OTHER_REJECT;
-}
-
 /* The eight decimal digits of a number below 10^8, a byte each, the first one lowest. */
 static inline uint64_t tw_eight_decimals(uint32_t number)
 {
@@ -236,22 +184,6 @@ static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
     }
     k->rows.present[n] = present;
     return TW_FINE;
-}
-
-static int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other)
-{
-    tw_among *o = (tw_among *)k->others;
-    if (other->what == TW_OTHER_RECORD) return tw_other_record(k, r, other);
-    size_t n = k->rejects.count;
-    int result = tw_store_json_reject(k, r, other->at, other->end, o->fault, 0, o->reasons[o->code]);
-    if (k->rejects.count > n && k->rejects.wire) k->rejects.wire[n] = o->wire;
-    return result;
-}
-
-static int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end)
-{
-    size_t size = (size_t)(end - p);
-    return tw_other_next(p, 0, size, size, k->limit, 0) < size;
 }
 
 #endif

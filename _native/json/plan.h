@@ -27,7 +27,6 @@ typedef struct {
 } tw_variant;
 
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
-enum { TW_MOST_LINE_MARKS = 8 };
 enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
 
 /* A set of nodes that makes an object worth the wire's own judgement, when all of them are there. */
@@ -69,11 +68,6 @@ typedef struct {
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
-    const tw_token *marks;                   /* of line wires: how what they look for begins */
-    int mark_count;
-    tw_token shared;                         /* with what all of them begin */
-    size_t longest_mark;
-    int template_marked;                     /* one of them stands in every template of CSP/1 (framing/line_signs.h) */
 } tw_plan;
 
 /* 0 where a node has two needs. */

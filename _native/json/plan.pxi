@@ -1,12 +1,8 @@
-# Wires and columns compiled for a search, and what a search in C asks of Python. Included by json/lines.pyx and search/search.pyx.
+# Wires and columns compiled for a search, and what a search in C asks of Python. Included by log/search.pyx.
 
 cdef extern from "_native/json/scan.h" nogil:
     enum:
         TW_STOPPED
-        TW_SIGNS_ALL
-        TW_SIGNS_BETWEEN
-        TW_MOST_MARKS
-        TW_MOST_LINE_MARKS
         TW_MOST_CLUES
         TW_MOST_NODES
         TW_NSLIP_REASONS
@@ -102,11 +98,6 @@ cdef extern from "_native/json/scan.h" nogil:
         int inside_count
         const tw_token *torn
         int torn_count
-        const tw_token *marks
-        int mark_count
-        tw_token shared
-        size_t longest_mark
-        int template_marked
     ctypedef struct tw_column:
         int64_t *offset
         int64_t *size
@@ -151,18 +142,6 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t fault
     ctypedef struct tw_region:
         pass
-    ctypedef struct tw_other:
-        pass
-    ctypedef struct tw_claim:
-        size_t start
-        size_t stop
-        size_t fault
-        int what
-        int wire
-        int reason
-    ctypedef struct tw_short_texts:
-        pass
-    const char *TW_SHORT_TEXTS
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size
@@ -181,32 +160,21 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t arena_size
         size_t arena_room
         size_t head
-        int carried, signs, signed_line
-        size_t signs_from
-        int values "values"
+        int64_t counted_line
         int head_known
-        int grows
         int64_t head_time
-        size_t open_at
         void *context
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
         int (*go_on)(void *) except 0 nogil
         int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
-        int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
-        int (*good)(tw_lines *, size_t, size_t, tw_other *) noexcept nogil
-        int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
-        int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
         void *verdicts
-        int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) except 0 nogil
-        tw_short_texts *short_texts
     uint64_t tw_names_key[2]
     int tw_json_level
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)
     int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
-    int tw_json_lines(tw_lines *k)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
@@ -233,10 +201,6 @@ cdef extern from "_native/json/token_runs.h" nogil:
         tw_column *subject
         int flags, owned
         tw_columns own
-    int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
-    int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
-    int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other) noexcept
-    int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
     void tw_nslip_tables()
     void tw_other_tables()
     void tw_run_tables()
@@ -263,7 +227,7 @@ SIMD = choose_simd("avx2" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "s
 
 
 cdef class Plan:
-    """Wires and columns, compiled: what :func:`scan_block` is told. Never changes.
+    """Wires and columns, compiled: what a search is told. Never changes.
 
     Args:
         plans: one ``turnwire.json.plan.WirePlan`` or several, asked in this order.
@@ -272,8 +236,6 @@ cdef class Plan:
         reasons: the reason of each code.
         nslip: None, or (its number among the wires, the code of ``kind`` of each act, the code in ``reasons`` of each of
             its own): nSLIP is then found among the JSON, in the columns of any wire (``contract.COMMON``).
-        lines: wires whose records are lines, as (number among the wires, marks): a string is decoded where one of these
-            marks stands in it, and ``claims`` of :func:`scan_block` is asked about what it says.
     """
 
     cdef tw_plan c
@@ -281,20 +243,15 @@ cdef class Plan:
     cdef list memory
     cdef void *verdicts  # what scans learnt of refusals, and the limits under which that holds; NULL while one has it
     cdef size_t message, digits
-    cdef readonly tuple plans, columns, reasons, nslip, lines
+    cdef readonly tuple plans, columns, reasons, nslip
     cdef readonly dict valid, escaped
 
-    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None, lines=()):
+    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None):
         cdef Py_ssize_t place
         self.plans, self.columns, self.reasons = tuple(plans), tuple(columns), tuple(reasons)
         self.valid, self.escaped, self.nslip = dict(valid), dict(escaped), nslip
-        self.lines = tuple((wire, tuple(map(bytes, marks))) for wire, marks in lines)
-        marks = [mark for _, marks in self.lines for mark in marks]
-        if len(marks) > TW_MOST_LINE_MARKS or not all(marks):
-            raise ValueError(f"line wires have at most {TW_MOST_LINE_MARKS} marks, and none of no bytes")
         found = flat(self.plans, self.columns)
-        shared = os.path.commonprefix(marks) if marks else b""
-        self.kept = [found, marks, shared]
+        self.kept = [found]
         self.memory = []
         if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:
             raise ValueError("these wires have too many values for one plan")
@@ -308,11 +265,6 @@ cdef class Plan:
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
         self.c.torn = self.tokens(found.torn)
-        self.c.mark_count = len(marks)
-        self.c.marks = self.tokens(marks)
-        self.c.shared = self.tokens([shared])[0]
-        self.c.longest_mark = max(map(len, marks), default=0)
-        self.c.template_marked = any([mark in b"CSP/1" for mark in marks])
 
     def __dealloc__(self):
         free(self.verdicts)
@@ -439,12 +391,12 @@ cdef class Plan:
         return 0
 
 
-# A callback that raises returns 0 and leaves its error set, which scan_block raises: without memory there may be none, and
+# A callback that raises returns 0 and leaves its error set, which the search raises: without memory there may be none, and
 # `except` must not look for it.
 cdef class Call:
     """What the callbacks of one call need."""
 
-    cdef object judgement, claimed
+    cdef object judgement
 
     cdef int give(self, tuple found, tw_verdict *verdict) except 0:
         verdict.what, verdict.wire, verdict.reason, verdict.fault = found
@@ -523,7 +475,6 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
             others.texts[TEXTS.index(description.name)] = c
     others.flags = TW_KEEP if keep else 0
     k.others = others
-    k.find, k.good, k.take, k.look = tw_other_find, tw_other_good, tw_other_take, tw_other_look
     tw_choose_run(k)
     return 0
 

@@ -197,10 +197,6 @@ static int tw_other_run(tw_lines *k)
         t.room = room;
         n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
                              : tw_read_run_avx2(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t));
-        if (n && k->plan->mark_count) {      /* a mark in a tag: its line is read the other way */
-            size_t mark = tw_first_mark(k, k->position, end);
-            while (n && mark < end) end = (size_t)(t.offset[--n] - k->base);
-        }
         if (!n) break;
         int result = tw_fill_run(k, o, &run, first, n);
         if (result != TW_FINE) return result;
@@ -210,7 +206,6 @@ static int tw_other_run(tw_lines *k)
         k->line += (int64_t)n;
         k->position = end;
     }
-    if (k->looked < k->position) k->looked = k->position;
     return TW_FINE;
 }
 #endif

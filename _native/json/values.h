@@ -25,12 +25,6 @@ static const uint8_t *tw_word_behind(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* Whether a line that begins so may be one of strings and arrays. */
-static inline int tw_may_be_values(uint8_t first)
-{
-    return first == '"' || first == '[' || first == ' ' || first == '\t' || first == 0xEF;
-}
-
 /* Whether the line s[from .. end) begins with a string or an array, and has nothing in it but the tokens of JSON, each value
  * followed by a sign or the end. It may be one line of many: brackets need no partner. */
 static int tw_are_values(const uint8_t *s, size_t from, size_t end)
@@ -68,40 +62,6 @@ static int tw_are_values(const uint8_t *s, size_t from, size_t end)
         p = behind - 1;
     }
     return 1;
-}
-
-/* Looks into the next string in front of the JSON candidate at *q that is worth it, or that holds the candidate: *q moves
- * behind it, and *met says that there was one. */
-static int tw_strings(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, size_t *stopped)
-{
-    const uint8_t *s = tw_text(k, r);
-    size_t from = w->searched > w->done ? w->searched : w->done;
-    *met = 0;
-    while (from < *q) {
-        const uint8_t *quote = (const uint8_t *)memchr(s + from, '"', *q - from);
-        if (!quote) break;
-        size_t open = (size_t)(quote - s), close = tw_quote_behind(s, open + 1, r->end);
-        from = w->searched = close < r->end ? close + 1 : close;
-        size_t size = close - open - 1;
-        const uint8_t *text = quote + 1;
-        if ((memchr(text, '\\', size) && memchr(text, '{', size)) || (k->look && k->look(k, text, text + size)) ||
-            tw_has_mark(k, r->level, open + 1, close)) {
-            *met = 1;
-            *q = from;
-            if (w->bad == TW_NOWHERE) {
-                tw_mark(k, w);
-                *stopped = open;
-            }
-            return tw_look_into(k, r, w, open, from, open + 1, close, NULL);
-        }
-        if (from > *q) {
-            *met = 1;
-            *q = from;
-            return TW_FINE;
-        }
-    }
-    if (w->searched < *q) w->searched = *q;
-    return TW_FINE;
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "_native/common/fence.h"
 #include "_native/json/token_runs.h"
+#include "_native/json/values.h"
 
 /* What may begin at a place, in the order of the pattern; the first six only at the start of a line. */
 enum {

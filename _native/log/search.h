@@ -354,7 +354,7 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
     int result = TW_FINE;
     if (!x->template_count || w->taken_count || (p ? s[p - 1] != '\n' : w->mid)) return TW_FINE;
     k->line = tw_line_of(k, p);
-    k->several = 0;
+    k->within = 1;
     while (p < k->stop && s[p] == '{' && k->rows.count < k->rows.room && result == TW_FINE) {
         size_t most = k->stop - p < k->limit ? k->stop : p + k->limit;
         tw_tried t = { 0 };
@@ -376,7 +376,7 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
         p = newline + 1;
         k->line++;
     }
-    k->several = 1;
+    k->within = 0;
     k->counted = *at = p;
     k->counted_line = k->line;
     return result;

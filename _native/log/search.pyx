@@ -101,13 +101,6 @@ cdef extern from "_native/log/streams.h" nogil:
     void tw_set_head(tw_search *w, size_t at)
     void tw_line_head(tw_lines *k)
 
-cdef extern from *:
-    """
-    /* What a search needs to know of lines beyond plan.pxi. */
-    #define tw_begin_lines(k, from_line) ((k)->several = 1, (k)->counted = 0, (k)->counted_line = (from_line))
-    """
-    void tw_begin_lines(tw_lines *k, int64_t from_line) nogil
-
 tw_opening_tables()
 
 cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
@@ -152,7 +145,7 @@ cdef class Core:
         if kept:
             return kept.pop()
         finder = self.finder
-        search = Search(finder.plan(finder.pure_core()), csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
+        search = Search(finder.plan, csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
         search.streams = NativeStreams(search)
         search.handlers["cri"] = search.streams.at_cri
         return search
@@ -278,7 +271,7 @@ cdef class Block:
         k.json.shape = &core.plan.c.shape
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
         core.plan.lend(k, self.digits)
-        tw_begin_lines(k, line)
+        k.counted_line = line
         k.apart = self.stream is not None
         w.last, w.mid, w.until = <size_t>-1, state.mid, stop
         memset(&self.others, 0, sizeof(self.others))

@@ -414,9 +414,8 @@ class BulkScanner(NamedTuple):
     - present: dtype of the array ``present``, a bit mask a row. bits: nullable column -> its bit there. escaped: text
       column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
     - smallest: bytes of the shortest record. reasons: the reason of each reject code.
-    - scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
-    - short_texts: of a wire that spans lines, (its number, codes of its reasons, bytes of the longest string) -> what
-      the core's search of JSON asks about short strings in place of ``scan``; or None.
+    - decode: one record's bytes -> its message. scan: the core's ``scan_block`` (see _native/nslip/scan.pyi), of a wire
+      whose columns the search of logs does not fill by a plan.
     - state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None if a block
       needs nothing of the one before.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
@@ -445,8 +444,8 @@ class BulkScanner(NamedTuple):
     plain: Callable[[bytes], bytes]
     smallest: int
     reasons: tuple[Reason | None, ...]
-    scan: Callable[..., tuple[int, int, int, int]]
     decode: Callable[..., Any]
+    scan: Callable[..., tuple[int, int, int, int]] | None = None
     state: Callable[[], Any] | None = None
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
@@ -457,4 +456,3 @@ class BulkScanner(NamedTuple):
     read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
     values: Callable[..., dict[str, Any]] | None = None
     refusal: Callable[[bytes], Refusal | None] | None = None
-    short_texts: Callable[[int, bytes, int], Any] | None = None

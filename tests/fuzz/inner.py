@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = ("nslip.scan", "json.lines", "kick.format", "csp.cuts")
+LEVELLED = ("nslip.scan", "log.search", "kick.format", "csp.cuts")
 """Modules that choose among SIMD code."""
 
 
@@ -23,53 +23,6 @@ def choose_simd(package: ModuleType, level: int) -> None:
         for name in LEVELLED:
             core = load(name)
             core.choose_simd(core.LEVELS[level % len(core.LEVELS)])
-
-
-def lines(package: ModuleType, data: bytes) -> Any:
-    """Signs of lines, times at their heads, and where the first long one is."""
-    heads, times = load("framing.line_heads"), load("framing.times")
-    size = len(data)
-    start = min(data[0] % 8 if data else 0, size)
-    return (
-        [repr(getattr(heads, name)(data, start, size)) for name in ("signs", "first_hint")],
-        [list(getattr(heads, name)(data, start, size)) for name in ("header_lines", "fence_lines")],
-        heads.first_long(data, start, size, 20),
-        repr(times.read_time(data[:40])),
-    )
-
-
-def _records(data: bytes) -> tuple[Any, Any]:
-    """Where lines stand that a record may begin, and how long they are."""
-    found, place = [], 0
-    for line in data.split(b"\n"):
-        if line[:1] in (b"@", b"{") and line[-1:] in (b"#", b"}"):
-            found.append((place, len(line)))
-        place += len(line) + 1
-    both = np.array(found, np.int64).reshape(-1, 2)
-    return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
-
-
-def heads(package: ModuleType, data: bytes) -> Any:
-    """Signs of lines between records."""
-    core, size = load("framing.line_heads"), len(data)
-    start = min(data[0] % 8 if data else 0, size)
-    fence = (b"", b"```", b"~~~~")[data[1] % 3 if size > 1 else 0]
-    offsets, lengths = _records(data)
-    after = offsets >= start
-    offsets, lengths = offsets[after], lengths[after]
-    gaps = [
-        core.plain_gaps(data, offsets, lengths, len(offsets), 0, start, size, lines, escapes)
-        for lines in (False, True)
-        for escapes in (False, True)
-    ]
-    spans = list(zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True))
-    return (
-        core.signs_between(data, offsets, offsets + lengths, start, size),
-        bool(core.only_records(data, offsets, lengths, len(offsets), 0, size)),
-        list(map(bool, gaps)),
-        core.fence_behind(data, start, size, fence, spans),
-        [core.first_long(data, start, size, least) for least in (1, 20, 64)],
-    )
 
 
 def tables(package: ModuleType, data: bytes) -> Any:

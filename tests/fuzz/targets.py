@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.inner import choose_simd, heads, lines, records, sections, tables, views
+from tests.fuzz.inner import choose_simd, records, sections, tables, views
 from tests.log.ways import counted, rows_of
 
 Variant = Callable[[ModuleType, bytes], Any]
@@ -295,8 +295,6 @@ TARGETS: dict[str, dict[str, Variant]] = {
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
     "core": {
-        "heads": heads,
-        "lines": lines,
         "tables-csp": tables,
         "views": views,
         "sections": sections,

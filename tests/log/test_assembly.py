@@ -15,7 +15,6 @@ import turnwire
 from tests.log.found import everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from tests.nslip.twins import rounds
-from turnwire.framing.parts import LEAST_DOCKER
 from turnwire.log.search.carriers import MOST_FOREIGN_LINES
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -27,6 +26,7 @@ FIRST = datetime(2026, 1, 5, 9, 0, 0, 500_000, tzinfo=UTC)
 HEADS = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
 
 
+LEAST_DOCKER = 16 << 10
 LONG = "x" * (16384 - 30)
 
 

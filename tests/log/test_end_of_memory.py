@@ -82,23 +82,18 @@ def read_all() -> None:
     """Scans all these texts in front of that page. Each is printed first: the last one is that of a crash."""
     import turnwire
     from turnwire._native.csp import codec
-    from turnwire._native.framing import line_heads, prefixed
-    from turnwire._native.json import lines
+    from turnwire._native.log import search
     from turnwire._native.nslip import scan
 
     put = at_the_end()
-    for module, name, place in (
-        (lines, "scan_block", 1),
-        (codec, "scan_block", 0),
-        (scan, "scan_block", 0),
-        (line_heads, "signs", 0),
-        (line_heads, "first_hint", 0),
-        (line_heads, "header_lines", 0),
-        (line_heads, "fence_lines", 0),
-        (prefixed, "message", 0),
-        (prefixed, "parts", 0),
-    ):
+    for module, name, place in ((codec, "scan_block", 0), (scan, "scan_block", 0)):
         setattr(module, name, moved(getattr(module, name), place, place + 2, put))
+    searched = search.searched
+
+    def at_the_page(finder: Any, block: Any, *args: Any) -> Any:
+        return searched(finder, block._replace(data=put(bytes(block.data[: block.size]))), *args)
+
+    search.searched = at_the_page
     for text in dict.fromkeys(texts()):
         print(text, file=sys.stderr)
         for wire in (None, "csp", "nslip") if len(text) < 80 else (None,):

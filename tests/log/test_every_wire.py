@@ -422,7 +422,7 @@ def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     names = turnwire.WIRES
     met, bad = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for _ in range(rounds(8)):
+    for _ in range(rounds(12)):
         data = mixed(chance)
         options: dict[str, Any] = {}
         if chance.random() < 0.2:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
@@ -17,13 +16,13 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.conftest import BACKENDS
+from tests.cores import use
 from tests.log.json_engines import (
     JSON_WIRES,
     RECORDS,
     both,
     damaged_log,
     quoted,
-    read,
 )
 from turnwire import registry
 from turnwire._backend import core_module
@@ -37,19 +36,7 @@ GOOD = RECORDS["sstp"][0]
 
 @pytest.fixture(autouse=True, params=BACKENDS)
 def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Makes the scan, its times and the Arrow export use one backend."""
-    parts = (
-        ("json.scanner", "_core", "json.lines"),
-        ("log.output.batch", "_times", "framing.times"),
-        ("log.output.texts", "_views", "log.views"),
-    )
-    for module, name, twin in (
-        *parts,
-        ("log.output.texts", "_views", "log.views"),
-        ("log.output.texts", "_arrays", "log.arrays"),
-        ("log.output.arrow", "_arrays", "log.arrays"),
-    ):
-        monkeypatch.setattr(import_module(f"turnwire.{module}"), name, core_module(request.param, twin))
+    use(request.param, monkeypatch)
     return str(request.param)
 
 
@@ -274,48 +261,8 @@ def test_arrow_consumers_read_it() -> None:
 )
 def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
     text = span + b"".join(odd) + span[:3]
-    plains = {core_module(backend, "json.lines").plain(text) for backend in BACKENDS}
+    plains = {core_module(backend, "json.text").plain(text) for backend in BACKENDS}
     assert len(plains) == 1
-
-
-_ZONES = ["", "Z", "z", " +01:00", "-0530", "+05", "+25:00", "+05:99", "+053", "Zulu", " Z"]
-
-
-_TIMES = [
-    "2026-11-22T07:00:00",
-    "2026-11-22 07:00",
-    "2026-11-22_07:00:60.5",
-    "2026-11-22t07:00:00,1234567",
-    "2026-02-30T00:00:00",
-]
-
-
-_TIMES += [
-    "0000-01-01T00:00:00",
-    "9999-12-31T23:59:59.",
-    "2024-02-29T24:00:00",
-    "2026-11-22T07:00:61",
-    "2026-11-22T07:00:5",
-]
-
-
-@given(
-    head=st.sampled_from(["", " ", "\t[", "(", "<<", '"']),
-    time=st.sampled_from(_TIMES),
-    zone=st.sampled_from(_ZONES),
-    rest=st.sampled_from(["", " x", "]", "1", ":"]),
-)
-def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> None:
-    text = (time + zone + rest).encode()
-    found = {core_module(backend, "framing.times").read_time(text) for backend in BACKENDS}
-    assert len(found) == 1
-    line = np.frombuffer(b"x\n" + head.encode() + text + b"\n", np.uint8)
-    results = []
-    for backend in BACKENDS:
-        times, there = np.zeros(2, np.int64), np.zeros(2, np.uint8)
-        core_module(backend, "framing.times").head_times(line, np.array([0, 2]), times, there)
-        results.append((times.tolist(), there.tolist()))
-    assert results.count(results[0]) == len(results)
 
 
 def test_only_a_sigil_begins_a_section() -> None:
@@ -351,42 +298,19 @@ def test_damaged_logs(wire: str, seed: int) -> None:
 @pytest.mark.once
 @pytest.mark.parametrize("wire", JSON_WIRES)
 @given(seed=SEEDS)
-def test_pieces_of_a_log_are_the_log(wire: str, seed: int) -> None:
+def test_blocks_of_a_log_are_the_log(wire: str, seed: int) -> None:
     chance = random.Random(seed)
     data = damaged_log(chance, RECORDS[wire])
-    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 6))))
-    for backend in BACKENDS:
-        whole = read(backend, wire, data)
-        pieces = read(backend, wire, data, cuts=cuts)
-        assert (pieces.columns["offset"], pieces.columns["inner"]) == (whole.columns["offset"], whole.columns["inner"])
-        assert (pieces.columns["time"], pieces.rejects) == (whole.columns["time"], whole.rejects)
+    assert both(wire, data, batch_bytes=chance.randrange(64, 1024)) == both(wire, data)
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("wire", JSON_WIRES)
 @given(seed=SEEDS)
-def test_long_lines_are_read_piece_by_piece(wire: str, seed: int) -> None:
-    """With a limit smaller than a line, both cores cut it at the same places, whole or in blocks."""
+def test_lines_that_are_longer_than_a_message_may_be(wire: str, seed: int) -> None:
     chance = random.Random(seed)
-    data = damaged_log(chance, RECORDS[wire])
-    limit = chance.randrange(100, 700)
-    whole = both(wire, data, limit=limit)
-    pieces = both(wire, data, limit=limit, cuts=tuple(sorted(chance.randrange(len(data) + 1) for _ in range(4))))
-    assert pieces.rejects == whole.rejects
-    assert [pieces.columns[name] for name in ("offset", "inner", "time")] == [
-        whole.columns[name] for name in ("offset", "inner", "time")
-    ]
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", JSON_WIRES)
-@given(seed=SEEDS)
-def test_full_tables_lose_nothing(wire: str, seed: int) -> None:
-    chance = random.Random(seed)
-    data = damaged_log(chance, RECORDS[wire], most=12)
-    whole = both(wire, data)
-    parts = both(wire, data, rooms=(chance.randrange(6, 12), chance.randrange(8, 12)))
-    assert parts == whole
+    data, limit = damaged_log(chance, RECORDS[wire]), chance.randrange(100, 700)
+    assert both(wire, data, limit=limit, batch_bytes=chance.randrange(64, 1024)) == both(wire, data, limit=limit)
 
 
 @pytest.mark.once
@@ -395,9 +319,8 @@ def test_damage_over_lines_is_no_longer_than_a_message_may_be(end: bytes) -> Non
     """Where the line of the fault goes on behind the limit, what follows is no part of it."""
     data = b'{"header": {"kind": "intent"},\n"payload" ' + b"xyz " * 100 + end
     for limit in range(60, 90, 7):
-        found = both("sstp", data, limit=limit)
-        assert (found.rows, found.rejects["offset"]) == (0, [0])
-        assert found.rejects["length"] == [limit]
+        columns, rejects, _ = both("sstp", data, limit=limit)
+        assert (columns["offset"], [(one["offset"], one["length"]) for one in rejects]) == ([], [(0, limit)])
 
 
 GOOD_MESSAGE = (
@@ -421,9 +344,10 @@ def with_extra(text: str) -> bytes:
 
 def judged(*lines: bytes) -> list[bool]:
     """Whether each of these lines, read one after the other in one log, is a record; else it must be a reject."""
-    found = both("sstp", b"\n".join(lines) + b"\n")
-    assert found.rows + found.bad == len(lines)
-    starts, there = accumulate((len(line) + 1 for line in lines[:-1]), initial=0), set(found.columns["offset"])
+    columns, rejects, _ = both("sstp", b"\n".join(lines) + b"\n")
+    there = set(columns["offset"])
+    assert len(there) + len(rejects) == len(lines)
+    starts = accumulate((len(line) + 1 for line in lines[:-1]), initial=0)
     return [start in there for start in starts]
 
 
@@ -575,6 +499,5 @@ def test_messages_that_repeat_but_for_some_values(wire: str, seed: int) -> None:
     chance = random.Random(seed)
     data = log_of(wire, chance)
     both(wire, data)
-    both(wire, data, rooms=(chance.randrange(1, 6), chance.randrange(1, 4)))
-    both(wire, data, cuts=tuple(sorted(chance.randrange(len(data) + 1) for _ in range(3))))
+    both(wire, data, batch_bytes=chance.randrange(64, 1024))
     both(wire, data, limit=chance.randrange(100, 1200))

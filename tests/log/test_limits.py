@@ -62,7 +62,7 @@ def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
         for limit in range(len(torn) - 2, len(torn) + 3):
             found = json_engines.both(wire, data, limit=limit)
             for cut in range(len(torn) - 2, len(torn) + 6):
-                assert json_engines.both(wire, data, limit=limit, cuts=(cut,)) == found, (limit, cut)
+                assert json_engines.both(wire, data, limit=limit, batch_bytes=cut) == found, (limit, cut)
 
 
 @pytest.mark.once

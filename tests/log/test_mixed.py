@@ -13,12 +13,12 @@ import pytest
 
 import turnwire
 from tests.conftest import PURE_ONLY
+from tests.cores import use
 from tests.log.engines import GOOD
 from tests.log.found import add_up, everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, assembled, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
-from turnwire._backend import core_module
 from turnwire.log import plan, read_block
 from turnwire.log.wire_scanners import bulk_scanner
 
@@ -76,19 +76,6 @@ def test_native_and_pure_agree(monkeypatch: pytest.MonkeyPatch) -> None:
                 use(backend, patch)
                 found.append(everything(scan(data, **options)))
         assert found[0] == found[1], data
-
-
-def use(backend: str, patch: pytest.MonkeyPatch) -> None:
-    from importlib import import_module
-
-    for module, core in (
-        ("turnwire.nslip.bulk", "nslip.scan"),
-        ("turnwire.csp.bulk", "csp.codec"),
-        ("turnwire.json.scanner", "json.lines"),
-        ("turnwire.log.engine.block_pass", "json.lines"),
-    ):
-        patch.setattr(import_module(module), "_core", core_module(backend, core))
-    patch.setattr("turnwire.log.engine.block_pass._heads", core_module(backend, "framing.line_heads"))
 
 
 @usesbackend

@@ -10,7 +10,7 @@ import pytest
 
 from tests.golden.logs import log
 from tests.log.test_matrix import BAD, GOOD, TIME
-from turnwire.log.engine.all_wires import _pure, finder
+from turnwire.log.engine.all_wires import finder
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import Found, SearchState
 from turnwire.log.search.texts import Text
@@ -87,7 +87,7 @@ PRETTY = {wire: json.dumps(json.loads(GOOD[wire]), indent=2, ensure_ascii=False)
 
 def search() -> Search:
     found = finder(None)
-    return Search(found.plan(_pure()), csp_code=found.csp.code, further=found)
+    return Search(found.plan, csp_code=found.csp.code, further=found)
 
 
 def found(data: str, which: Search | None = None) -> list[Found]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import turnwire
 from tests.log.engines import GOOD
 from tests.log.found import everything
-from tests.log.json_engines import Read
 from tests.log.mixed_logs import GOOD_JSON, csp_message
 from turnwire import DecodeError, Decoder, Scan, scan
 from turnwire.json._rows_py import EscapeMap
@@ -450,10 +449,3 @@ def test_a_whole_number_is_in_its_column_where_64_bits_hold_it(number: int) -> N
     (batch,) = turnwire.scan(text.encode(), wire="sstp")
     assert batch.valid("logical_clock").tolist() == batch.valid("sequence").tolist() == [number < 2**63]
     assert number >= 2**63 or batch["logical_clock"][0] == batch["sequence"][0] == number
-
-
-def raw(data: bytes, found: Read) -> list[bytes]:
-    """The records, as their text says them."""
-    text = data + found.arena
-    places = zip(found.columns["place"], found.columns["size"], strict=True)
-    return [text[place : place + size] for place, size in places]

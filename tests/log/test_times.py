@@ -4,15 +4,17 @@ reads."""
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import needs_both
+from tests.cores import use
+from tests.log.engines import GOOD
+from tests.log.found import everything
+from turnwire import scan
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAYS = ("2026-05-04", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0001-01-01", "0000-01-01", "9999-12-31")
@@ -60,47 +62,36 @@ TEXTS = st.builds(
 )
 
 
-def twins() -> tuple[Any, Any]:
-    return import_module("turnwire._native.framing.times"), import_module("turnwire.framing._times_py")
+def times_of(backend: str, heads: list[bytes]) -> list[Any]:
+    """The times of records behind these texts, each at the start of a line."""
+    with pytest.MonkeyPatch.context() as patch:
+        use(backend, patch)
+        return everything(scan(b"".join(b"%s %s\n" % (head, GOOD) for head in heads)))[0]["time"]
 
 
 @pytest.mark.once
 @needs_both
-@given(TEXTS)
-def test_twins_read_the_same_time(text: bytes) -> None:
-    native, pure = twins()
-    assert native.read_time(text) == pure.read_time(text)
+@given(st.lists(TEXTS, min_size=1, max_size=20))
+def test_twins_read_the_same_time(heads: list[bytes]) -> None:
+    assert times_of("native", heads) == times_of("pure", heads)
 
 
-@pytest.mark.once
-@needs_both
 @pytest.mark.parametrize("behind", NUMBERS)
-def test_a_number_behind_a_time_is_no_zone(behind: str) -> None:
-    for core in twins():
-        for time in ("2026-05-04T10:00", "2026-05-04 10:00:00", "2026-05-04T10:00:00.25"):
-            assert core.read_time(f"{time}{behind} x".encode()) == core.read_time(time.encode())
+def test_a_number_behind_a_time_is_no_zone(backend: str, behind: str) -> None:
+    for time in ("2026-05-04T10:00", "2026-05-04 10:00:00", "2026-05-04T10:00:00.25"):
+        with_number, alone = times_of(backend, [f"{time}{behind} x".encode(), time.encode()])
+        assert with_number == alone is not None
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(("zone", "minutes"), [("+05:30", 330), ("-05:30", -330), ("-00:01", -1), ("Z", 0)])
-def test_each_microsecond_counts_far_from_now(core: Any, zone: str, minutes: int) -> None:
+def test_each_microsecond_counts_far_from_now(backend: str, zone: str, minutes: int) -> None:
     """A time is a whole number of them, beyond those that a float can tell apart."""
-    for micros in range(123_456, 123_460):
-        text = f"9999-12-30T12:00:00.{micros}{zone}".encode()
-        time = datetime(9999, 12, 30, 12, 0, 0, micros, timezone(timedelta(minutes=minutes)))
-        found = core("framing.times").read_time(text)
-        assert found == ((time - EPOCH) // timedelta(microseconds=1), len(text))
-        assert type(found[0]) is int
+    far = datetime(9999, 12, 30, 12, tzinfo=timezone(timedelta(minutes=minutes)))
+    each = range(123_456, 123_460)
+    found = times_of(backend, [f"9999-12-30T12:00:00.{micros}{zone}".encode() for micros in each])
+    assert found == [(far - EPOCH) // timedelta(microseconds=1) + micros for micros in each]
 
 
-@pytest.mark.once
-def test_the_time_at_the_head_of_the_line_of_each_place(core: Any) -> None:
-    data = b"1970-01-01T00:00:01Z a b\nno time\n[1970-01-01 00:01:00] c\n" + b" " * 300 + b"1970-01-01T00:00:01Z"
-    offsets = np.array([0, 21, 24, 25, 30, 33, 50, len(data) - 1], np.int64)
-    times, there = np.full(8, 77, np.int64), np.full(8, 77, np.uint8)
-    core("framing.times").head_times(np.frombuffer(data, np.uint8), offsets, times, there)
-    assert times.tolist() == [1_000_000] * 3 + [0, 0] + [60_000_000] * 2 + [0]
-    assert there.tolist() == [1, 1, 1, 0, 0, 1, 1, 0]
-    line = np.frombuffer(b"1970-01-01T00:00:01.5", np.uint8)
-    core("framing.times").head_times(line, offsets[:1], times, there)
-    assert (times[0], there[0]) == (1_500_000, 1), "the last line has no end"
+def test_the_time_at_the_head_of_the_line_of_each_place(backend: str) -> None:
+    heads = [b"1970-01-01T00:00:01Z a", b"no time", b"[1970-01-01 00:01:00]", b" " * 300 + b"1970-01-01T00:00:01Z"]
+    assert times_of(backend, heads) == [1_000_000, None, 60_000_000, None]

@@ -219,7 +219,7 @@ def simd(level: str, backend: str) -> Iterator[None]:
     if backend == "pure":
         yield
         return
-    cores = [import_module(f"turnwire._native.{name}") for name in ("nslip.scan", "json.lines")]
+    cores = [import_module(f"turnwire._native.{name}") for name in ("nslip.scan", "log.search")]
     try:
         for core in cores:
             core.choose_simd(level if level in core.LEVELS else core.SIMD)

@@ -198,10 +198,6 @@ def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> 
         offsets[place], lengths[place] = (offset, length) if length >= 0 else (0, 0)
 
 
-def short_texts(code: int, reasons: bytes, longest: int) -> None:
-    """Nothing: the search of JSON in plain Python calls what is plain Python."""
-
-
 def scan_block(
     data: Any,
     start: int,

@@ -1,6 +1,6 @@
 """CSP/1 in plain Python: the readable twin of ``_native/csp/codec.pyx``, of which each part has a module of its own."""
 
-from turnwire.csp._bulk_py import scan_block, short_texts, text_spans
+from turnwire.csp._bulk_py import scan_block, text_spans
 from turnwire.csp._objects_py import check, decode, encode, is_clean, usual_message, usual_text
 from turnwire.csp._scanner_py import NO_LIMIT, tables
 
@@ -11,7 +11,6 @@ __all__ = [
     "encode",
     "is_clean",
     "scan_block",
-    "short_texts",
     "tables",
     "text_spans",
     "usual_message",

@@ -155,7 +155,6 @@ SCANNER = BulkScanner(
     smallest=len("CSP/1\nFROM A\nTO B\nCTX C\nINTENT MEM\n\nMEM M"),
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
-    short_texts=lambda *args: _core.short_texts(*args),
     values=_values,
     decode=decode,
     refusal=refusal,

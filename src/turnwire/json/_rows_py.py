@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from turnwire.framing._times_py import read_time
 from turnwire.json._unescape_py import places, plain
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
+from turnwire.json.times import read_time
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.errors import DecodeError, Reason
+from turnwire.json._unescape_py import plain as plain
 from turnwire.json.faults import broken_utf8, fault, input_bytes, looks_wide, opening, unexpected, utf8_length
 
 if TYPE_CHECKING:

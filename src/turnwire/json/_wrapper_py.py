@@ -8,9 +8,8 @@ reads good JSON only.
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from turnwire.framing._times_py import head_time, read_time
+from turnwire.json.times import read_time
 
 TIME_NAMES = (
     b"time",
@@ -112,37 +111,3 @@ class Numbers:
     def place(self, at: int) -> int:
         """The offset of the number of the byte at ``at``."""
         return self.starts[at] if at < len(self.starts) else self.size
-
-
-class Times:
-    """The search for the time of a record without one of its own: a part of the class that scans lines."""
-
-    data: bytes
-    head: int
-    head_known: int
-    head_time: int
-
-    def line_head(self) -> None:
-        """Looks for the time at the head of the line."""
-        end = self.data.find(b"\n", self.head)
-        time = head_time(self.data[self.head : len(self.data) if end < 0 else end][:256])
-        self.head_known, self.head_time = (2, 0) if time is None else (1, time)
-
-    def time_at_head(self, region: Any, at: int) -> int | None:
-        """The time that stands closest around the record at ``at`` of a region."""
-        if region.level:
-            first = region.raw.rfind(b"\n", 0, at) + 1
-            time = head_time(region.raw[first : region.end][:256])
-            if time is not None:
-                return time
-        around = region
-        while around is not None:
-            if around.around >= 0:
-                if around.moment is False:
-                    around.moment = wrapper_time(around.raw, around.around)
-                if around.moment is not None:
-                    return int(around.moment)
-            around = around.outer
-        if not self.head_known:
-            self.line_head()
-        return self.head_time if self.head_known == 1 else None

@@ -11,34 +11,13 @@ from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import WirePlan, check_plans
 from turnwire.json.text import reader
 
-_core = _backend.load("json.lines")
+_core = _backend.load("json.text")
 
 REASONS: tuple[Reason | None, ...] = (None, *Reason)
 """The reason of each code of a reject."""
 
 INNER = Column("inner", "i64", nullable=True)
 TIME = Column("time", "timestamp", nullable=True)
-
-
-class LineState:
-    """The state between two blocks: the time at the head of the line that a block ended in.
-
-    at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none);
-    values: whether the line is one of strings and arrays; held: where an object begins that is open at the end of what
-    was there, or -1. grows: whether the caller makes room for what does not fit, as of a string with more records than
-    there is room for: then nothing of it is given before.
-    """
-
-    __slots__ = ("at", "grows", "held", "known", "time", "values")
-
-    def __init__(self) -> None:
-        self.at, self.known, self.time, self.values, self.held = -1, 0, 0, False, -1
-        self.grows = False
-
-
-def follows(state: LineState, left: LineState, block: memoryview) -> bool:
-    """As :class:`BulkScanner` says: blocks begin with a line, and nothing is open where that is so in both."""
-    return state.at < 0
 
 
 def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
@@ -82,14 +61,6 @@ def scanner(
             raise ValueError(f"{plans[0].wire}: there is no column {source}, from which {name} comes")
     check_plans(plans, whole)
     valid, escaped = bits(whole)
-    compiled: dict[Any, Any] = {}
-
-    def scan(*args: Any, **kwargs: Any) -> tuple[int, int, int, int]:
-        core = _core
-        if core not in compiled:
-            compiled[core] = core.Plan(plans, whole, valid, escaped, REASONS)
-        result: tuple[int, int, int, int] = core.scan_block(compiled[core], *args, **kwargs)
-        return result
 
     def message(data: Any, unknown: str = "error") -> Any:
         return decode(data)
@@ -115,12 +86,9 @@ def scanner(
         plain=plain,
         smallest=smallest,
         reasons=REASONS,
-        scan=scan,
         decode=message,
-        state=LineState,
         common={**common, "time": ("column", "time")},
         json=True,
         spans_lines=True,
-        follows=follows,
         refusal=refusal,
     )

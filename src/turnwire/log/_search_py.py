@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.log.engine.claims import TEXTS
-from turnwire.log.engine.fill import records_at
-from turnwire.log.engine.text_rows import fill_common
 from turnwire.log.search.rows import DTYPES, Rows
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import LONGEST_LINE, SearchState
+from turnwire.log.search.text_rows import TEXTS, fill_common, records_at
 from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
@@ -46,18 +43,17 @@ def searched(
                 return {name: np.empty(0, dtype) for name, dtype in {**DTYPES, **dtypes}.items()}, 0, [], 0, line
             size = len(data)
     text = Text(data[:size], final=final)
-    search = Search(finder.plan(finder.pure_core()), csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
+    search = Search(finder.plan, csp_code=finder.csp.code, limit=limit, keep=keep, further=finder)
     found, position = search.block(text, state)
     sources = [(source.name, name) for name in TEXTS for source in finder.csp.sources(name)]
     rows = Rows(search, search.plan, (finder.csp.kinds.tolist(), sources), text, block.size, block.base, line, finder)
     for one in found:
         rows.add(one)
     arrays, count, rejects = rows.tables(dtypes)
-    block_of = SimpleNamespace(finder=finder, space=SimpleNamespace(arrays=arrays), rows=count, size=block.size)
-    block_of.view = memoryview(block.data)[: block.size].cast("B")
-    fill_common(block_of, finder.text_codes)  # type: ignore[arg-type]
+    view = memoryview(block.data)[: block.size].cast("B")
+    fill_common(finder, arrays, count, view)
     if finder.located and finder.own is not None and finder.own.read is not None:
-        _read_own(finder, block_of.view, arrays, count, dtypes)
+        _read_own(finder, view, arrays, count, dtypes)
     return arrays, count, rejects, position, line + data.count(b"\n", 0, position)
 
 

@@ -16,11 +16,12 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import LINES
 from turnwire.fences import BEGINNING
-from turnwire.framing.assembly import find
-from turnwire.framing.documents import BOM, SIGIL
 from turnwire.log.engine.all_wires import finder
+from turnwire.log.input.reading import InputBlock
+from turnwire.log.search.texts import BOM
 
 READ = 1 << 20
+SIGIL = b"\xe2\xab\xbb"
 _AROUND = 1 << 12
 _VALUE = rb'"{\[\-0-9tfn'
 _OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
@@ -72,13 +73,16 @@ def has_header(file: Any) -> bool:
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0:
             return True
-        return any(one.lines.search(data) for one in finder().marks)
+        return any(data.find(one.plan.opening) >= 0 for one in finder().documents[1:])
 
 
 def between_parts(file: Any, offset: int, limit: int) -> bool:
-    """True if no lines that belong together (``framing/assembly.py``) go on from the lines in front of ``offset``, of
-    which the last MiB is looked at."""
+    """True if nothing goes on from the lines in front of ``offset``, of which the last MiB is searched."""
     return SplitChecker(file, first_line(file), limit).between(offset)
+
+
+def _memory(dtypes: dict[str, Any], rows: int) -> dict[str, Any]:
+    return {name: np.empty(rows, dtype) for name, dtype in dtypes.items()}
 
 
 class SplitChecker:
@@ -95,9 +99,12 @@ class SplitChecker:
         first = max(offset - READ, self.since)
         data = os.pread(self.file.fileno(), offset - first, first)
         start = data.find(b"\n") + 1 if first > self.since else 0
-        position = find(data, start, len(data), False, self.limit)[1]
-        self.since = first + position
-        return position == len(data)
+        state = finder().state()
+        state.within()
+        block = InputBlock(data[start:], len(data) - start, first + start, True, False)
+        *_, position, _ = finder().search(block, False, 1, state, False, self.limit, {}, _memory)
+        self.since = first + start + position
+        return start + position == len(data) and not state.streams
 
 
 def between_objects(file: Any, offset: int) -> bool:
@@ -107,16 +114,6 @@ def between_objects(file: Any, offset: int) -> bool:
     before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
     behind = os.pread(file_number, _AROUND, offset).lstrip()
     return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
-
-
-def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
-    """True if no record of a wire of lines that has a plan goes from what is after ``start``, where none is open,
-    over ``offset``. limit: bytes of a message."""
-    lines = finder().lines
-    if not lines:
-        return True
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return not lines.reaches_over(data, start or first_line(file), offset, limit)
 
 
 _MOST_FILES = 256
@@ -193,7 +190,12 @@ def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tu
 
 def can_be_looked_at(size: int, every: int) -> bool:
     """True if a few places of a file may tell where it can be cut: no wire has records that only reading tells."""
-    return size > every >= LEAST_LOOKED_AT and cuts_of_lines() is not None and not finder().lines and not finder().marks
+    return (
+        size > every >= LEAST_LOOKED_AT
+        and cuts_of_lines() is not None
+        and not finder().lines
+        and len(finder().documents) == 1
+    )
 
 
 def cuts_by_looking(file: Any, size: int, every: int, limit: int) -> Iterator[int] | None:
@@ -284,9 +286,6 @@ class _Places:
     def fits(self, start: int, stop: int, every: int) -> bool:
         """True if a block may go from ``start`` to ``stop``."""
         if not max(start + every, self._least) <= stop < self.size or not between_objects(self.file, stop):
-            return False
-        if not between_records(self.file, start, stop, self.limit):
-            self._least = stop + (stop - start) // 8
             return False
         if not self._parts.between(stop):
             self._least = stop + (stop - self._parts.since) // 8

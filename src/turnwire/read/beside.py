@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.checklists import log_line
-from turnwire.framing.lines import MOST_PREFIX
-from turnwire.framing.prefixes import Repeated
+from turnwire.log.search.carriers import MOST_PREFIX, Repeated
 from turnwire.read.wrapping import DEEPEST_STRING, Text, inside_end
 
 if TYPE_CHECKING:

@@ -1,5 +1,4 @@
-"""One block of input to rows and rejects. Nothing here changes but a guess of how many rows will come: any number of
-threads scan blocks at the same time."""
+"""One block of input to rows and rejects. Any number of threads scan blocks at the same time."""
 
 from __future__ import annotations
 
@@ -9,14 +8,13 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
-from turnwire.framing.documents import BOM
-from turnwire.log.engine.all_wires import Finder, State
-from turnwire.log.engine.column_buffers import ColumnBuffers
+from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.where import Filter
 from turnwire.log.input.memory import Pool, RowEstimate, carve
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
+from turnwire.log.search.state import SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +80,6 @@ class Engine:
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._room = RowEstimate(finder.scanner.smallest)
         self._own_room = RowEstimate(finder.scanner.smallest if finder.own is None else finder.own.smallest)
         self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
@@ -92,16 +89,15 @@ class Engine:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
-            fresh = self._finder.state(self._limit, self._fences)
+            fresh = self._finder.state(self._fences)
             if block.base:
                 fresh.within()
             state = {"state": fresh}
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
         carried = state["state"]
-        read = self._alone(block, final, line, carried) if self._finder.alone else None
-        read = read or self._shortcut(block, final, line, carried) or self._searched(block, final, line, carried)
-        arrays, rows, rejects, position, line = read
+        read = self._alone if self._finder.alone else self._searched
+        arrays, rows, rejects, position, line = read(block, final, line, carried)
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -125,22 +121,14 @@ class Engine:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
         if state is None:
             return None
-        if hasattr(state["state"], "runs"):
-            return state["state"].kept()  # type: ignore[no-any-return]
-        csp = [0, 0] if state["state"].csp_at >= 0 else state["state"].csp[1:3]
-        documents = state["state"].documents.kept()
-        return [0, *csp, 0, *documents] if any(csp) or documents else None
+        kept: list[int] | None = state["state"].kept()
+        return kept
 
     def restored(self, carried: list[int]) -> dict[str, Any]:
         """The state from what a bookmark kept of it."""
-        state = self._finder.state(self._limit, self._fences)
+        state = self._finder.state(self._fences)
         state.within()
-        if hasattr(state, "restore"):
-            state.restore(carried)
-            return {"state": state}
-        for place, number in enumerate(carried[:3]):
-            state.csp[place] = number
-        state.documents.restore(carried[4:])
+        state.restore(carried)
         return {"state": state}
 
     @property
@@ -163,57 +151,12 @@ class Engine:
         places = {name: dtype for name, dtype in dtypes.items() if name not in values}
         return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
 
-    def _searched(self, block: InputBlock, final: bool, line: int, state: State) -> Read:
+    def _searched(self, block: InputBlock, final: bool, line: int, state: SearchState) -> Read:
         """What the search of all wires finds in a block of what is asked for."""
-        if hasattr(state, "runs"):
-            dtypes = {**self._tables[0], **self._tables[1]}
-            return self._finder.search(block, final, line, state, self.keep, self._limit, dtypes, self._memory)
-        room = self._room.guess(block.size)
-        make = self._finder.location if self._finder.located else self._carved
-        space = ColumnBuffers(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))
-        found = self._finder.scan(block, final, space, line, state, self.keep, self._limit)
-        arrays, rows, rejects, position, line = found
-        self._room.tell(block.size, rows)
-        if self._finder.located:
-            dtypes = {**self._tables[0], **self._tables[1]}
-            arrays = self._finder.fill(block, arrays, rows, dtypes, self.keep)
-        return arrays, rows, rejects, position, line
+        dtypes = {**self._tables[0], **self._tables[1]}
+        return self._finder.search(block, final, line, state, self.keep, self._limit, dtypes, self._memory)
 
-    def _shortcut(self, block: InputBlock, final: bool, line: int, state: State) -> Read | None:
-        """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
-        shortcut, own = self._finder.shortcut, self._finder.own
-        if hasattr(state, "runs"):
-            return None
-        if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
-            return None
-        if state.csp_at > block.base or (not state.documents.begun and bytes(block.data[: len(BOM)]) == BOM):
-            return None
-        if not shortcut.fits(state.idle()) or not shortcut.due() or self._finder.met(block.data, block.size):
-            return None
-        carried = {"state": state.csp[:]} if own.spans_lines else {}
-        ends = final if own.spans_lines else final or block.line_end
-        arrays, rows, rejects, position, line = self._read(own, block, ends, line, carried)
-        whole = not position or block.data[position - 1] == ord("\n") or (final and position == block.size)
-        if not whole or not shortcut.holds(block, arrays, rows, rejects, position):
-            return None
-        behind = _behind(arrays, rows, rejects)
-        if own.spans_lines and self._finder.leaves_open(block, behind, position, self._limit):
-            return None
-        met = bool(rows or rejects)
-        unsure = not met and shortcut.may_miss(block)
-        if unsure and not state.documents.touched:  # a record of another wire keeps documents out of what follows
-            return None
-        if own.spans_lines:
-            state.csp = carried["state"]
-        state.lines.held = -1  # what the search held in the block before is closed, or is text
-        state.met, state.unsure = met, unsure
-        state.documents.begun = state.documents.begun or position > 0
-        state.documents.touched = state.documents.touched or state.met
-        for table, count in rejects:
-            table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
-        return arrays, rows, rejects, position, line
-
-    def _alone(self, block: InputBlock, final: bool, line: int, state: State) -> Read:
+    def _alone(self, block: InputBlock, final: bool, line: int, state: SearchState) -> Read:
         """What its own scan finds of a wire that the search of all wires does not know."""
         own = self._finder.own
         assert own is not None
@@ -236,6 +179,7 @@ class Engine:
         reject_room, full = quarantine.ROOM, True
         while full:
             table = quarantine.table(reject_room)
+            assert own.scan is not None, "nothing else finds the wire"
             rows, bad, position, line = own.scan(
                 block.data,
                 position,
@@ -284,12 +228,6 @@ class Engine:
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))
-
-
-def _behind(arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]]) -> int:
-    """The offset behind the last record and reject, or 0."""
-    last = [(found, count - 1) for found, count in (*rejects, (arrays, rows)) if count]
-    return max((int(found["offset"][row] + found["length"][row]) for found, row in last), default=0)
 
 
 def _tables(finder: Finder, columns: tuple[Column, ...], asked: tuple[Column, ...]) -> tuple[tuple[Any, Any], int]:

@@ -11,15 +11,14 @@ import numpy as np
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
-from turnwire.framing.documents import BOM
-from turnwire.framing.parts import CRI
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.block_pass import is_text
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
+from turnwire.log.search.carriers import CRI
+from turnwire.log.search.texts import BOM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +30,11 @@ _BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
 """What is in front of the "#" that ends a record: a digit of base62, or the end of a string."""
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
+_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
+_BEGINNING = re.compile(
+    rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?"
+    rb"| {0,3}(?:`{1,2}|~{1,2})|<+-?\r?|>+\r?"
+)
 _LINE_HEAD = 16
 """Bytes of a line in which that is seen."""
 _SHORT = 1 << 12
@@ -47,6 +51,11 @@ def _taken(data: Buffer) -> bytes:
         return memoryview(data).tobytes()
     except TypeError:
         raise TypeError(f"a stream is fed bytes, not {type(data).__name__}") from None
+
+
+def _is_text(beginning: bytes) -> bool:
+    """True if a line that begins so is text for CSP/1 where no message is open, however it goes on."""
+    return _MAGIC.match(beginning) is None and _BEGINNING.fullmatch(beginning) is None
 
 
 def _waits(begun: bytes) -> bool:
@@ -162,7 +171,7 @@ class BlockStream:
         self._new_state()
 
     def _new_state(self) -> None:
-        self._state: dict[str, Any] = {"state": finder(None).state(self._limits.message)}
+        self._state: dict[str, Any] = {"state": finder(None).state()}
 
     def write(self, data: Buffer) -> None:
         """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit, and
@@ -286,7 +295,7 @@ class BlockStream:
         within = self._state["state"].mid
         if not within and self._object is None and _waits(begun.removeprefix(BOM)):
             return
-        text = is_text(begun) and not self._further.goes_on(begun)
+        text = _is_text(begun) and not self._further.goes_on(begun)
         if self._object is None and not (within or text):
             return
         for _ in range(2):

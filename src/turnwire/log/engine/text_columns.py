@@ -11,13 +11,13 @@ import numpy as np
 from turnwire.contract import COMMON, LINES, BulkScanner, Column, TextPlan, Wire
 from turnwire.errors import Reason
 from turnwire.log.engine.columns import POSITIONS
-from turnwire.log.engine.fill import LOCATION
+from turnwire.log.search.rows import DTYPES as SEARCHED
 
 if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 REASONS: tuple[Reason | None, ...] = (None, *Reason)
-TAKEN = {"file", "timed", "arena", "own_bytes", *LOCATION, *(column.name for column in POSITIONS)}
+TAKEN = {"file", "timed", "arena", "own_bytes", *SEARCHED, *(column.name for column in POSITIONS)}
 """Names that no column of a wire can have: a scan has them for places."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXT = {"text"}
@@ -71,7 +71,6 @@ def scanner(wire: Wire) -> BulkScanner:
         plain=bytes,
         smallest=min(map(len, plan.opening)),
         reasons=REASONS,
-        scan=_unused,
         decode=lambda raw, *, unknown="error": wire.decode(bytes(raw)),
         common=common,
         spans_lines=wire.style == LINES,
@@ -80,10 +79,6 @@ def scanner(wire: Wire) -> BulkScanner:
 
 
 _MOST_COLUMNS = 60
-
-
-def _unused(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a wire with a TextPlan is found by the search of all wires")
 
 
 def read_columns(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire import _backend, registry
+from turnwire import registry
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
@@ -19,7 +19,6 @@ from turnwire.log.wire_scanners import bulk_scanner
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_times = _backend.load("framing.times")
 _COPIED = 4096
 """The place where a record is wanted for each so many bytes of a block, all of it is copied at once."""
 _NEWLINE = ord("\n")
@@ -215,28 +214,13 @@ class Batch(Columns):
         sizes = np.fromiter(map(len, texts), np.int64, len(texts))
         return TextColumn(memoryview(b"".join(texts)), np.cumsum(sizes) - sizes, sizes, valid, None, None)
 
-    @property
+    @cached_property
     def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The times of records that have none of their own, and where there is one."""
         arrays, count = self._rows.arrays, self._rows.count
-        return (arrays["time"][:count], arrays["timed"][:count]) if "timed" in arrays else self._head_times
-
-    @cached_property
-    def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The times at the heads of the lines that the records are in, and where there is one."""
-        rows = self._rows
-        times, there = np.zeros(rows.count, np.int64), np.zeros(rows.count, bool)
-        data = np.frombuffer(rows.buffer, np.uint8)
-        places = rows.arrays["offset"][: rows.count] - rows.base
-        _times.head_times(data, places, times, there.view(np.uint8))
-        if rows.before and rows.count:
-            first = np.frombuffer(rows.before + bytes(rows.buffer[:HEAD]), np.uint8)
-            newline = bytes(rows.buffer[: int(places[-1])]).find(b"\n")
-            same = places < newline if newline >= 0 else np.ones(rows.count, bool)
-            one, is_one = np.zeros(1, np.int64), np.zeros(1, np.uint8)
-            _times.head_times(first, np.zeros(1, np.int64), one, is_one)
-            times[same], there[same] = one[0], is_one[0]
-        return times, there
+        if "timed" not in arrays:  # of a wire that only its own scan finds
+            return np.zeros(count, np.int64), np.zeros(count, bool)
+        return arrays["time"][:count], arrays["timed"][:count]
 
     @cached_property
     def _masks(self) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from turnwire.csp._scanner_py import LOOKS_LIKE_MAGIC, OPENING, Cursor, Line, Sc
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, fence_after
-from turnwire.framing._times_py import head_time
+from turnwire.json.times import head_time
 from turnwire.log.search.state import More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
 from turnwire.nslip._scan_py import CANDIDATES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import DecodeError, Reason
@@ -11,16 +12,44 @@ from turnwire.log.search.state import More, Walk
 from turnwire.log.search.texts import BOM, lines_of
 
 if TYPE_CHECKING:
+    from turnwire.contract import BulkScanner, DocumentPlan, Wire
     from turnwire.log.search.search import Search
 
 AT_LINE = rb"(?P<fence> {0,3}(?:```|~~~))"
 
 
+class DocumentWire:
+    """A wire that has documents. code: its number; kinds: the numbers of its kinds; read: whether ``decode`` reads
+    their columns, as those of its messages (it has a ``TextPlan``)."""
+
+    def __init__(self, wire: Wire, code: int, kinds: Sequence[int], scanner: BulkScanner) -> None:
+        self.plan: DocumentPlan = wire.documents
+        self.code, self.read, self._decode, self._kinds = code, scanner.read is not None, wire.decode, kinds
+        there = {column.name for column in scanner.columns}
+        self._sources = [
+            (name, source) for name, (way, source) in scanner.common.items() if way == "column" and source in there
+        ]
+
+    def values(self, raw: memoryview, inside: bool) -> dict[str, Any]:
+        """The wire's own columns of a document, as far as they are not read again. Raises DecodeError."""
+        if self.read or self.plan.columns is None:
+            self._decode(raw.tobytes())
+            return {}
+        return dict(self.plan.columns(raw, fences=inside))
+
+    def common(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The same by the names that any wire has."""
+        there = {name: values[source] for name, source in self._sources if source in values}
+        if "kind" in there:
+            there["kind"] = self._kinds[there["kind"]]
+        return {"wire": self.code, **there}
+
+
 class Documents:
-    """Finds documents in files. wires: those that have some (``DocumentWire``), Space first; named: the wire whose own
+    """Finds documents in files. wires: those that have some, Space first; named: the wire whose own
     columns are wanted, None for those that any wire has."""
 
-    def __init__(self, search: Search, wires: list[Any], named: str | None) -> None:
+    def __init__(self, search: Search, wires: list[DocumentWire], named: str | None) -> None:
         self._search = search
         self._wires = wires
         self._named = named
@@ -39,7 +68,7 @@ class Documents:
         """A header line: it begins a document where nothing else was found in front, in its fence or in the file."""
         text, state = walk.text, walk.state
         mark = text.data.startswith(BOM, at)
-        wire = next((one for one in self._wires if one.mark.header.match(text.data, at + 3 * mark)), None)
+        wire = next((one for one in self._wires if one.plan.header.match(text.data, at + 3 * mark)), None)
         if wire is None or text.outer is not None or (mark and (at or state.begun)) or (state.fence and state.inside):
             return match.end()
         if len(walk.found) > state.since if state.fence else bool(walk.found):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.json._region_py import opened_at, parse
+from turnwire.json._objects_py import opened_at, parse
 from turnwire.json._text_py import Reader
 from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time

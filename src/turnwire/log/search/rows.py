@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from turnwire.log.search.state import Found
 from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
-    from turnwire.json._lines_plan_py import Plan
     from turnwire.log.engine.all_wires import Finder
+    from turnwire.log.search.plan import Plan
 
 GREATEST = (1 << 63) - 1
 DTYPES = {
@@ -30,6 +31,7 @@ REJECT_DTYPES = {
     "wire": "u1",
 }
 _CONV, _TURN, _SRC, _DST, _ACT = range(5)
+_TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Rows:
@@ -139,8 +141,6 @@ class Rows:
         return self._bit(column) | (1 << self.plan.escaped[column] if escaped else 0)
 
     def _nslip(self, found: Found, values: dict[str, Any], shift: int) -> tuple[None, int]:
-        from turnwire.json._others_py import tag_of
-
         assert self.plan.nslip is not None
         bits = 0
         for name, number in (("sender", _SRC), ("receiver", _DST), ("conversation", _CONV)):
@@ -153,7 +153,7 @@ class Rows:
             if name in self.plan.valid and value <= GREATEST:
                 values[name] = value
                 bits |= self._bit(name)
-        tag = tag_of(found.text.data, found.start, found.stop)
+        tag = _tag(found.text.data, found.start, found.stop)
         if tag is not None:
             bits |= self._text(values, "subject", tag[0] + shift, tag[1], tag[2])
         return None, bits
@@ -217,3 +217,11 @@ class Rows:
             arrays["arena"] = b"".join(self.arena)
         table = {name: np.array([row[name] for row in self.rejects], dtype) for name, dtype in REJECT_DTYPES.items()}
         return arrays, count, [(table, len(self.rejects))] if self.rejects else []
+
+
+def _tag(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
+    """The tag of the record from ``at`` to ``end``: offset and length of its inside, and whether it holds escapes."""
+    for match in _TAG.finditer(raw, at, end):
+        if match[1] == b"t":
+            return match.start(2), len(match[2]), b"\\" in match[2]
+    return None

@@ -18,11 +18,11 @@ from turnwire.log.search.strings import Strings
 from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
-    from turnwire.json._lines_plan_py import Plan
+    from turnwire.log.search.plan import Plan
 
 
 class Search:
-    """The search for all wires of a plan (see ``json._lines_plan_py.Plan``).
+    """The search for all wires of a plan (see ``log.search.plan.Plan``).
 
     limit: bytes of one message; keep: records of nSLIP with slots and frames that this version does not know are taken;
     csp: the number of CSP/1 among the wires; further: the wires that are registered beside (``Finder``).

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from turnwire.json._region_py import DEEPEST_STRING, quote_before
+from turnwire.json._objects_py import quote_before
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes
 from turnwire.log.search.state import LONGEST_LINE, Found, Walk
-from turnwire.log.search.texts import Joiner, Text
+from turnwire.log.search.texts import DEEPEST_STRING, Joiner, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

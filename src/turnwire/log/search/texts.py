@@ -11,11 +11,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnwire.framing._times_py import head_time
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
+from turnwire.json.times import head_time
 
 BOM = b"\xef\xbb\xbf"
+DEEPEST_STRING = 8
+"""How deep strings inside strings are looked through."""
 _TIME_BYTES = 256
 """So many bytes at the start of a line may hold its time."""
 

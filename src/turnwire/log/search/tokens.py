@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from turnwire.errors import Reason
-from turnwire.json._region_py import DEEPEST_STRING
-from turnwire.log.engine.text_wires import HELD, RECORD
 from turnwire.log.search.state import More, Walk
-from turnwire.log.search.texts import BOM
+from turnwire.log.search.texts import BOM, DEEPEST_STRING
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip._scan_py import CANDIDATES, next_candidate
 
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search
+    from turnwire.log.search.text_wires import TextSpan, TextWires
 
 IN_LINE = rb"(?P<slip>" + CANDIDATES.pattern + rb")"
 
@@ -53,7 +52,7 @@ class NslipTokens:
 class FurtherWires:
     """Finds records of the wires that have a ``TextPlan``. tokens, lines: those of each style."""
 
-    def __init__(self, search: Search, tokens: Any, lines: Any) -> None:
+    def __init__(self, search: Search, tokens: TextWires, lines: TextWires) -> None:
         self._search = search
         self._tokens = tokens
         self._lines = lines
@@ -62,7 +61,7 @@ class FurtherWires:
         """What begins with the opening of a token."""
         data = walk.text.data
         line = min(walk.text.line_end(at), walk.end)
-        one = self._tokens.token(data, at, line, walk.end, self._search.limit)
+        one = self._tokens.token(data, at, line, self._search.limit)
         if (line if one is None else one.stop) == len(data):
             walk.needs_line(at)
         return at + 1 if one is None else self._add(walk, one)
@@ -74,11 +73,10 @@ class FurtherWires:
         one = self._lines.lines(data, at + 3 * data.startswith(BOM, at), walk.end, final, self._search.limit)
         if one is None:
             return match.end()
-        if one.what == HELD:
+        if one.is_open:
             raise More(at)
         return self._add(walk, one)
 
-    def _add(self, walk: Walk, one: Any) -> int:
-        reason = None if one.what == RECORD else self._search.plan.reasons[one.reason]
-        walk.add(one.start, one.stop, one.wire, reason=reason, fault=one.fault, value=("further", {}))
-        return max(int(one.stop), int(one.start) + 1)
+    def _add(self, walk: Walk, one: TextSpan) -> int:
+        walk.add(one.start, one.stop, one.wire, reason=one.reason, fault=one.fault, value=("further", {}))
+        return max(one.stop, one.start + 1)

@@ -1,1 +1,0 @@
-"""Compiled modules of framing: lines, prefixes and times."""

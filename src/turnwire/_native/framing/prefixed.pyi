@@ -1,6 +1,0 @@
-from typing import Any
-
-_Found = tuple[str, int, int | None, bytes, bytes]
-
-def message(data: Any, line: int, stop: int, final: bool, limit: int) -> _Found | None: ...
-def parts(data: Any, line: int, stop: int, final: bool, limit: int) -> _Found | None: ...

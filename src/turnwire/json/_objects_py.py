@@ -1,0 +1,52 @@
+"""Objects of JSON in a text: one that is read, those that are open at a fault, and where a string begins."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from turnwire.contract import Limits
+from turnwire.json._text_py import _QUICK, _SURROGATE_ESCAPE, _Doubtful, _Silent
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+
+
+def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
+    """The object at ``at`` and the offset behind it. Raises DecodeError with reason and offset."""
+    if len(raw) - at <= limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= limits.nesting:
+        try:
+            text = raw[at:].decode()
+            if not _SURROGATE_ESCAPE.search(text):
+                found, size = _QUICK.raw_decode(text)
+                return found, at + (size if text.isascii() else len(text[:size].encode()))
+        except (ValueError, _Doubtful, RecursionError):
+            pass
+    most = sys.get_int_max_str_digits() or limits.integer_digits
+    shown = limits._replace(integer_digits=min(limits.integer_digits, most))
+    value, behind = _Silent(raw, "json", shown, {}).containers(at)
+    return value, behind
+
+
+def opened_at(raw: bytes, start: int, fault: int) -> set[int]:
+    """The starts of the objects that are open at the fault: all of them meet it."""
+    starts: list[int] = []
+    place = start
+    while (token := _TOKEN.search(raw, place, fault)) is not None:
+        if b'"' in raw[place : token.start()]:
+            break  # a string that is not closed before the fault
+        place = token.end()
+        if raw[token.start()] == 0x7B:
+            starts.append(token.start())
+        elif raw[token.start()] == 0x7D:
+            starts.pop()
+    return set(starts)
+
+
+def quote_before(raw: bytes, at: int, floor: int) -> int:
+    """The unescaped quote next to ``at`` from ``floor`` on, or -1."""
+    while (at := raw.rfind(b'"', floor, at)) >= 0:
+        slashes = at - len(raw[floor:at].rstrip(b"\\")) - floor
+        if slashes % 2 == 0:
+            return at
+    return -1
