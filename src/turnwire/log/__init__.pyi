@@ -13,5 +13,7 @@ from turnwire.log.output.writers import unguarded as unguarded
 from turnwire.log.scanning import Counts as Counts
 from turnwire.log.scanning import Scan as Scan
 from turnwire.log.scanning import scan as scan
+from turnwire.read.grouping import Grouped as Grouped
+from turnwire.read.grouping import group_by as group_by
 from turnwire.read.stats import Stats as Stats
 from turnwire.read.stats import stats as stats

@@ -10,14 +10,21 @@ rule says so. What only tells progress settles nothing.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from hashlib import blake2b
 from heapq import heappop, heappush
 from math import log2
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from turnwire import registry
 from turnwire.pairs import AnswerPattern, Message, PairRule, Work
+from turnwire.read.coding import Coded, coded_column
+
+if TYPE_CHECKING:
+    from turnwire.log.output.batch import Batch
 
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
@@ -69,6 +76,10 @@ class Latencies:
         mean = self.total / self.count if self.count else None
         values = {"min": self.least, "mean": mean, **shares, "max": self.most}
         return {"count": self.count, **{name: None if one is None else one / 1e6 for name, one in values.items()}}
+
+
+Settled = Callable[[Message, int], None]
+"""Is told a request that was answered, and after how many microseconds."""
 
 
 class _Open:
@@ -170,8 +181,9 @@ class Pairing:
     requests were too old to be remembered.
     """
 
-    def __init__(self, rule: PairRule, room: int = OPEN) -> None:
+    def __init__(self, rule: PairRule, room: int = OPEN, settled: Settled | None = None) -> None:
         self.rule = rule
+        self._settled = settled
         self.requests = self.answered = self.given_up = self.backwards = 0
         self.progress = self.orphans = self.ahead = self.further = 0
         self.latencies = Latencies()
@@ -286,6 +298,8 @@ class Pairing:
         if asked.time is not None and answer.time is not None:
             if answer.time >= asked.time:
                 self.latencies.add(answer.time - asked.time)
+                if self._settled is not None:
+                    self._settled(asked, answer.time - asked.time)
             elif not ahead:
                 self.backwards += 1
 
@@ -320,14 +334,39 @@ class Pairing:
 class Pairs:
     """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing."""
 
-    def __init__(self, room: int = OPEN) -> None:
+    def __init__(self, room: int = OPEN, settled: Callable[[str, Message, int], None] | None = None) -> None:
         wires = registry.wires()
-        self.found = {(name, rule.name): Pairing(rule, room) for name, wire in wires.items() for rule in wire.pairs}
+        self.found = {
+            (name, rule.name): Pairing(rule, room, None if settled is None else partial(settled, name))
+            for name, wire in wires.items()
+            for rule in wire.pairs
+        }
         self._pairings = {
             name: [self.found[name, rule.name] for rule in wire.pairs] for name, wire in wires.items() if wire.pairs
         }
         self._works = {name: wire.work for name, wire in wires.items() if wire.pairs and wire.has("work")}
         self._kinds = {name: _kinds(wire.pairs) for name, wire in wires.items() if wire.pairs}
+
+    def take_batch(self, batch: Batch, wires: Coded) -> None:
+        """The records of a batch that has their columns; of those that no rule asks about nothing is looked at."""
+        kinds = coded_column(batch, "kind")
+        wanted = np.zeros(len(batch), bool)
+        for code in np.unique(wires.codes).tolist():
+            name = wires.names[code]
+            if name in self._pairings:
+                known = self._kinds[name]
+                asked = [known is None or kind in known for kind in kinds.names] + [known is None]
+                wanted |= (wires.codes == code) & np.array(asked)[kinds.codes]
+        rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return
+        names = ("sender", "receiver", "conversation", "subject")
+        columns = [kinds.of(rows).values(), *(coded_column(batch, name).of(rows).values() for name in names)]
+        timed = batch.valid("time")[rows].tolist()
+        moments = (time if there else None for time, there in zip(batch["time"][rows].tolist(), timed, strict=True))
+        messages = zip(*columns, moments, strict=True)
+        for wire, raw, message in zip(wires.of(rows).values(), batch.raws(rows), messages, strict=True):
+            self.take(str(wire), raw, message)
 
     def take(self, wire: str, raw: bytes, columns: tuple[Any, ...]) -> None:
         """One record: its bytes, and what :class:`turnwire.pairs.Message` has of its columns."""

@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire.errors import WireError
+from turnwire.read.coding import ABSENT, MOST_NAME, Coded, coded, coded_column, named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log import Batch, TextColumn
+    from turnwire.log import Batch
+
+__all__ = [
+    "ABSENT",
+    "COLUMNS",
+    "MOST_NAME",
+    "OTHERS",
+    "Chunk",
+    "Coded",
+    "Details",
+    "coded",
+    "details",
+    "fields",
+    "named",
+]
 
 COLUMNS = (
     *("file", "offset", "length", "line"),
     *("wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"),
 )
 """Columns that are read of each record, beside its bytes."""
-ABSENT, OTHERS = -1, -2
-"""Codes of "there is no value" and of "one of the names that are not kept apart"."""
+OTHERS = -2
+"""The code of "one of the names that are not kept apart"."""
 MOST_RAW = 2048
 """Bytes of a record as written that are shown."""
 MOST_FIELDS = 64
 MOST_VALUE = 1024
 """Characters of one decoded field that are shown."""
-MOST_NAME = 256
-"""Characters of a sender, a conversation, a subject, the name of a field that are shown."""
 _OVERHEAD = 200  # characters that a message takes in the page beside its texts, about
-
-
-class Coded(NamedTuple):
-    """A column of text: row i has ``names[codes[i]]``, or nothing where the code is ABSENT (i64)."""
-
-    names: Sequence[str]
-    codes: NDArray[np.int64]
-
-    def values(self) -> Iterator[str | None]:
-        """The value of each row."""
-        names = [*self.names, None]  # code -1 picks the last
-        return map(names.__getitem__, self.codes.tolist())
-
-
-def coded(values: Iterable[str | None]) -> Coded:
-    """The column of these values."""
-    places: dict[str | None, int] = {None: ABSENT}
-    codes = [places.setdefault(value, len(places) - 1) for value in values]
-    return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
 class Chunk:
@@ -72,12 +65,7 @@ class Chunk:
     def coded(self, name: str) -> Coded:
         """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
         if name not in self._columns:
-            column = self._batch.column(name)
-            if column.kind == "text":
-                self._columns[name] = _of_text(self._batch[name])
-            else:
-                codes = np.where(self._batch.valid(name), self._batch.codes(name).astype(np.int64), ABSENT)
-                self._columns[name] = Coded(column.names, codes)
+            self._columns[name] = coded_column(self._batch, name)
         return self._columns[name]
 
     def place(self, row: int) -> tuple[int, str | None, int, int]:
@@ -100,20 +88,6 @@ class Chunk:
     def sequence(self, row: int) -> str | None:
         """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
         return str(int(self._batch["sequence"][row])) if self._batch.valid("sequence")[row] else None
-
-
-def _of_text(column: TextColumn) -> Coded:
-    """A text column by its different values; each is decoded once."""
-    codes = np.full(len(column), ABSENT, np.int64)
-    rows = np.flatnonzero(column.valid)
-    whole = b"".join((column.buffer, column.arena))  # spans are cut from bytes many times faster than from memory
-    spans = zip(column.offsets[rows].tolist(), column.lengths[rows].tolist(), strict=True)
-    values: list[Any] = [whole[start : start + length] for start, length in spans]
-    for place in np.flatnonzero(column.escaped[rows]).tolist():
-        values[place] = column.bytes(int(rows[place]))
-    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    codes[rows] = np.fromiter(map(places.__getitem__, values), np.int64, len(values))
-    return Coded([named(value.decode()) for value in places], codes)
 
 
 # --- one record in full ---------------------------------------------------------------------------------------------
@@ -179,14 +153,6 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
         raw=shortened(chunk.raw(row).decode("utf-8", "backslashreplace"), MOST_RAW),
         fields=[(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in found],
     )
-
-
-def named(text: str) -> str:
-    """A name that is not too long for a page: what is cut keeps a mark of its own, so that two never become one."""
-    if len(text) <= MOST_NAME:
-        return text
-    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{text[:MOST_NAME]}… ({len(text) - MOST_NAME:,} more characters, {mark})"
 
 
 def shortened(text: str, most: int) -> str:

@@ -13,6 +13,8 @@ from turnwire.cli.output import standard_output
 from turnwire.cli.terminal import milliseconds, table
 from turnwire.progress import Progress
 
+BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
+"""What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
 TOP = 10
 TITLES = {
     "wire": "wires",
@@ -33,16 +35,20 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 @options.sources_argument
 @options.wire_option
 @options.scan_options
+@click.option("--by", type=options.Choice(BY), help="Add up the records by one value, and show the dearest.")
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
-def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool, **settings: Any) -> int:
+def command(
+    sources: tuple[str, ...], wire: str | None, by: str | None, top: int, as_json: bool, **settings: Any
+) -> int:
     """Counts what SOURCES hold: bytes, records, kinds, senders, receivers, reasons of damage, conversations, and how
-    long answers took.
+    long answers took. With --by, records, bytes and the answers of each value, those with the most bytes first.
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
     from turnwire.log.output.json_lines import json_line
-    from turnwire.read.stats import COLUMNS, Statistics
+    from turnwire.read.grouping import COLUMNS, Grouping
+    from turnwire.read.stats import Statistics
 
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
@@ -53,17 +59,33 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
         {**settings, "errors": "skip"},
         progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
     )
-    gathered = Statistics()
+    gathered: Statistics | Grouping = Statistics() if by is None else Grouping(by)
     with progress:
         for batch in found:
             gathered.take(batch)
     rows = list(gathered.finish(found.counts).rows(top))
     output = standard_output()
-    output.write(b"".join(map(json_line, rows)) if as_json else "\n".join(_tables(rows)).encode())
+    if as_json:
+        output.write(b"".join(map(json_line, rows)))
+    elif by is None:
+        output.write("\n".join(_tables(rows)).encode())
+    elif rows:
+        output.write(group_table(rows).encode())
     output.flush()
-    if not rows[0]["records"] + rows[0]["rejects"]:
-        inputs.tell_nothing(names, wire, bool(rows[0]["bytes"]))
+    if not found.counts.records + found.counts.rejects:
+        inputs.tell_nothing(names, wire, bool(found.counts.bytes))
     return BAD_RECORDS if found.counts.reasons else GOOD
+
+
+def group_table(rows: list[dict[str, Any]]) -> str:
+    """The rows of :meth:`turnwire.read.grouping.Grouped.rows` as a table; the last one may stand for all others."""
+    names = [name for name in rows[0] if name != "others"]
+    shown = [{**row, **{name: milliseconds(row.get(name)) for name in ("first", "last")}} for row in rows]
+    cells = [[row.get(name) for name in names] for row in shown]
+    if "others" in rows[-1]:
+        cells[-1][0] = "(others)"
+    decimals = {name: _decimals([row.get(name) for row in rows]) for name in ("p50", "p95")}
+    return table(names, cells, decimals)
 
 
 def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import click
 
 from turnwire.cli import inputs, options
+from turnwire.cli.commands.stats import BY, TOP, group_table
 from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output, write_text
@@ -44,6 +45,8 @@ SHOWN = 5
 @click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
 )
+@click.option("--by", type=Choice(BY), help="Add up the messages by one value, and show those with the most tokens.")
+@click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of --by.", show_default=True)
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
 @click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
 @click.option(
@@ -77,6 +80,10 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
         inputs.expect_writable(settings["html"])
     advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
     counters, context, price = _prepared(settings)
+    if settings["by"] is not None:
+        if advised or settings["compare"] or settings["budget"] is not None:
+            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --price nor --max")
+        return _by(list(names), counters, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
     found = spend(list(names), counters, wire=settings["wire"], budget=budget, sample=kept, threads=settings["threads"])
@@ -88,6 +95,25 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     if not found.spent and not found.damaged and not settings["quiet"]:
         inputs.tell_none(names, settings["wire"])
     return _verdict(found, settings)
+
+
+def _by(names: list[str], counters: list[Tokenizer], settings: dict[str, Any]) -> int:
+    """Shows the tokens of each value, once for each tokenizer."""
+    from turnwire.read.grouping import group_by
+
+    code = GOOD
+    for counter in counters:
+        found = group_by(names, settings["by"], wire=settings["wire"], tokenizer=counter, threads=settings["threads"])
+        rows = list(found.rows(settings["top"]))
+        if settings["as_json"]:
+            for row in rows:
+                _write_json({"tokenizer": counter.name, **row})
+        elif rows:
+            write_text(group_table(rows) if len(counters) == 1 else f"{printable(counter.name)}\n{group_table(rows)}")
+        code = BAD_RECORDS if found.counts.rejects else code
+    if not found.counts.records + found.counts.rejects and not settings["quiet"]:
+        inputs.tell_none(names, settings["wire"])
+    return code
 
 
 def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
