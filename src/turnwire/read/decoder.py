@@ -85,6 +85,7 @@ class Decoder(Generic[M]):
             from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
 
             self._stream = BlockStream(wire, unknown, limits)
+        self._lines: Any = getattr(self._stream, "lines", None)
         self._ready: list[M] = []
         self._lock = RLock()
         self.wire = wire
@@ -93,6 +94,11 @@ class Decoder(Generic[M]):
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
         buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
         with self._lock:
+            if self._lines is not None and not self._ready:
+                self._ready, data = self._lines(data)
+                if self._ready and not data:
+                    ready, self._ready = self._ready, []
+                    return ready
             try:
                 self._stream.write(data)
             except DecodeError as error:
