@@ -11,8 +11,10 @@ import pytest
 
 import turnwire
 from tests.sstp.test_session import message
+from tests.vectors import load
 from turnwire import sstp
 from turnwire.errors import DecodeError
+from turnwire.read import extraction
 from turnwire.read.contents import contents, unpacked
 from turnwire.read.judging import conform, conformance
 from turnwire.read.located import LocatedRecords, located, pieces
@@ -204,3 +206,14 @@ def test_what_is_found_in_several_files_is_told_once(tmp_path: Path) -> None:
     told = [(Path(one.file or "").stem, one.line, one.error is None) for one in located(str(tmp_path), "nslip")]
     every = [("a", 1, False), ("a", 2, True), ("a", 3, False), ("b", 1, False)]
     assert told == every + [("c", line, good) for _, line, good in every[:3]]
+
+
+@pytest.mark.parametrize("wire", turnwire.WIRES)
+def test_a_message_by_itself_is_what_the_search_finds(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is not asked for one that decode takes."""
+    texts = [text for case in load(wire) for key in ("wire", "text") if isinstance(text := case.get(key), str)]
+    texts += [f"{text}\n" for text in texts] + [f" {text}" for text in texts[:20]]
+    quick = [repr(turnwire.extract(text)) for text in texts]
+    monkeypatch.setattr(extraction, "_one_message", lambda text: None)
+    assert [repr(turnwire.extract(text)) for text in texts] == quick
+    assert any(one != "[]" for one in quick)

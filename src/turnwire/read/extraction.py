@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
@@ -13,6 +14,8 @@ from turnwire.errors import DecodeError
 from turnwire.read.located import Located, located
 from turnwire.read.wrapping import Text, inside_end, unescaped, written
 
+_CARRIER = re.compile(r'"(?:stream|__REALTIME_TIMESTAMP"|\\u)')
+"""What the lines of Docker and journald have: what they say are pieces of another text."""
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
 
@@ -75,6 +78,8 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
     wanted = set(registry.chosen(wires))
+    if (one := _one_message(text)) is not None:
+        return [one] if one.wire in wanted else []
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
     found = list(placed(raw, records))
@@ -87,6 +92,21 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
         )
         for one, (start, end), how in found
     ]
+
+
+def _one_message(text: str) -> Found | None:
+    """The message that a text is and nothing else, by decode alone; None where only the search can tell."""
+    lines = text.startswith("CSP/1\n") and text.count("CSP/1") == 1
+    if not (lines or (text.startswith(("@a", "{")) and "\n" not in text)) or _CARRIER.search(text):
+        return None
+    end = len(text.rstrip("\n" if lines else ""))
+    if text[end - 1 : end].isspace():
+        return None
+    try:
+        message = registry.decode(text)
+    except DecodeError:
+        return None
+    return Found(message, registry.wire_of(message) or "", 0, end, "bare")
 
 
 def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:

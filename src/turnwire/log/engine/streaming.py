@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-_QUICK = (b"@", b"{")
-"""How lines begin that may be a message each."""
+_QUICK = (b"@a", b"{")
+"""How lines begin that are a message each, mostly. What decode takes besides, a search may not find."""
 _CARRIER = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
 """What the objects of Docker and journald have, as it may be written: their lines are pieces of other texts."""
 _OUTSIDE = re.compile(rb'["{}\n#]')
@@ -199,7 +199,7 @@ class BlockStream:
             return [], data
         if len(data) > self._limits.feed_buffer:
             return [], data
-        quick = (b"@",) if _CARRIER.search(data) else _QUICK
+        quick = _QUICK[:1] if _CARRIER.search(data) else _QUICK
         decode, limit = self._decode, self._limits.message
         messages: list[Any] = []
         lines = data.split(b"\n")
