@@ -1,4 +1,4 @@
-"""The tables of docs/tokens.md: counted, not timed, so that anybody gets the same.
+"""The tables of docs/token_tables.md: counted, not timed, so that anybody gets the same.
 
 ``python -m benchmarks.token_tables`` writes them into the page, between its two marks.
 """
@@ -18,7 +18,7 @@ from turnwire.conversion import Context
 from turnwire.tokens.formats import FORMATS, version_of
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "tokens.md"
+PAGE = ROOT / "docs" / "token_tables.md"
 BEGIN, END = "<!-- token-tables: begin -->", "<!-- token-tables: end -->"
 TOKENIZERS = ("o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "gemma3")
 REQUEST = '@a3|f0|c1|S0|d1|T1|g1|k1|q3|t"goal_1"#'

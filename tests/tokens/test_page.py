@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("splintr")
 ROOT = Path(__file__).parent.parent.parent
-PAGE = ROOT / "docs" / "tokens.md"
+PAGE = ROOT / "docs" / "token_tables.md"
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "benchmarks").is_dir() or not PAGE.exists(), reason="needs the source tree"),
     pytest.mark.once,
