@@ -6,15 +6,13 @@ from typing import Any
 
 from turnwire.conversion.context import Names
 from turnwire.conversion.shapes import Fields, Path, Shape, nested
-from turnwire.conversion.tables import ACTS, FIXED, PLACES, own_acts
+from turnwire.conversion.tables import ACTS, FIXED, OPENED, PLACES, own_acts
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import Message
 from turnwire.sap.spec import Kind, Table
 
 CARRY: Path = ("meta", "turnwire")
 _FAILED = "FailedResult"
-_OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
-"""Records that stand as one field: no other wire knows anything of their parts."""
 
 _OWN = own_acts("sap")
 
@@ -31,7 +29,7 @@ def _split(values: dict[str, Any], table: Table | None, path: Path, fields: Fiel
     tables = {} if table is None else {one.name: one.table for one in table.fields if one.kind is Kind.RECORD}
     for name, value in values.items():
         here = (*path, name)
-        nested = name in tables and name not in _OPENED
+        nested = name in tables and name not in OPENED
         if isinstance(value, dict) and value and (nested or here == ("meta",)):
             _split(value, tables.get(name), here, fields)
         else:

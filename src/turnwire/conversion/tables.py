@@ -6,7 +6,12 @@ wire has; a conversion names it in ``dropped``. docs/convert.md shows these tabl
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from turnwire.sap import spec as sap
+from turnwire.sap.messages import MESSAGES
+from turnwire.sstp import spec as sstp
 
 FACTS: dict[str, str] = {
     "act": "what the message does: one of ACTS",
@@ -159,47 +164,94 @@ _SSTP_TO = (
     Place("header.directed_to", "receiver", "name", "read"),
 )
 """Fields in which any message may name who is to answer. It is written to questions only: it gives away the floor."""
-_SSTP = (
-    Place("header.actor_id", "sender", "name", "must"),
-    Place("header.session_id", "conversation", "name", "must"),
-    Place("header.provenance", ""),
-    Place("header.policy_labels", ""),
-    Place("header.logical_clock", "sequence", "clock", "must"),
-    Place("header.risk_score", ""),
-)
-_RESULT = (
-    Place("taskId", "task", "uuid", "must"),
-    Place("correlationId", "conversation", "uuid", "must"),
-    Place("reportedAt", "time", "sap_time", "must"),
-    Place("producer.agentId", "sender", "text", "must"),
-    Place("producer.agentKind", "", need="must"),
-    Place("status", "status", "status", "must"),
-    Place("output", "text", "json"),
-    Place("artifacts", ""),
-    Place("metrics", ""),
-    Place("constitutionalEvidence.alignment", "", need="must"),
-    Place("constitutionalEvidence.pressureReadings", ""),
-    Place("constitutionalEvidence.policyChecks", ""),
-    Place("constitutionalEvidence.violations", ""),
-    Place("constitutionalEvidence.citations", "references", "texts"),
-    Place("constitutionalEvidence.cache", ""),
-    Place("error.code", "code"),
-    Place("error.message", ""),
-    Place("error.details", ""),
-    Place("nextActions", ""),
-    Place("meta", ""),
-)
+_SSTP_FACTS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(sstp.MAIN_TEXT.values(), ("text", "filled")),
+    "actor_id": ("sender", "name"),
+    "session_id": ("conversation", "name"),
+    "logical_clock": ("sequence", "clock"),
+    "directed_to": ("receiver", "name"),
+    "assigned_to": ("receiver", "name"),
+    "constraints": ("constraints", "texts"),
+    "evidence_refs": ("references", "texts"),
+    "required_capabilities": ("capability", "only_one"),
+    "output_schema_id": ("output", "filled"),
+    "verdict": ("status", "status"),
+}
+"""Field of SSTP -> fact, form. All others are its own."""
+
+
+def _of_sstp(kind: sstp.Kind) -> tuple[Place, ...]:
+    """The fields of the specification; those that the kind fixes are left out."""
+    parts = (("header", sstp.HEADER), ("payload", sstp.PAYLOADS[kind]))
+    places = [
+        Place(
+            f"{part}.{field.name}", *_SSTP_FACTS.get(field.name, ("",)), need="may" if field.need == "never" else "must"
+        )
+        for part, fields in parts
+        for field in fields
+        if field.name not in ("kind", "schema_id")
+    ]
+    written = {place.path for place in places}
+    if kind is sstp.Kind.DELEGATION:  # who is to answer is who it is assigned to
+        return tuple(places)
+    return (*places, *(place for place in _SSTP_TO if place.path not in written))
+
+
+OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
+"""Records of SAP that stand as one field: no other wire knows anything of their parts."""
+_SAP_FACTS: dict[str, tuple[str, str]] = {
+    "taskId": ("task", "uuid"),
+    "parentTaskId": ("parent", "uuid"),
+    "messageId": ("task", "receipt"),
+    "correlationId": ("conversation", "uuid"),
+    "issuedAt": ("time", "sap_time"),
+    "reportedAt": ("time", "sap_time"),
+    "issuer.agentId": ("sender", "text"),
+    "producer.agentId": ("sender", "text"),
+    "target.agentId": ("receiver", "text"),
+    "target.capability": ("capability", "text"),
+    "constitutionalContext.constraints": ("constraints", "texts"),
+    "constitutionalContext.references": ("references", "texts"),
+    "constitutionalEvidence.citations": ("references", "texts"),
+    "payload": ("text", "payload"),
+    "outputContract.format": ("output", "text"),
+    "telemetry.priority": ("priority", "priority"),
+    "status": ("status", "status"),
+    "output": ("text", "json"),
+    "error.code": ("code", "text"),
+    "reason": ("text", "text"),
+}
+"""Field of SAP -> fact, form. All others are its own."""
 _FAILED = {
     "status": Place("status", "", need="must"),
     "output": Place("output", ""),
     "error.message": Place("error.message", "text", need="must"),
 }
 """Fields of a Result that says why something failed."""
-_RECEIPT = (
-    Place("messageId", "task", "receipt", "must"),
-    Place("correlationId", "conversation", "uuid", "must"),
-    Place("reason", "text"),
-)
+
+
+def _of_sap(table: sap.Table, must: bool = True, above: str = "") -> Iterator[Place]:
+    """The fields of the specification and of the records in them; those that all of the class have are left out."""
+    for field in table.fields:
+        path, needed = above + field.name, must and field.need == sap.MUST
+        if field.kind is sap.Kind.RECORD and field.table is not None and field.name not in OPENED:
+            yield from _of_sap(field.table, needed, f"{path}.")
+        elif path not in FIXED["sap"].get(table.name, ()):
+            yield Place(path, *_SAP_FACTS.get(path, ("",)), need="must" if needed else "may")
+
+
+FIXED: dict[str, dict[str, dict[str, object]]] = {
+    "sap": {
+        "Task": {"protocolVersion": sap.VERSION},
+        "Result": {"protocolVersion": sap.VERSION},
+        "FailedResult": {"protocolVersion": sap.VERSION, "status": "FAILED"},
+        "Ack": {"status": "ACK"},
+        "Nack": {"status": "NACK"},
+    }
+}
+"""Wire -> kind -> what every message of that kind has."""
+
+_SAP = {table.name: tuple(_of_sap(table)) for table in MESSAGES}
 _KICK = (
     Place("id", "message", "uuid4", "must"),
     Place("timestamp", "time", "iso_time", "must"),
@@ -251,112 +303,14 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("block.CONTENT", "text"),
         ),
     },
-    "sstp": {
-        "intent": (
-            *_SSTP,
-            Place("payload.goal", "text", "filled", "must"),
-            Place("payload.assumptions", "", need="must"),
-            Place("payload.success_criteria", "", need="must"),
-            Place("payload.constraints", "constraints", "texts", "must"),
-            *_SSTP_TO,
-        ),
-        "query": (
-            *_SSTP,
-            Place("payload.question", "text", "filled", "must"),
-            Place("payload.required_fields", "", need="must"),
-            Place("payload.uncertainty", "", need="must"),
-            Place("payload.directed_to", "receiver", "name", "must"),
-            _SSTP_TO[1],
-        ),
-        "knowledge": (
-            *_SSTP,
-            Place("payload.content", "text", "filled", "must"),
-            Place("payload.confidence", "", need="must"),
-            Place("payload.evidence_refs", "references", "texts", "must"),
-            *_SSTP_TO,
-        ),
-        "delegation": (
-            *_SSTP,
-            Place("payload.task", "text", "filled", "must"),
-            Place("payload.assigned_to", "receiver", "name", "must"),
-            Place("payload.required_capabilities", "capability", "only_one", "must"),
-            Place("payload.output_schema_id", "output", "filled", "must"),
-            Place("payload.evaluation_criteria", "", need="must"),
-        ),
-        "commit": (
-            *_SSTP,
-            Place("payload.decision", "text", "filled", "must"),
-            Place("payload.scope", "", need="must"),
-            Place("payload.commit_mode", "", need="must"),
-            Place("payload.supersedes", "", need="must"),
-            *_SSTP_TO,
-        ),
-        "evidence_bundle": (
-            *_SSTP,
-            Place("payload.claim", "text", "filled", "must"),
-            Place("payload.artifacts", "", need="must"),
-            Place("payload.verdict", "status", "status", "must"),
-            Place("payload.checks_run", "", need="must"),
-            *_SSTP_TO,
-        ),
-        "memory_delta": (
-            *_SSTP,
-            Place("payload.memory_type", "", need="must"),
-            Place("payload.summary", "text", "filled", "must"),
-            Place("payload.derived_rule", "", need="must"),
-            Place("payload.propagation", "", need="must"),
-            *_SSTP_TO,
-        ),
-    },
+    "sstp": {kind.value: _of_sstp(kind) for kind in sstp.Kind},
     "sap": {
-        "Task": (
-            Place("taskId", "task", "uuid", "must"),
-            Place("parentTaskId", "parent", "uuid"),
-            Place("correlationId", "conversation", "uuid", "must"),
-            Place("issuedAt", "time", "sap_time", "must"),
-            Place("issuer.agentId", "sender", "text", "must"),
-            Place("issuer.agentKind", "", need="must"),
-            Place("issuer.name", ""),
-            Place("target.agentId", "receiver"),
-            Place("target.capability", "capability", "text", "must"),
-            Place("target.routingHints", ""),
-            Place("constitutionalContext.pressureLevel", "", need="must"),
-            Place("constitutionalContext.principles", ""),
-            Place("constitutionalContext.pressure", ""),
-            Place("constitutionalContext.objectives", ""),
-            Place("constitutionalContext.constraints", "constraints", "texts"),
-            Place("constitutionalContext.riskTolerance", ""),
-            Place("constitutionalContext.territory", ""),
-            Place("constitutionalContext.references", "references", "texts"),
-            Place("constitutionalContext.cachePolicy", ""),
-            Place("payload", "text", "payload", "must"),
-            Place("outputContract.schema", ""),
-            Place("outputContract.format", "output"),
-            Place("telemetry.priority", "priority", "priority"),
-            Place("telemetry.deadline", ""),
-            Place("telemetry.budget", ""),
-            Place("telemetry.trace", ""),
-            Place("replyTo", ""),
-            Place("attachments", ""),
-            Place("tags", ""),
-            Place("meta", ""),
-        ),
-        "Result": _RESULT,
-        "FailedResult": tuple(_FAILED.get(place.path, place) for place in _RESULT),
-        "Ack": _RECEIPT,
-        "Nack": _RECEIPT,
+        "Task": _SAP["Task"],
+        "Result": _SAP["Result"],
+        "FailedResult": tuple(_FAILED.get(place.path, place) for place in _SAP["Result"]),
+        "Ack": _SAP["Ack"],
+        "Nack": _SAP["Nack"],
     },
     "kick": {"": _KICK},
 }
 """Wire -> kind ("" where all kinds have the same fields) -> its fields, in the order in which they are written."""
-
-FIXED: dict[str, dict[str, dict[str, object]]] = {
-    "sap": {
-        "Task": {"protocolVersion": "2.0"},
-        "Result": {"protocolVersion": "2.0"},
-        "FailedResult": {"protocolVersion": "2.0", "status": "FAILED"},
-        "Ack": {"status": "ACK"},
-        "Nack": {"status": "NACK"},
-    }
-}
-"""Wire -> kind -> what every message of that kind has."""
