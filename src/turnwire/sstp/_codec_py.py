@@ -1,67 +1,20 @@
-"""The quick judgement of an SSTP object, that it is plain, so that no rule has a finding.
+"""Reads and writes plain SSTP messages, of which no rule has a finding. Twin of ``_native/sstp/codec.pyx``.
 
-Twin of ``_native/sstp/codec.pyx``.
-
-"Plain" errs on the careful side: what is not plain goes through ``turnwire.sstp.rules``, which says what is wrong, if
-anything is.
+This twin asks the rules themselves; the compiled one may take a plain message for one that is not, and then they are
+asked, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from turnwire.errors import EncodeError
 from turnwire.json._write_py import write
+from turnwire.sstp.rules import findings
 
 Row = tuple[str, str, bool]
 """(name, type, whether its absence is a finding), with the type words of ``turnwire.sstp.spec.Field``."""
-
-
-def _text(value: Any) -> bool:
-    return type(value) is str and value[:1] > " " and value[0] != "<"
-
-
-def _clock(value: Any) -> bool:
-    return type(value) is int and value > 0
-
-
-def _fraction(value: Any) -> bool:
-    return type(value) in (float, int) and 0 <= value <= 1
-
-
-def _list(value: Any) -> bool:
-    return type(value) is list
-
-
-def _texts(value: Any) -> bool:
-    return type(value) is list and all(type(item) is str for item in value)
-
-
-def _text_or_null(value: Any) -> bool:
-    return value is None or _text(value)
-
-
-def _artifacts(value: Any) -> bool:
-    return type(value) is list and all(
-        isinstance(item, dict)
-        and _text(item.get("type"))
-        and _text(item.get("name"))
-        and "value" in item
-        and (not isinstance(item["value"], str) or _text(item["value"]))
-        for item in value
-    )
-
-
-_JUDGES: dict[str, Callable[[Any], bool]] = {
-    "text": _text,
-    "clock": _clock,
-    "fraction": _fraction,
-    "list": _list,
-    "texts": _texts,
-    "text_or_null": _text_or_null,
-    "artifacts": _artifacts,
-}
 
 
 class PlainCodec:
@@ -86,15 +39,7 @@ class PlainCodec:
         self.read = read
         self.closer = closer
         self.classes = frozenset(cls for _, cls, _, _, _ in kinds)
-        self.kinds = {
-            word: (
-                cls,
-                schema,
-                [(name, _JUDGES[kind], needed) for name, kind, needed in header],
-                [(name, _JUDGES[kind], needed) for name, kind, needed in payload],
-            )
-            for word, cls, schema, header, payload in kinds
-        }
+        self.kinds = {word: cls for word, cls, _, _, _ in kinds}
 
     def is_known(self, message: Any) -> bool:
         """True if a message was found plain, and nothing that could be changed has been handed out since."""
@@ -143,27 +88,5 @@ class PlainCodec:
         return plain.decode() if isinstance(plain, bytes) else plain
 
     def _class(self, fields: Any) -> Any:
-        header = fields.get("header")
-        payload = fields.get("payload")
-        if not isinstance(header, dict) or not isinstance(payload, dict):
-            return None
-        word = header.get("kind")
-        known = self.kinds.get(word) if type(word) is str else None
-        if known is None or "protocol" in header or ("directed_to" in header and "directed_to" in payload):
-            return None
-        cls, schema, header_rows, payload_rows = known
-        if header.get("schema_id") != schema or not _conforms(header, header_rows):
-            return None
-        if "directed_to" in header:
-            return cls if _conforms({**payload, "directed_to": header["directed_to"]}, payload_rows) else None
-        return cls if _conforms(payload, payload_rows) else None
-
-
-def _conforms(part: dict[str, Any], rows: Iterable[tuple[str, Callable[[Any], bool], bool]]) -> bool:
-    for name, judge, needed in rows:
-        if name in part:
-            if not judge(part[name]):
-                return False
-        elif needed:
-            return False
-    return True
+        """The class of a plain object, None for one that is not plain."""
+        return None if any(findings(fields)) else self.kinds[fields["header"]["kind"]]
