@@ -120,7 +120,6 @@ _EMOJI = re.compile(
     "[\u203c\u2049\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
     "\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]+"  # with what joins and varies them
 )
-_FIRST = re.compile(r"\s*+([0-9A-Za-z]++)(?:\s|\Z)")
 
 
 def words(text: str) -> str:
@@ -128,23 +127,10 @@ def words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
 
 
-def first_word(text: str) -> str | None:
-    """The word with which a text begins as :func:`words` makes it, where it is one of ASCII letters and digits alone
-    and white space follows; else None."""
-    found = _FIRST.match(text)
-    return None if found is None else found[1].lower()
-
-
-def may_begin(word: str, forms: Collection[str]) -> bool:
-    """True if a text whose :func:`first_word` this is may be an acknowledgement, or doubtful."""
-    return word in _STARTS or word in _table(forms).starts
-
-
-def is_acknowledgement(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
-    """True if a text is put together of forms and emoji alone; where it answers a question, only if no part of it can
-    be the answer."""
-    said = words(text)
-    if not said or _begins_otherwise(said, forms):
+def is_acknowledgement(said: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
+    """True if a text, as :func:`words` makes it, is put together of forms and emoji alone; where it answers a question,
+    only if no part of it can be the answer."""
+    if not said:
         return False
     bare = _EMOJI.sub(". ", said)
     parts = [part for part in map(words, _PARTS.split(bare)) if part]
@@ -165,8 +151,6 @@ def is_doubtful(
     if len(text) > MOST:
         return False
     plain = words(text) if plain is None else plain
-    if _begins_otherwise(plain, forms):
-        return False
     parted = _PARTS.search(plain)
     first = words(plain if parted is None else plain[: parted.start()])
     paraphrase = _PARAPHRASE.fullmatch(plain) is not None
@@ -206,10 +190,11 @@ def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> boo
     return len(said) in ends
 
 
-def _begins_otherwise(plain: str, forms: Collection[str]) -> bool:
-    """True if a text begins with a word with which no form and no paraphrase does: most texts do."""
+def begins_otherwise(plain: str, forms: Collection[str]) -> bool:
+    """True if a text, as :func:`words` makes it, begins with a word with which no form and no paraphrase does: most
+    texts do, and are neither."""
     start = plain.partition(" ")[0]
-    return start.isalnum() and start.isascii() and not may_begin(start, forms)
+    return start.isalnum() and start.isascii() and start not in _STARTS and start not in _table(forms).starts
 
 
 class _Table(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from turnwire.sstp.codec import encode
 from turnwire.sstp.messages import Commit, Delegation, EvidenceBundle, Intent, Knowledge, MemoryDelta, Message, Query
-from turnwire.sstp.spec import HEADER, SCHEMA_IDS
+from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS
 
 Sent = TypeVar("Sent", bound=Message)
 
@@ -30,7 +30,8 @@ class Agent:
         self.clock = clock
         self._lock = Lock()
 
-    def _message(self, cls: type[Sent], optional: Mapping[str, Any], **payload: Any) -> Sent:
+    def _message(self, cls: type[Sent], optional: Mapping[str, Any], *payload: Any) -> Sent:
+        """The next message. payload: its values, in the order of the specification."""
         known = [field.name for field in HEADER if field.need == "never"]
         unknown = [name for name in optional if name not in known]
         if unknown:
@@ -44,7 +45,9 @@ class Agent:
                 "logical_clock": self.clock,
                 **optional,
             }
-            message = cls({field.name: values[field.name] for field in HEADER if field.name in values}, payload)
+            header = {field.name: values[field.name] for field in HEADER if field.name in values}
+            names = (field.name for field in PAYLOADS[cls.KIND])
+            message = cls(header, dict(zip(names, payload, strict=True)))
             encode(message)
             self.clock += 1
         return message
@@ -59,35 +62,19 @@ class Agent:
         **header: Any,
     ) -> Intent:
         """Declares a goal or frames the session. ``header``: policy_labels, provenance, risk_score."""
-        return self._message(
-            Intent,
-            header,
-            goal=goal,
-            assumptions=list(assumptions),
-            success_criteria=success_criteria,
-            constraints=list(constraints),
-        )
+        return self._message(Intent, header, goal, list(assumptions), success_criteria, list(constraints))
 
     def query(
         self, question: str, *, directed_to: str, uncertainty: float, required_fields: Iterable[str] = (), **header: Any
     ) -> Query:
         """Asks ``directed_to`` for information; ``uncertainty`` lies between 0 and 1."""
-        return self._message(
-            Query,
-            header,
-            question=question,
-            required_fields=list(required_fields),
-            uncertainty=uncertainty,
-            directed_to=directed_to,
-        )
+        return self._message(Query, header, question, list(required_fields), uncertainty, directed_to)
 
     def knowledge(
         self, content: str, *, confidence: float, evidence_refs: Iterable[str] = (), **header: Any
     ) -> Knowledge:
         """Shares a finding or answers a query; ``confidence`` lies between 0 and 1."""
-        return self._message(
-            Knowledge, header, content=content, confidence=confidence, evidence_refs=list(evidence_refs)
-        )
+        return self._message(Knowledge, header, content, confidence, list(evidence_refs))
 
     def delegation(
         self,
@@ -100,23 +87,14 @@ class Agent:
         **header: Any,
     ) -> Delegation:
         """Assigns a task to ``assigned_to``."""
-        return self._message(
-            Delegation,
-            header,
-            task=task,
-            assigned_to=assigned_to,
-            required_capabilities=list(required_capabilities),
-            output_schema_id=output_schema_id,
-            evaluation_criteria=evaluation_criteria,
-        )
+        capabilities = list(required_capabilities)
+        return self._message(Delegation, header, task, assigned_to, capabilities, output_schema_id, evaluation_criteria)
 
     def commit(
         self, decision: str, *, scope: str, commit_mode: str, supersedes: str | None = None, **header: Any
     ) -> Commit:
         """Records a decision."""
-        return self._message(
-            Commit, header, decision=decision, scope=scope, commit_mode=commit_mode, supersedes=supersedes
-        )
+        return self._message(Commit, header, decision, scope, commit_mode, supersedes)
 
     def evidence_bundle(
         self,
@@ -129,19 +107,10 @@ class Agent:
     ) -> EvidenceBundle:
         """Gives proof for a claim; each artifact has a type, a name and a value."""
         proofs = [dict(artifact) for artifact in artifacts]
-        return self._message(
-            EvidenceBundle, header, claim=claim, artifacts=proofs, verdict=verdict, checks_run=list(checks_run)
-        )
+        return self._message(EvidenceBundle, header, claim, proofs, verdict, list(checks_run))
 
     def memory_delta(
         self, summary: str, *, memory_type: str, derived_rule: str, propagation: str, **header: Any
     ) -> MemoryDelta:
         """Emits a learning for long-term retention; ``policy_labels=["retention:90d"]`` says for how long."""
-        return self._message(
-            MemoryDelta,
-            header,
-            memory_type=memory_type,
-            summary=summary,
-            derived_rule=derived_rule,
-            propagation=propagation,
-        )
+        return self._message(MemoryDelta, header, memory_type, summary, derived_rule, propagation)

@@ -15,10 +15,9 @@ from typing import NamedTuple
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.sstp.acknowledgements import (
     ACKNOWLEDGEMENTS,
-    first_word,
+    begins_otherwise,
     is_acknowledgement,
     is_doubtful,
-    may_begin,
     words,
 )
 from turnwire.sstp.messages import Message
@@ -67,19 +66,6 @@ def outline(name: str) -> str:
     """The rest of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)
     return "".join(letter for letter in letters if letter.isalnum()).replace("rn", "m").replace("vv", "w")
-
-
-def alike(left: str, right: str) -> bool:
-    """True if two different names could be taken for one another."""
-    if left == right:
-        return False
-    return folded(left) == folded(right) or (outline(left) != "" and outline(left) == outline(right))
-
-
-def conflicts(actors: Iterable[str]) -> list[tuple[str, str]]:
-    """The pairs of names in a roster that could be taken for one another."""
-    names = list(dict.fromkeys(actors))
-    return [(left, right) for index, left in enumerate(names) for right in names[index + 1 :] if alike(left, right)]
 
 
 # --- what is watched
@@ -143,7 +129,7 @@ _UNUSED = Clocks()
 
 class _SessionFindings(NamedTuple):
     """The findings of the rules in a message, whether it is taken in at all, and what they saw of it. speaker: the
-    actor's name folded. text: the main text; begins: its first word, as :func:`first_word` has it."""
+    actor's name folded. said: the main text as :func:`words` makes it."""
 
     issues: list[Issue]
     taken: bool
@@ -151,13 +137,11 @@ class _SessionFindings(NamedTuple):
     speaker: str = ""
     addressee: str | None = None
     session_id: str | None = None
-    text: str = ""
-    begins: str | None = None
+    said: str = ""
     forged: bool = False
     allowed: bool = True
 
 
-_new = tuple.__new__
 _ANYONE = Turn(ANYONE)
 
 
@@ -203,10 +187,8 @@ class Session:
             self._meet(name)
         self._clocks: dict[tuple[str | None, str], Clocks] = {}
         self._forged: set[tuple[str | None, str, int]] = set()
-        self._last: tuple[str, str] | None = None  # speaker and main text of the last message
-        self._last_word: str | None = None  # with which that begins
+        self._last: tuple[str, str] | None = None  # speaker of the last message, and what it said
         self._folded: dict[str, str] = {}
-        self._said = ("", "")  # a text that was compared, and its words
         if isinstance(roster, Mapping):
             for actor, known in roster.items():
                 self._identities.setdefault(self._fold(actor), frozenset((known,) if isinstance(known, str) else known))
@@ -292,27 +274,15 @@ class Session:
         actor: str = header.get("actor_id")
         session_id, addressee, text = header.get("session_id"), message.addressee, _main_text(message)
         forged = identity is not None and not self._is(identity, actor)
-        speaker, begins = ("", None) if forged else (self._fold(actor), first_word(text))
-        issues: list[Issue] = []
-        if forged or not self._familiar(actor, addressee, session_id):
-            issues += self._names(message, actor, identity, forged)
+        speaker, said = ("", "") if forged else (self._fold(actor), words(text))
+        issues = list(self._names(message, actor, identity, forged))
         allowed = forged or self._admits(kind, actor, speaker)
         if not forged:
-            clock, key = header.get("logical_clock"), (self._of(session_id), actor)
-            if self._forged or clock != self._clocks.get(key, _UNUSED).last + 1:
-                issues += self._clock(clock, key)
+            issues += self._clock(header.get("logical_clock"), (self._of(session_id), actor))
             if not allowed:
                 issues += self._turn(actor)
-            if not self._contributes(begins):
-                issues += self._contribution(kind, actor, speaker, text)
-        whole = issues, True, actor, speaker, addressee, session_id, text, begins, forged, allowed
-        return _new(_SessionFindings, whole)  # as _SessionFindings(*whole) does, in half the time
-
-    def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
-        """True if there is surely nothing to say of the names."""
-        if session_id is not None and session_id != self.session_id:
-            return False
-        return actor in self._actors and (addressee is None or self._knows(addressee))
+            issues += self._contribution(kind, actor, speaker, text, said)
+        return _SessionFindings(issues, True, actor, speaker, addressee, session_id, said, forged, allowed)
 
     def _refuse(self, issues: list[Issue]) -> None:
         """Raises the first error."""
@@ -388,40 +358,25 @@ class Session:
             return True
         return kind in PROOFS and speaker in self._proving and who == OTHERS and same(other, actor)
 
-    def _words(self, text: str) -> str:
-        """A text as :func:`words` makes it."""
-        if self._said[0] is not text:
-            self._said = text, words(text)
-        return self._said[1]
-
-    def _contributes(self, begins: str | None) -> bool:
-        """True if a text surely is no acknowledgement and no echo: it begins as none of these do, and not as the last
-        one did."""
-        if begins is None or may_begin(begins, self._acknowledgements):
-            return False
-        return self._last is None or (self._last_word is not None and begins != self._last_word)
-
-    def _contribution(self, kind: Kind, actor: str, speaker: str, text: str) -> Iterator[Issue]:
-        said, forms = words(text), self._acknowledgements
-        asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
-        question = None if asked is None else _main_text(asked[-1])
+    def _contribution(self, kind: Kind, actor: str, speaker: str, text: str, said: str) -> Iterator[Issue]:
+        forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
-        if is_acknowledgement(text, forms, question):
-            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif is_doubtful(text, forms, question, said):
-            yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-        elif (
-            self._last
-            and self._words(self._last[1]) == said
-            and said.count(" ") >= 2
-            and not same(self._last[0], actor)
-        ):
+        if not begins_otherwise(said, forms):
+            asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
+            question = None if asked is None else _main_text(asked[-1])
+            if is_acknowledgement(said, forms, question):
+                yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
+                return
+            if is_doubtful(text, forms, question, said):
+                yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
+                return
+        if self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
 
     def _take(self, message: Message, found: _SessionFindings) -> None:
-        _, _, actor, speaker, addressee, session_id, text, begins, forged, allowed = found
+        _, _, actor, speaker, addressee, session_id, said, forged, allowed = found
         clock: int = message._fields["header"].get("logical_clock")
         if forged:
             self._forged.add((self._of(session_id), actor, clock))
@@ -437,7 +392,7 @@ class Session:
             used = self._clocks[key] = Clocks()
         if clock > 0 and (clock > used.last or clock not in used):
             used.add(clock)
-        self._last, self._last_word = (actor, text), begins
+        self._last = actor, said
         kind = message.KIND
         if kind is Kind.KNOWLEDGE:
             self._queries.pop(speaker, None)
