@@ -55,9 +55,6 @@ cdef extern from "_native/csp/lines.h" nogil:
 cdef extern from "_native/common/fence.h" nogil:
     bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
 
-cdef extern from "_native/common/log_time.h" nogil:
-    bint tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
-
 cdef extern from "_native/csp/marks.h" nogil:
     enum:
         CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
@@ -66,6 +63,12 @@ cdef extern from "_native/csp/marks.h" nogil:
     bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
     bint csp_are_flags(const uint8_t *data, int64_t start, int64_t stop)
+
+cdef extern from "_native/csp/around.h" nogil:
+    ctypedef struct csp_around:
+        pass
+    bint csp_ends_in_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
+    bint csp_opens_another(const uint8_t *s, size_t p, size_t end)
 
 cdef extern from "_native/csp/window.h" nogil:
     ctypedef struct csp_window:

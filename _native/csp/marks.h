@@ -113,7 +113,7 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
 }
 
 /* Whether what stands behind the head of a template can be its flags: none, or parts that are not sentences. */
-static int csp_are_flags(const uint8_t *data, int64_t start, int64_t stop) {
+static TW_UNUSED int csp_are_flags(const uint8_t *data, int64_t start, int64_t stop) {
     if (stop - start > CSP_MOST_FLAGS) return 0;
     while (start < stop) {
         const uint8_t *semicolon = (const uint8_t *)memchr(data + start, ';', (size_t)(stop - start));
@@ -139,7 +139,7 @@ static int csp_is_opening(const uint8_t *data, int64_t start, int64_t stop) {
 }
 
 /* What begins with the line at `first`, which is of one of the three kinds. */
-static int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
+static TW_UNUSED int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
     const int64_t bound = first + CSP_LOOK_BYTES;
     int64_t place = first;
     int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0;

@@ -16,24 +16,6 @@ cdef struct Matched:
     int32_t row[24]
 
 
-cdef bint opens_another(const uint8_t *data, int64_t at, int64_t end) noexcept nogil:
-    """True if a message of another wire may begin with the line at a place."""
-    cdef int64_t first
-    while at < end and (data[at] == 32 or data[at] == 9):
-        at += 1
-    if at < end and data[at] == c"{":
-        at += 1
-        while at < end and (data[at] == 32 or data[at] == 9):
-            at += 1
-        return at < end and (data[at] == 34 or data[at] == c"}" or data[at] == 13 or data[at] == 10)
-    if end - at < 4 or data[at] != c"@" or memchr(b"afcSdT", data[at + 1], 6) == NULL:
-        return False
-    first = at = at + 2
-    while at < end and at - first < 12 and (48 <= data[at] <= 57 or 65 <= data[at] <= 90 or 97 <= data[at] <= 122):
-        at += 1
-    return first < at < end and at - first <= 11 and data[at] == c"|"
-
-
 cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
     """Behind the last line that can be the damaged message's own; -1: nobody can say, -2: more must be there."""
     cdef int64_t bound = first.start + s.most_bytes
@@ -85,13 +67,14 @@ cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
     if m.stop < 0:
         return
     m.what, m.reason, m.fault, m.tail = REFUSED, s.fault.reason, s.fault.offset, True
-    if first.start < m.fault < m.stop and opens_another(s.data, m.fault, s.end):
+    if first.start < m.fault < m.stop and csp_opens_another(s.data, m.fault, s.end):
         m.stop, m.tail = m.fault, False  # what begins with that line is read by itself
     m.behind = m.stop
 
 
-cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, Matched *m) noexcept nogil:
-    """What begins at the line at ``at``, which is not in a code fence."""
+cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
+                        Matched *m) noexcept nogil:
+    """What begins at the line at ``at``."""
     cdef Scanner s
     cdef Line first
     cdef int64_t limits[3]
@@ -102,7 +85,7 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     memset(state, 0, sizeof(state))
     memset(m.row, 0xFF, sizeof(m.row))
     start_scanner(&s, data, at, end, final, limits, state, find_lines)
-    s.log = s.searching = True
+    s.log, s.around = True, around
     s.rows = s.extras = s.rejects = NULL
     s.most_rows = s.most_extras = s.most_rejects = 0
     if next_line(&s, &first) == OK and is_magic(data, &first):

@@ -42,7 +42,7 @@ cdef struct Scanner:
     int64_t closing_count
     int indexed
     bint log  # other lines are text, and extras are only counted
-    bint searching  # for the search of logs: also a line with a time at its head ends a message, and a fence does not
+    const csp_around *around  # for the search of logs: what stands around the message, which says where it ends; or NULL
     # state of the stream
     bint tail
     int64_t run
@@ -145,21 +145,11 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     return False
 
 
-cdef bint ends_in_search(Scanner *s, Line *line) noexcept nogil:
-    """True if a line of a log ends the record before it."""
-    cdef int64_t moment
-    if line.stop <= line.start or (c"A" <= s.data[line.start] <= c"Z" and s.data[line.start] != c"C"):
-        return False
-    if tw_is_fence(s.data, line.start, line.stop):
-        return False
-    if csp_looks_like_magic(s.data, line.start, line.stop):
-        return True
-    return tw_head_time(s.data + line.start, min(line.stop - line.start, <int64_t>256), &moment)
-
-
 cdef inline bint ends(Scanner *s, Line *line) noexcept nogil:
     """True if a line (outside a heredoc) ends the record before it."""
-    return ends_in_search(s, line) if s.searching else is_delimiter(s.data, line)
+    if s.around != NULL:
+        return csp_ends_in_log(s.around, s.data, line.start, line.stop)
+    return is_delimiter(s.data, line)
 
 
 cdef inline bint is_magic(const uint8_t *data, Line *line) noexcept nogil:
@@ -1110,7 +1100,8 @@ cdef void start_scanner(
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
-    s.log = s.searching = s.reading.log = False
+    s.log = s.reading.log = False
+    s.around = NULL
     s.reading.keys, s.reading.data = &keys, data
     s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
     s.closings = NULL

@@ -108,6 +108,7 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_json_rows:
         int64_t *offset
         int64_t *length
+        int64_t *own_bytes
         int64_t *line
         int64_t *inner
         int64_t *place
@@ -129,6 +130,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int64_t *length
         int64_t *line
         int64_t *fault
+        int64_t *own_bytes
         int64_t *inner
         int64_t *row
         uint8_t *reason
@@ -140,8 +142,31 @@ cdef extern from "_native/json/scan.h" nogil:
         int wire
         int reason
         size_t fault
+    ctypedef struct tw_span:
+        size_t start, stop
+    ctypedef struct tw_spans:
+        tw_span *spans
+        size_t first, count, room
+    ctypedef struct tw_stretch:
+        size_t start, size, outer, until, quote
+        int64_t time
+        uint8_t written, timed
+    ctypedef struct tw_cursor:
+        int met
+    ctypedef struct tw_fence:
+        uint8_t sign
+        size_t run
     ctypedef struct tw_region:
-        pass
+        tw_region *outer
+        int level, depth
+        size_t start, end
+        const tw_stretch *stretches
+        size_t stretch_count
+        tw_cursor first, last
+        int in_string, final, tail
+        tw_fence fence
+        tw_spans taken
+        size_t found_behind
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size
@@ -161,6 +186,10 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t arena_room
         size_t head
         int64_t counted_line
+        void (*set_head)(tw_lines *, size_t) noexcept nogil
+        tw_spans reaches, firsts
+        int mixed
+        size_t found_end
         int head_known
         int64_t head_time
         void *context
@@ -494,6 +523,7 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     r.place = <int64_t *>always(columns, "place", room, 8)
     r.size = <int64_t *>always(columns, "size", room, 8)
     r.present = <uint64_t *>always(columns, "present", room, 8)
+    r.own_bytes = <int64_t *>always(columns, "own_bytes", room, 8)
     r.line = <int64_t *>column(columns, "line", room, 8)
     r.inner = <int64_t *>column(columns, "inner", room, 8)
     r.wire = <uint8_t *>column(columns, "wire", room, 1)
@@ -523,6 +553,7 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     k.rejects.length = <int64_t *>always(rejects, "length", reject_room, 8)
     k.rejects.line = <int64_t *>always(rejects, "line", reject_room, 8)
     k.rejects.fault = <int64_t *>always(rejects, "fault", reject_room, 8)
+    k.rejects.own_bytes = <int64_t *>always(rejects, "own_bytes", reject_room, 8)
     k.rejects.reason = <uint8_t *>always(rejects, "reason", reject_room, 1)
     k.rejects.wire = <uint8_t *>column(rejects, "wire", reject_room, 1)
     k.rejects.inner = <int64_t *>column(rejects, "inner", reject_room, 8)

@@ -2,6 +2,7 @@
 #ifndef TURNWIRE_JSON_REGION_H
 #define TURNWIRE_JSON_REGION_H
 
+#include "_native/common/fence.h"
 #include "rows.h"
 #include "wrapper.h"
 
@@ -10,21 +11,37 @@ enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
 enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
 
 typedef struct {
-    int64_t *offset, *length, *line, *fault;
+    int64_t *offset, *length, *line, *fault, *own_bytes;
     int64_t *inner, *row;                    /* as of a row, -1 outside of strings; how many rows stand before it */
     uint8_t *reason, *wire;
     size_t count, room;
 } tw_json_rejects;
 
-/* Text that is looked through: a line, or what a string says. Places are offsets in k->s or, from level 1 on, k->arena. */
+/* A part of a text that stands in one piece in the text around it: from `start` on (of the text) it says `size` bytes, which are
+ * written there in [outer, until); quote: where the string begins that it is, or its array of bytes; time: of its line or object. */
+enum { TW_AS_IT_IS, TW_WITH_ESCAPES, TW_AS_NUMBERS };
+typedef struct { size_t start, size, outer, until, quote; int64_t time; uint8_t written, timed; } tw_stretch;
+
+/* A place in a text and the same place in the text around it, as far as the walk through the map of places has come. */
+typedef struct { size_t stretch, seen, written; int met; } tw_cursor;
+
+/* Ranges in order, that do not touch; those in front of `first` are done with. */
+typedef struct { size_t start, stop; } tw_span;
+typedef struct { tw_span *spans; size_t first, count, room; } tw_spans;
+
+/* Text that is looked through: a line, or what its stretches say. Places are offsets in k->s or, from level 1 on, k->arena. */
 typedef struct tw_region {
-    const struct tw_region *outer;           /* the text that the string stands in */
-    int level;
+    struct tw_region *outer;                 /* the text around it */
+    int level, depth;                        /* texts around it; strings among them */
     size_t start, end;
-    size_t quote;                            /* of the outermost string, in k->s */
-    size_t inside, until;                    /* where the string's inside starts and ends in the outer text */
-    size_t seen, written;                    /* a place in here and the same place in the outer text, for tw_outside */
-    int numbers;                             /* the string is written as an array of bytes */
+    const tw_stretch *stretches;             /* the map of its places */
+    size_t stretch_count;
+    tw_cursor first, last;                   /* where its records begin and end: each goes from left to right */
+    int in_string, final;                    /* final: nothing follows that could belong to it */
+    int tail;                                /* heredocs in trailing text matter */
+    tw_fence fence;                          /* that is open */
+    tw_spans taken;                          /* lines that belong to another text */
+    size_t found_behind;                     /* where what was found last ends, SIZE_MAX where nothing was */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
     int64_t moment;
@@ -50,16 +67,21 @@ typedef struct tw_lines {
     const tw_plan *plan;
     tw_json json;
     tw_json_rows rows;
-    int apart;                               /* a row is of a string: place, size, inner and depth are written (see tw_set_apart) */
+    int apart;                               /* a row is of a text that was put together: place, size, own bytes, inner and depth are written (see tw_set_apart) */
     tw_json_rejects rejects;
     uint8_t *arena;
     size_t arena_size, arena_room;
     size_t head;                             /* where the line (or the piece of one) starts */
+    void (*set_head)(struct tw_lines *k, size_t at); /* sets `head` for a byte */
     int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
     int64_t head_time;
     int within;                              /* all that is read stands in the line `line`; else lines are counted: */
     size_t counted;                          /* counted_line is the line of the byte at `counted` */
     int64_t counted_line;
+    tw_spans reaches;                        /* records and rejects in several pieces: from where to where they reach */
+    tw_spans firsts;                         /* rows in strings, and where their first bytes stand */
+    int mixed;                               /* not all is stored in the order in which it begins */
+    size_t found_end;                        /* where what was stored last ends */
     size_t string_rejects;                   /* stored since the outermost string began */
     struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */
     size_t verdicts_made;
@@ -85,52 +107,122 @@ static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->
 
 /* --- places --- */
 
-/* Where the byte at `at` of a string's text stands in the text around it, as written. */
-static size_t tw_outside(tw_lines *k, tw_region *r, size_t at)
+/* Makes room at *memory for `more` items of `unit` bytes behind `count`. */
+static int tw_more_room(void **memory, size_t *room, size_t count, size_t more, size_t unit)
 {
-    const uint8_t *outer = tw_text(k, r->outer);
-    if (at < r->seen) {
-        r->seen = r->start;
-        r->written = r->inside;
+    if (count + more <= *room) return 1;
+    size_t wanted = *room ? *room : 32;
+    while (wanted < count + more) wanted *= 2;
+    void *grown = realloc(*memory, wanted * unit);
+    if (!grown) return 0;
+    *memory = grown;
+    *room = wanted;
+    return 1;
+}
+
+/* The stretch of a text in which the byte at `at` stands. */
+static size_t tw_stretch_at(const tw_region *r, size_t at)
+{
+    size_t low = 0, high = r->stretch_count;
+    at -= r->start;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (r->stretches[middle].start <= at) low = middle + 1;
+        else high = middle;
     }
-    const uint8_t *p = outer + r->written, *end = outer + r->until;
-    while (r->seen < at) {
-        if (r->numbers) {
-            uint8_t byte;
-            p = tw_next_byte(p, end, &byte);
-            r->seen++;
-            continue;
-        }
-        if (*p != '\\') { p++; r->seen++; continue; }
+    return low ? low - 1 : 0;
+}
+
+/* The place in the text around a region of the byte at `at`, which is of stretch `i` or stands right behind it. */
+static size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
+{
+    const tw_stretch *one = &r->stretches[i];
+    const uint8_t *s = tw_text(k, r->outer), *end = s + one->until, *p;
+    at -= r->start;
+    if (one->written == TW_AS_IT_IS) return one->outer + (at - one->start);
+    if (!c->met || c->stretch != i || c->seen > at) *c = (tw_cursor){ i, one->start, one->outer, 1 };
+    for (p = s + c->written; c->seen < at && p < end;) {
         uint8_t said[4];
         const uint8_t *behind = p;
-        size_t size = (size_t)tw_unescape_one(&behind, end, said);
-        if (r->seen + size > at) break;      /* inside a character: where it starts */
-        r->seen += size;
+        size_t left = at - c->seen, size = (size_t)(end - p) < left ? (size_t)(end - p) : left;
+        if (one->written == TW_AS_NUMBERS) {
+            behind = tw_next_byte(p, end, said);
+            size = 1;
+        } else if (*p == '\\') {
+            size = (size_t)tw_unescape_one(&behind, end, said);
+            if (size > left) break;          /* inside a character: where it starts */
+        } else {
+            const uint8_t *slash = (const uint8_t *)memchr(p, '\\', size);
+            if (slash) size = (size_t)(slash - p);
+            behind += size;
+        }
+        c->seen += size;
         p = behind;
     }
-    r->written = (size_t)(p - outer);
-    return r->written;
+    c->written = (size_t)(p - s);
+    return c->written + (at > c->seen && p == end && one->written != TW_AS_NUMBERS ? at - c->seen : 0);
 }
 
 /* The place in k->s of the byte at `at` of any region, as written there. */
-static size_t tw_as_written(tw_lines *k, tw_region *r, size_t at)
+static size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
 {
-    while (r->level) {
-        at = tw_outside(k, r, at);
-        r = (tw_region *)r->outer;
-    }
+    for (; r->level; r = r->outer) at = tw_place_in(k, r, &r->first, tw_stretch_at(r, at), at);
     return at;
 }
 
-/* How far into the text of the outermost string the byte at `at` stands. */
-static size_t tw_inner(tw_lines *k, tw_region *r, size_t at)
+/* How many bytes of k->s [start, stop) of a region is; *first: the first of them, where `begun` is 0; *last: behind the last. */
+static size_t tw_own_bytes(const tw_lines *k, tw_region *r, size_t start, size_t stop, size_t *first, size_t *last, int begun)
 {
-    while (r->level > 1) {
-        at = tw_outside(k, r, at);
-        r = (tw_region *)r->outer;
+    size_t own = 0;
+    if (!r->level) {
+        if (!begun) *first = start;
+        *last = stop;
+        return stop - start;
     }
-    return at - r->start;
+    for (size_t i = tw_stretch_at(r, start); i < r->stretch_count && r->start + r->stretches[i].start < stop; i++) {
+        size_t from = r->start + r->stretches[i].start, to = from + r->stretches[i].size;
+        if (from < start) from = start;
+        if (to > stop) to = stop;
+        if (from < to)
+            own += tw_own_bytes(k, r->outer, tw_place_in(k, r, &r->first, i, from), tw_place_in(k, r, &r->last, i, to), first, last,
+                                begun || own);
+    }
+    return own;
+}
+
+/* Notes two numbers, such as from where to where something reaches. 0: no memory. */
+static int tw_keep_span(tw_lines *k, tw_spans *t, size_t first, size_t last)
+{
+    if (tw_more_room((void **)&t->spans, &t->room, t->count, 1, sizeof *t->spans)) t->spans[t->count++] = (tw_span){ first, last };
+    else k->json.no_memory = 1;
+    return !k->json.no_memory;
+}
+
+/* The same of a record or a reject that is stored: keeps where it ends and, if it is in several pieces, where it reaches. */
+static size_t tw_place_found(tw_lines *k, tw_region *r, size_t start, size_t stop, size_t *first, size_t *last)
+{
+    size_t own = tw_own_bytes(k, r, start, stop, first, last, 0);
+    if (own != *last - *first) tw_keep_span(k, &k->reaches, *first, *last);
+    k->found_end = *last;
+    return own;
+}
+
+/* Where the outermost string around the byte at `at` begins in k->s, and how far into what it says the byte stands; 0 where none is. */
+static int tw_string_place(const tw_lines *k, tw_region *r, size_t at, size_t *quote, size_t *inner)
+{
+    int found = 0;
+    for (; r->level; r = r->outer) {
+        size_t i = tw_stretch_at(r, at);
+        if (r->in_string) {
+            *quote = r->stretches[i].quote;
+            *inner = at - r->start - r->stretches[i].start;
+            found = 1;
+        } else if (found) {
+            *quote = tw_place_in(k, r, &r->first, tw_stretch_at(r, *quote), *quote);
+        }
+        at = tw_place_in(k, r, &r->first, i, at);
+    }
+    return found;
 }
 
 /* --- lines --- */

@@ -15,7 +15,7 @@ typedef struct {
 } tw_column;
 
 typedef struct {
-    int64_t *offset, *length, *line, *inner, *place, *size; /* place, size: the record in the buffer or the arena */
+    int64_t *offset, *length, *own_bytes, *line, *inner, *place, *size; /* own_bytes: of the record where it stands; place, size: the record in the buffer or the arena */
     uint64_t *present;
     uint8_t *wire, *depth;                   /* depth: strings around the record */
     int64_t *time;                           /* with the head of the line where the message has none */

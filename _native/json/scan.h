@@ -20,43 +20,53 @@ static void tw_line_head(tw_lines *k)
     k->head_known = tw_line_time(k, end ? (size_t)(end - k->s) : k->size);
 }
 
-/* The time of the object around what is read in a region, or of one around that. */
+/* Whether the object around what is read in a region gives a time. */
 static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 {
-    for (; r; r = (tw_region *)r->outer) {
-        if (r->around == 1) {
-            const uint8_t *s = tw_text(k, r);
-            r->around = tw_wrapper_time(s + r->object, s + tw_hard(k, r), &r->moment) ? 2 : 3;
-        }
-        *micros = r->moment;
-        if (r->around == 2) return 1;
+    if (r->around == 1) {
+        const uint8_t *s = tw_text(k, r);
+        r->around = tw_wrapper_time(s + r->object, s + tw_hard(k, r), &r->moment) ? 2 : 3;
     }
-    return 0;
+    *micros = r->moment;
+    return r->around == 2;
+}
+
+/* The time at the head of the line of a byte, in a text that is put together. */
+static int tw_inner_head(const tw_lines *k, tw_region *r, size_t at, int64_t *micros)
+{
+    size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
+    while (first > known && k->arena[first - 1] != '\n') first--;
+    if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
+    r->head = first;
+    r->head_seen = at;
+    return tw_head_time(k->arena + first, r->end - first, micros);
 }
 
 /* The time of a record that has none of its own: what stands closest around it. */
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
-    if (r->level) {
-        size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
-        while (first > known && k->arena[first - 1] != '\n') first--;
-        if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
-        r->head = first;
-        r->head_seen = at;
-        if (tw_head_time(k->arena + first, r->end - first, micros)) return 1;
+    for (; r->level; r = r->outer) {
+        size_t i = tw_stretch_at(r, at);
+        if (tw_inner_head(k, r, at, micros) || tw_around(k, r, micros) || tw_around(k, r->outer, micros)) return 1;
+        *micros = r->stretches[i].time;
+        if (r->stretches[i].timed) return 1;
+        at = tw_place_in(k, r, &r->first, i, at);
     }
     if (tw_around(k, r, micros)) return 1;
+    k->set_head(k, at);
     if (!k->head_known) tw_line_head(k);
     *micros = k->head_time;
     return k->head_known == 1;
 }
 
-/* From now on rows say where the record is (place, size) and in what string (inner, depth); those before stand in the file. */
+/* From now on rows say where the record is (place, size), how many bytes are its own, and in what string it is (inner, depth);
+ * those before stand in the file. */
 static TW_APART void tw_set_apart(tw_lines *k)
 {
     tw_json_rows *c = &k->rows;
     for (size_t n = 0; n < c->count; n++) c->place[n] = c->offset[n] - k->base;
     memcpy(c->size, c->length, c->count * sizeof *c->size);
+    memcpy(c->own_bytes, c->length, c->count * sizeof *c->size);
     if (c->inner) memset(c->inner, 0, c->count * sizeof *c->inner);
     if (c->depth) memset(c->depth, 0, c->count);
     k->apart = 1;
@@ -66,30 +76,30 @@ static TW_APART void tw_set_apart(tw_lines *k)
 static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64_t *present)
 {
     tw_json_rows *c = &k->rows;
-    size_t n = c->count, first = at, behind = end;
+    size_t n = c->count, place = at, size = end - at, first = at, last = end, own = end - at, quote, inner = 0;
     if (n == c->room) return SIZE_MAX;
     *present = 0;
     if (r->level && !k->apart) tw_set_apart(k);
     c->count++;
-    if (k->apart) {
-        c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
-        c->size[n] = (int64_t)(end - at);
-        if (c->depth) c->depth[n] = (uint8_t)r->level;
-        if (c->inner) c->inner[n] = 0;
-    }
-    if (c->line) c->line[n] = tw_line_of(k, r->level ? r->quote : at);
     if (r->level) {
-        first = tw_as_written(k, r, at);
-        if (c->inner) {
-            c->inner[n] = (int64_t)tw_inner(k, r, at);
-            *present |= (uint64_t)1 << c->inner_bit;
-        }
-        behind = tw_as_written(k, r, end);   /* last: tw_outside goes on from where it was, but not back */
-        c->offset[n] = k->base + (int64_t)r->quote;
-    } else {
-        c->offset[n] = k->base + (int64_t)at;
+        int in_string = tw_string_place(k, r, at, &quote, &inner);
+        place = at + k->size;
+        size = end - at;
+        own = tw_place_found(k, r, at, end, &first, &last);
+        if (in_string) tw_keep_span(k, &k->firsts, n, first);
+        at = in_string ? quote : first;
+        if (c->inner && in_string) *present |= (uint64_t)1 << c->inner_bit;
     }
-    c->length[n] = (int64_t)(behind - first);
+    if (k->apart) {
+        c->place[n] = (int64_t)place;
+        c->size[n] = (int64_t)size;
+        c->own_bytes[n] = (int64_t)own;
+        if (c->depth) c->depth[n] = (uint8_t)r->depth;
+        if (c->inner) c->inner[n] = (int64_t)inner;
+    }
+    if (c->line) c->line[n] = tw_line_of(k, at);
+    c->offset[n] = k->base + (int64_t)at;
+    c->length[n] = (int64_t)(last - first);
     return n;
 }
 
@@ -147,19 +157,21 @@ static inline void tw_place_reject(tw_lines *k, size_t n, int64_t inner)
     if (k->rejects.row) k->rejects.row[n] = (int64_t)k->rows.count;
 }
 
-/* Stores the reject [at, end) of a region; `fault` is a place in it, too. */
+/* Stores the reject [at, end) of a region; `fault` is a place in it, or behind it. */
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason)
 {
     tw_json_rejects *c = &k->rejects;
-    size_t n = c->count, first;
-    if (r->level && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
+    size_t n = c->count, first = at, last = end, quote, inner;
+    int stands = fault != end && fault < r->end; /* else it is right behind what is refused, or behind the text */
+    if (r->depth && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
     if (n == c->room) return TW_FULL;
     c->count++;
-    first = tw_as_written(k, r, at);
-    tw_place_reject(k, n, r->level ? (int64_t)tw_inner(k, r, at) : -1);
+    tw_place_reject(k, n, tw_string_place(k, r, at, &quote, &inner) ? (int64_t)inner : -1);
+    size_t own = tw_place_found(k, r, at, end, &first, &last);
+    c->own_bytes[n] = (int64_t)own;
     c->offset[n] = k->base + (int64_t)first;
-    c->fault[n] = k->base + (int64_t)tw_as_written(k, r, fault);
-    c->length[n] = (int64_t)(tw_as_written(k, r, end) - first);
+    c->fault[n] = k->base + (int64_t)(stands ? tw_as_written(k, r, fault) : last + (fault - end));
+    c->length[n] = (int64_t)(last - first);
     c->line[n] = tw_line_of(k, first);
     c->reason[n] = (uint8_t)reason;
     if (c->wire) c->wire[n] = k->plan->wires[wire].code;

@@ -112,6 +112,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     if (k->apart) {
         for (i = 0; i < n; i++) c->place[first + i] = c->offset[first + i] - k->base;
         memcpy(c->size + first, c->length + first, n * sizeof *c->size);
+        memcpy(c->own_bytes + first, c->length + first, n * sizeof *c->size);
         if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
         if (c->depth) memset(c->depth + first, 0, n);
     }

@@ -128,4 +128,12 @@ static inline const uint8_t *tw_next_byte(const uint8_t *p, const uint8_t *end, 
     return p;
 }
 
+/* All bytes of the array whose numbers are [p, end), into out: how many. */
+static size_t tw_bytes_said(const uint8_t *p, const uint8_t *end, uint8_t *out)
+{
+    uint8_t *first = out;
+    while (p < end) p = tw_next_byte(p, end, out++);
+    return (size_t)(out - first);
+}
+
 #endif

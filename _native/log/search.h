@@ -1,19 +1,21 @@
 /* The walk through a text, from left to right: what begins first wins. The readable twin is log/search/search.py, which tells
  * the rules.
  *
- * tw_search_text reads a block from w->at on and writes a row for each record, at once. What it does not read itself (carriers,
- * fences, damage that may hold more) it leaves to the caller: TW_ASK, with what begins and where. That is read by the readable
- * twin, and the walk goes on behind it; TW_GOES_ON: what begins there goes on behind the text. So the walk only ever says yes: what it writes is what the twin would find. */
+ * tw_search_top reads the text `top` from w->at on and writes a row for each record, at once. What it does not read itself (damage
+ * that may hold more, documents) it leaves to the caller: TW_ASK, with where it begins. That is read by the readable twin, and the
+ * walk goes on behind it; TW_GOES_ON: what begins there goes on behind the text. So the walk only ever says yes: what it writes is
+ * what the twin would find. Texts in the text (strings, lines behind a prefix) are walked at once; where one of these asks, all of the
+ * outermost is left to the twin. */
 #ifndef TURNWIRE_SEARCH_SEARCH_H
 #define TURNWIRE_SEARCH_SEARCH_H
 
 #include "openings.h"
+#include "_native/csp/around.h"
 #include "_native/csp/fast_path.h"
 
 enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_STOPPED */
+enum { TW_MOST_PREFIX = 1024 };
 enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
-
-typedef struct { size_t start, stop; } tw_span;
 
 /* What begins with a line that says CSP/1: see csp/match.pxi. */
 enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT, TW_CSP_OPEN };
@@ -26,18 +28,15 @@ typedef struct {
 
 typedef struct {
     tw_lines k;
-    tw_look look;
+    tw_region *top;                          /* the text for which the twin is asked: the block, or one made of its lines */
     size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
-    int opening;                             /* with TW_ASK: what begins there */
-    int mid;                                 /* the text begins in the middle of a line */
-    int child, in_string, parts;             /* it is no file: it is what strings say; some line of it is in pieces */
-    int tail;                                /* heredocs in trailing text matter */
+    int mid;                                 /* the block begins in the middle of a line */
+    int touched, fence_touched;              /* something was found in the file in front of the block; in its open fence */
     int unclosed;                            /* heredocs that never close are open: CSP/1 asks about each record */
-    const tw_span *taken;                    /* lines that belong to another text, in order */
-    size_t taken_count;
+    int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
+    size_t since, elsewhere;                 /* how much was found in front of the open fence of the file; and by the twin */
     const size_t *hopeless;                  /* objects that meet a known fault, in order */
     size_t hopeless_count;
-    size_t last;                             /* where what was found last ends, SIZE_MAX where nothing was */
     size_t line_from, line_seen;             /* a line begins at line_from, and goes on to line_seen at least */
     uint8_t csp_code;
     uint64_t csp_present;                    /* what each row of it has */
@@ -46,42 +45,66 @@ typedef struct {
     void *csp_own;                           /* the columns of CSP/1 itself, or NULL; csp_store writes a row of them, and of */
     int32_t *csp_spans;                      /* these (or NULL) the next ones may be read where they belong */
     void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift);
-    csp_window window;
+    csp_window window;                       /* of the lines of `top` */
     csp_lister lister;
     csp_reading reading;
     int window_filled;
-void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, tw_matched *m);
-    int csp_tail;                            /* of what CSP/1 was found last */
-    int fence, tail_set;                     /* a code fence is open; the walk knows `tail` */
+    void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
+                          tw_matched *m);
     uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
+    size_t usual;                            /* bytes of the message behind a prefix that was read last */
 } tw_search;
+
+static int tw_search_text(tw_search *w, tw_region *r, size_t *at);
+static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_around *around);
+static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
 
 /* --- places --- */
 
-static inline size_t tw_behind_taken(const tw_search *w, size_t at)
+/* How many of the spans begin in front of a place, or at it where `with` is 1. */
+static inline size_t tw_spans_before(const tw_spans *t, size_t at, size_t with)
 {
-    size_t low = 0, high = w->taken_count;
+    size_t low = t->first, high = t->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (w->taken[middle].start <= at) low = middle + 1;
+        if (t->spans[middle].start < at + with) low = middle + 1;
         else high = middle;
     }
-    return low && at < w->taken[low - 1].stop ? w->taken[low - 1].stop : at;
+    return low;
+}
+
+static inline size_t tw_behind_taken(const tw_spans *t, size_t at)
+{
+    size_t i = t->first == t->count ? t->first : tw_spans_before(t, at, 1);
+    return i > t->first && at < t->spans[i - 1].stop ? t->spans[i - 1].stop : at;
 }
 
 /* Up to where a text goes on that begins at a place: to the next lines that were taken, or to `end`. */
-static inline size_t tw_up_to_taken(const tw_search *w, size_t at, size_t end)
+static inline size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
 {
-    size_t low = 0, high = w->taken_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (w->taken[middle].start < at) low = middle + 1;
-        else high = middle;
-    }
-    return low < w->taken_count && w->taken[low].start < end ? w->taken[low].start : end;
+    size_t i = t->first == t->count ? t->count : tw_spans_before(t, at, 0);
+    return i < t->count && t->spans[i].start < end ? t->spans[i].start : end;
 }
 
-/* Where the line of a place in the file begins. */
+/* Takes lines, in order; those in front of `done` are never asked for again. 0: no memory. */
+static int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
+{
+    while (t->first < t->count && t->spans[t->first].stop <= done) t->first++;
+    if (t->first > t->count / 2) {
+        memmove(t->spans, t->spans + t->first, (t->count - t->first) * sizeof *t->spans);
+        t->count -= t->first;
+        t->first = 0;
+    }
+    if (!tw_more_room((void **)&t->spans, &t->room, t->count, count, sizeof *lines)) return 0;
+    size_t old = t->count, to = t->count += count;
+    while (count) {                          /* from behind, so that those that follow all others are not moved */
+        int mine = old == t->first || t->spans[old - 1].start < lines[count - 1].start;
+        t->spans[--to] = mine ? lines[--count] : t->spans[--old];
+    }
+    return 1;
+}
+
+/* Where the line of a place in the block begins. */
 static size_t tw_line_of_place(tw_search *w, size_t at)
 {
     const uint8_t *s = w->k.s;
@@ -94,11 +117,19 @@ static size_t tw_line_of_place(tw_search *w, size_t at)
     return p;
 }
 
-/* Sets the line whose time a record has that gives none itself. */
-static void tw_set_head(tw_search *w, size_t at)
+/* The same of a text, no further back than a prefix can be long. */
+static size_t tw_line_in(tw_search *w, const tw_region *r, size_t at)
 {
-    tw_lines *k = &w->k;
-    size_t line = tw_line_of_place(w, at);
+    size_t p = at;
+    if (!r->level) return tw_line_of_place(w, at);
+    while (p > r->start && at - p <= TW_MOST_PREFIX && w->k.arena[p - 1] != '\n') p--;
+    return p;
+}
+
+/* Sets the line whose time a record has that gives none itself. */
+static void tw_set_head(tw_lines *k, size_t at)
+{
+    size_t line = tw_line_of_place((tw_search *)k, at);
     if (k->stop - line >= 3 && k->s[line] == 0xEF && k->s[line + 1] == 0xBB && k->s[line + 2] == 0xBF) line += 3;
     if (line == k->head && k->head_known) return;
     k->head = line;
@@ -109,11 +140,9 @@ static void tw_set_head(tw_search *w, size_t at)
 static int tw_refuse(tw_search *w, tw_region *r, size_t at, size_t end, size_t fault, uint8_t wire, int reason)
 {
     tw_lines *k = &w->k;
-    size_t n = k->rejects.count, over = fault > end ? fault - end : 0;
-    int result = tw_store_json_reject(k, r, at, end, fault - over, 0, reason);
-    if (k->rejects.count == n) return result;
-    k->rejects.fault[n] += (int64_t)over;
-    k->rejects.wire[n] = wire;
+    size_t n = k->rejects.count;
+    int result = tw_store_json_reject(k, r, at, end, fault, 0, reason);
+    if (k->rejects.count != n) k->rejects.wire[n] = wire;
     return result;
 }
 
@@ -150,25 +179,63 @@ static int tw_is_worth(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
-static int tw_search_text(tw_search *w, tw_region *r, tw_look *look, size_t *at);
-
-/* Searches what the string at `open` says, its inside s[from .. to). */
-static int tw_search_string(tw_search *w, tw_region *r, size_t open, size_t from, size_t to)
+/* Searches a text that is put together, which ends the arena. */
+static int tw_search_inner(tw_search *w, tw_region *inner)
 {
     tw_lines *k = &w->k;
-    tw_region inside = { .outer = r, .level = r->level + 1, .quote = open, .inside = from, .until = to, .written = from };
-    if (r->level || w->in_string || w->parts) return TW_ASK; /* a string in a string is seldom */
-    k->string_rejects = 0;
-    if (!tw_arena_room(k, to - from + 128)) { k->json.no_memory = 1; return TW_STOPPED; }
-    inside.start = inside.seen = k->arena_size;
-    inside.end = inside.start + tw_unescape(k->s + from, k->s + to, k->arena + inside.start);
-    k->arena[inside.end] = '\n';
-    k->arena_size = inside.end + 1;
-    size_t rows = k->rows.count, rejects = k->rejects.count, at = inside.start;
-    tw_look look = { .from = inside.start, .end = inside.end, .base = TW_NO_BLOCK };
-    tw_set_head(w, open);
-    int result = tw_search_text(w, &inside, &look, &at);
-    if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inside.start;
+    size_t rows = k->rows.count, rejects = k->rejects.count, at = inner->start;
+    int result = tw_search_text(w, inner, &at);
+    free(inner->taken.spans);
+    if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner->start;
+    return result;
+}
+
+/* Searches what these stretches of a text say, which are strings of one value. */
+static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, size_t count)
+{
+    tw_lines *k = &w->k;
+    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth + 1, .stretches = stretches, .stretch_count = count,
+                        .in_string = 1, .final = 1, .found_behind = SIZE_MAX };
+    size_t size = 0;
+    if (!r->depth) k->string_rejects = 0;
+    for (size_t i = 0; i < count; i++) size += stretches[i].until - stretches[i].outer;
+    if (!tw_arena_room(k, size + 128)) { k->json.no_memory = 1; return TW_STOPPED; }
+    inner.start = inner.end = k->arena_size;
+    for (tw_stretch *one = stretches; one < stretches + count; one++) {
+        const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
+        one->start = inner.end - inner.start;
+        one->size = one->written == TW_AS_NUMBERS ? tw_bytes_said(p, end, k->arena + inner.end) : tw_unescape(p, end, k->arena + inner.end);
+        inner.end += one->size;
+    }
+    k->arena[inner.end] = '\n';
+    k->arena_size = inner.end + 1;
+    return tw_search_inner(w, &inner);
+}
+
+/* Searches the text of a list of strings that are lines, as notebooks keep them, where one stands at the bracket `open`: *behind is
+ * then its end. */
+static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t *behind)
+{
+    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *p = tw_behind_space(s + open + 1), *close = p;
+    tw_stretch *lines = NULL;
+    size_t count = 0, room = 0;
+    int result = TW_FINE;
+    while (*p == '"') {
+        close = tw_closing_quote(p + 1, hard);
+        if (!tw_more_room((void **)&lines, &room, count, 1, sizeof *lines)) { result = TW_STOPPED; break; }
+        lines[count++] = (tw_stretch){ .outer = (size_t)(p + 1 - s), .until = (size_t)(close - s), .quote = (size_t)(p - s),
+                                       .written = TW_WITH_ESCAPES };
+        p = tw_behind_space(close + 1);
+        if (*p != ',') break;
+        if (close - s < (ptrdiff_t)lines[count - 1].outer + 2 || close[-1] != 'n' || close[-2] != '\\') break;
+        p = tw_behind_space(p + 1);
+    }
+    if (result == TW_STOPPED) w->k.json.no_memory = 1;
+    else if (count > 1 && *p == ']' && tw_is_worth(s + open, p)) {
+        *behind = (size_t)(p - s) + 1;
+        result = tw_search_said(w, r, lines, count);
+    }
+    free(lines);
     return result;
 }
 
@@ -177,47 +244,41 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
     int objects = memchr(s + at + 1, '{', end - at - 1) &&
-                  tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end), result;
-    for (size_t q = at + 1; q < end;) {
+                  tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end), result = TW_FINE;
+    for (size_t q = at + 1; q < end && result == TW_FINE;) {
         s = tw_text(k, r);
         if (s[q] == '{' && objects) {
             tw_tried t = { 0 };
             if ((result = tw_try_object(k, r, q, end, &t)) != TW_FINE) return result;
             if (t.what == TW_TRIED_RECORD) {
-                int around = r->around;
-                if (!r->level) tw_set_head(w, q);
-                if (w->child && !r->level && !k->head_known) tw_line_head(k);
-                if (w->child && !r->level && k->head_known == 1) r->around = 0; /* the line's time comes first */
                 result = tw_emit(k, r, q, &t);
-                r->around = r->around ? r->around : around;
-                if (result != TW_FINE) return result;
             } else if (t.what == TW_TRIED_REJECT) {
                 size_t rows = k->rows.count, rejects = k->rejects.count;
-                if ((result = tw_look_inside(w, r, q, t.end)) != TW_FINE) return result;
-                if (rows == k->rows.count && rejects == k->rejects.count &&
-                    (result = tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason)) != TW_FINE) return result;
+                if ((result = tw_look_inside(w, r, q, t.end)) == TW_FINE && rows == k->rows.count && rejects == k->rejects.count)
+                    result = tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason);
             }
             q = t.what == TW_TRIED_RECORD || t.what == TW_TRIED_REJECT ? t.end : q + 1;
         } else if (s[q] == '"') {
-            const uint8_t *close = tw_closing_quote(s + q + 1, s + tw_hard(k, r)), *bracket, *first;
-            size_t open = q;
-            q = (size_t)(close - s) + 1;
-            if (tw_is_key(s + open + 1, q - open - 2, "MESSAGE") && tw_message_bytes(close, &bracket, &first)) return TW_ASK;
-            if (r->level >= TW_DEEPEST_STRING || !tw_is_worth(s + open + 1, close)) continue;
-            if ((result = tw_search_string(w, r, open, open + 1, q - 1)) != TW_FINE) return result;
-        } else if (s[q] == '[') {
-            const uint8_t *p = tw_behind_space(s + q + 1);
-            q++;
-            if (*p != '"') continue;
-            const uint8_t *close = tw_closing_quote(p + 1, s + tw_hard(k, r));
-            /* A list of strings that are lines is one text. */
-            if (close - p > 2 && close[-1] == 'n' && close[-2] == '\\' && *tw_behind_space(close + 1) == ',' &&
-                tw_is_worth(s + at, s + end)) return TW_ASK;
+            const uint8_t *close = tw_closing_quote(s + q + 1, s + tw_hard(k, r)), *bracket, *first, *last;
+            tw_stretch said = { .outer = q + 1, .until = (size_t)(close - s), .quote = q, .written = TW_WITH_ESCAPES };
+            q = said.until + 1;
+            if (r->depth >= TW_DEEPEST_STRING) continue;
+            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && (last = tw_message_bytes(close, &bracket, &first))) {
+                q = (size_t)(last - s) + 1;
+                said = (tw_stretch){ .outer = (size_t)(first - s), .until = q - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
+            } else if (!tw_is_worth(s + said.outer, close)) {
+                continue;
+            }
+            result = tw_search_said(w, r, &said, 1);
+        } else if (s[q] == '[' && r->depth < TW_DEEPEST_STRING) {
+            size_t behind = q + 1;
+            result = tw_look_into_list(w, r, q, &behind);
+            q = behind;
         } else {
             q++;
         }
     }
-    return TW_FINE;
+    return result;
 }
 
 /* Looks into the good object [at, end), which is no message; *met: whether anything is in it. */
@@ -251,15 +312,17 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 
 /* --- JSON --- */
 
-/* Whether an object that stands at the start of its line may be a line of a container runtime or of a journal. */
-static int tw_may_be_carrier(const uint8_t *p, size_t size)
+/* Whether an object may be a line of a container runtime or of a journal. */
+static int tw_is_carrier(const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
     for (; (p = (const uint8_t *)memchr(p, '"', (size_t)(end - p))); p++) {
         size_t left = (size_t)(end - p);
         if (left > 22 && !memcmp(p, "\"__REALTIME_TIMESTAMP\"", 22)) return 1;
-        if (left > 8 && !memcmp(p, "\"stream\"", 8)) return 1;
         if (left > 3 && p[1] == '\\' && p[2] == 'u') return 1;
+        if (left <= 8 || memcmp(p, "\"stream\"", 8)) continue;
+        const uint8_t *value = tw_behind_space(p + 8);
+        if (*value == ':' && *(value = tw_behind_space(value + 1)) == '"' && (value[1] == '\\' || value[1] == 's')) return 1;
     }
     return 0;
 }
@@ -293,18 +356,16 @@ static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, cons
     const uint8_t *s = k->s, *open[TW_DEEPEST];
     size_t q = *at, line_end, stop, p = q + 1;
     int opened = k->json.opened, result, met;
-    if (r->level || w->taken_count || end - q > k->limit) return TW_ASK;
+    if (r->level || r->taken.count || end - q > k->limit) return TW_ASK;
     if (t->cut && !k->final && tw_line_of_place(w, q) == q && tw_opens_object(s, q, end) == TW_AT_OBJECT &&
         (p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s)) < end && (s[p] == '"' || s[p] == '}')) return TW_GOES_ON;
-    if (w->child || t->cut) return TW_ASK;
+    if (t->cut) return TW_ASK;
     p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s);
     line_end = stop = tw_line_stop_below(k, r, q);
-    if (p < end && s[p] != '"' && s[p] != '}' && t->fault > line_end) return TW_ASK;
     if (line_end == end && !k->final) return TW_ASK;
     if (t->fault > line_end) {
         size_t first = t->fault, none;
         int64_t moment;
-        if (tw_line_of_place(w, q) != q) return TW_ASK; /* it may go on behind a prefix */
         while (s[first - 1] != '\n') first--;
         for (none = first; none < t->fault && (tw_is_blank(s[none]) || s[none] == '\r');) none++;
         if (none < t->fault && !tw_head_time(s + first, end - first, &moment)) {
@@ -343,6 +404,17 @@ static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, cons
     return tw_refuse(w, r, q, stop, fault, k->plan->wires[verdict.wire].code, verdict.reason);
 }
 
+/* Writes what a good object is, or what it holds. */
+static int tw_add_object(tw_search *w, tw_region *r, size_t at, const tw_tried *t)
+{
+    int met, result;
+    if (t->what == TW_TRIED_RECORD) return tw_emit(&w->k, r, at, t);
+    if ((result = tw_inside_good(w, r, at, t->end, &met)) != TW_FINE || met || t->what != TW_TRIED_REJECT) return result;
+    return tw_refuse(w, r, at, t->end, t->fault, w->k.plan->wires[t->wire].code, t->reason);
+}
+
+#include "prefixed.h"
+
 /* Messages that a template fits, each in a line of its own from *at on: most lines of a log of JSON are such. No newline stands
  * in one, so its line's end need not be looked for. */
 static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
@@ -352,7 +424,7 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
     const uint8_t *s = k->s;
     size_t p = *at;
     int result = TW_FINE;
-    if (!x->template_count || w->taken_count || (p ? s[p - 1] != '\n' : w->mid)) return TW_FINE;
+    if (!x->template_count || r->taken.count || (p ? s[p - 1] != '\n' : w->mid)) return TW_FINE;
     k->line = tw_line_of(k, p);
     k->within = 1;
     while (p < k->stop && s[p] == '{' && k->rows.count < k->rows.room && result == TW_FINE) {
@@ -385,27 +457,35 @@ static int tw_object_run(tw_search *w, tw_region *r, size_t *at)
 static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
-    size_t q = *at, edge = r->level ? end : tw_up_to_taken(w, q, end), reach = edge - q > k->limit ? q + k->limit : edge;
+    size_t q = *at, edge = tw_up_to_taken(&r->taken, q, end), reach = edge - q > k->limit ? q + k->limit : edge;
     tw_tried t = { 0 };
-    int result, met;
+    int result, done = 0;
     if (!r->level && tw_is_hopeless(w, q)) {
         *at = q + 1;
         return TW_FINE;
     }
     if (!r->level && ((result = tw_object_run(w, r, at)) != TW_FINE || *at != q)) return result;
     if ((result = tw_try_object(k, r, q, reach, &t)) != TW_FINE) return result;
-    if (t.what == TW_TRIED_BROKEN) return tw_at_damage(w, r, at, end, &t);
+    if (t.what == TW_TRIED_BROKEN) {
+        size_t line_end = tw_line_stop_below(k, r, q), p = q + 1;
+        const uint8_t *s = tw_text(k, r);
+        if (t.fault > line_end || (t.cut && reach == edge && line_end < reach)) {
+            if ((result = tw_object_behind_prefix(w, r, at, &done)) != TW_FINE || done) return result;
+            s = tw_text(k, r);
+        }
+        p = (size_t)(tw_behind_space_to(s + p, s + end) - s);
+        if (p < end && s[p] != '"' && s[p] != '}' && t.fault > line_end) { /* another line, or its prefix */
+            *at = q + 1;
+            return TW_FINE;
+        }
+        return tw_at_damage(w, r, at, end, &t);
+    }
     *at = t.end;
-    if (t.what == TW_TRIED_RECORD) {
-        if (!r->level) tw_set_head(w, q);
-        return tw_emit(k, r, q, &t);
+    if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(tw_text(k, r) + q, t.end - q)) {
+        size_t line = tw_line_in(w, r, q);
+        if (line == q || (q - line == 3 && tw_text(k, r)[line] == 0xEF)) return TW_ASK;
     }
-    if (!r->level && !w->in_string) {
-        size_t line = tw_line_of_place(w, q);
-        if ((line == q || q - line == 3) && tw_may_be_carrier(k->s + q, t.end - q)) return TW_ASK;
-    }
-    if ((result = tw_inside_good(w, r, q, t.end, &met)) != TW_FINE || met || t.what != TW_TRIED_REJECT) return result;
-    return tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason);
+    return tw_add_object(w, r, q, &t);
 }
 
 /* --- nSLIP --- */
@@ -416,7 +496,7 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t end)
     tw_among *o = (tw_among *)k->others;
     const uint8_t *s = tw_text(k, r);
     size_t q = *at, line;
-    if (!r->level && k->run && !w->taken_count && (q == 0 || s[q - 1] == '\n')) {
+    if (!r->level && k->run && (q == 0 || s[q - 1] == '\n')) {
         k->position = q;
         k->line = tw_line_of(k, q);
         int result = k->run(k);
@@ -432,12 +512,11 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t end)
     int code = tw_other_parse(o, s, q, stop, end);
     if (code == TW_OK) {
         tw_other other = { TW_OTHER_RECORD, q, o->fields.end };
-        if (!r->level) tw_set_head(w, q);
         *at = o->fields.end;
         return tw_other_record(k, r, &other);
     }
     size_t fault = o->fields.end;
-    if (stop == end && !r->level && !k->final) return TW_ASK;
+    if (stop == end && !r->final) return TW_ASK;
     if (stop < line && (fault >= stop || code == TW_UNTERMINATED_STRING)) {
         code = TW_MESSAGE_TOO_LARGE;
         fault = stop;
@@ -451,13 +530,14 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t end)
 
 /* --- CSP/1 --- */
 
-/* Makes the line at a place the next one of the window. */
+/* Makes the line at a place of `top` the next one of the window. */
 static void tw_csp_seek(tw_search *w, size_t at)
 {
     csp_window *v = &w->window;
     int64_t place = (int64_t)at;
+    w->reading.data = tw_text(&w->k, w->top); /* the arena may have moved */
     if (!w->window_filled || place < v->base || place >= v->stop) {
-        csp_fill(v, w->lister, w->k.s, place, (int64_t)w->k.stop);
+        csp_fill(v, w->lister, w->reading.data, place, (int64_t)w->top->end);
         w->window_filled = 1;
     }
     int low = 0, high = v->count;
@@ -490,8 +570,8 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
         present |= (uint64_t)1 << c->valid;
     }
     tw_fill_missing(k, n, present);
-    if (k->rows.time) {                      /* no time stands in front of CSP/1 on its line */
-        int timed = r->level && tw_head(k, r, at, &moment);
+    if (k->rows.time) {                      /* no time stands in front of a line that begins with CSP/1 */
+        int timed = (r->level || (at && k->s[at - 1] != '\n')) && tw_head(k, r, at, &moment);
         k->rows.time[n] = timed ? moment : 0;
         if (timed) present |= (uint64_t)1 << k->rows.time_bit;
     }
@@ -499,14 +579,19 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
     return TW_FINE;
 }
 
+static void tw_set_tail(tw_search *w, tw_region *r, int tail)
+{
+    r->tail = tail;
+    if (r == w->top) w->tail_set = 1;
+}
+
 /* A message of any form, or what is none. */
-static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
+static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_around *around)
 {
     tw_lines *k = &w->k;
     tw_matched m;
     int result = TW_FINE;
-    if (!r->level && w->fence) return TW_ASK;
-    w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)r->end, r->level || k->final, (int64_t)k->limit, &m);
+    w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)r->end, r->final, (int64_t)k->limit, around, &m);
     if (m.what == TW_CSP_UNSURE) return TW_ASK;
     if (m.what == TW_CSP_OPEN) return TW_GOES_ON;
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, r, m.row);
@@ -514,11 +599,7 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at)
         result = tw_refuse(w, r, *at, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
     if (result != TW_FINE) return result;
     *at = (size_t)m.behind > *at ? (size_t)m.behind : *at + 1;
-    w->csp_tail = m.tail;
-    if (!r->level) {
-        w->tail = m.tail;
-        w->tail_set = 1;
-    }
+    tw_set_tail(w, r, m.tail);
     return TW_FINE;
 }
 
@@ -527,56 +608,118 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
 {
     tw_lines *k = &w->k;
     int32_t spare[TW_CSP_ROW * TW_CSP_ROWS], *rows;
-    int why, count, result;
-    size_t q = *at;
+    int why, count, result, done = 0;
+    size_t q = *at, stop = r->end;
+    const uint8_t *s = tw_text(k, r);
     if (k->size + k->arena_size > INT32_MAX) return TW_ASK;
-    if (r->level) return tw_at_message(w, r, at);
-    if (w->unclosed || w->taken_count) return TW_ASK;
+    if (s[q] != 'C') {                       /* behind white space, which may be a prefix, or after a byte order mark */
+        while (q < stop && tw_is_blank(s[q])) q++;
+        if (stop - q < 5 || memcmp(s + q, "CSP/1", 5) || !tw_line_may_end(s, q + 5, stop)) return TW_ASK;
+        if ((result = tw_message_behind_prefix(w, r, q, at, &done)) != TW_FINE) return result;
+        return done ? TW_FINE : TW_ASK;
+    }
+    csp_around around = { .fence = r->fence };
+    if (r == w->top && w->unclosed) return TW_ASK;
+    if (r != w->top || r->fence.run) return tw_at_message(w, r, at, &around);
     tw_csp_seek(w, q);
-    const int64_t line = k->rows.line ? tw_line_of(k, q) : 0;
+    const int64_t line = k->rows.line && !r->level ? tw_line_of(k, q) : 0;
     for (;;) {
         if (k->rows.room - k->rows.count < TW_CSP_ROWS) return TW_FULL;
-        rows = w->csp_spans ? w->csp_spans + TW_CSP_ROW * k->rows.count : spare;
+        rows = w->csp_spans && !r->level ? w->csp_spans + TW_CSP_ROW * k->rows.count : spare;
         count = csp_fast(&w->window, &w->reading, rows, TW_CSP_ROWS, &why);
         for (int i = 0; i < count; i++, rows += TW_CSP_ROW) {
-            if (k->rows.line) {              /* lines were counted already */
+            if (k->rows.line && !r->level) { /* lines were counted already */
                 k->counted = (size_t)rows[0];
                 k->counted_line = line + rows[2];
             }
             if ((result = tw_csp_row(w, r, rows)) != TW_FINE) return result;
         }
         if (count) {
-            *at = w->last = (size_t)w->reading.place;
-            w->tail = w->tail_set = w->csp_tail = 1;
+            *at = r->found_behind = (size_t)w->reading.place;
+            tw_set_tail(w, r, 1);
         }
         if (count == TW_CSP_ROWS) continue;
-        if (why != CSP_CUT_OFF || w->window.base == w->reading.place || w->window.stop >= (int64_t)k->stop) break;
-        csp_fill(&w->window, w->lister, k->s, w->reading.place, (int64_t)k->stop);
+        if (why != CSP_CUT_OFF || w->window.base == w->reading.place || w->window.stop >= (int64_t)stop) break;
+        csp_fill(&w->window, w->lister, w->reading.data, w->reading.place, (int64_t)stop);
         w->reading.next = 0;
     }
-    return *at == q ? tw_at_message(w, r, at) : TW_FINE;
+    return *at == q ? tw_at_message(w, r, at, &around) : TW_FINE;
+}
+
+/* "CSP/1" at the end of a line, behind something. */
+static int tw_at_magic(tw_search *w, tw_region *r, size_t *at)
+{
+    size_t q = *at;
+    int done = 0, result;
+    if (!tw_line_may_end(tw_text(&w->k, r), q + 5, r->end)) return TW_ASK; /* the head of a template */
+    if ((result = tw_message_behind_prefix(w, r, q, at, &done)) == TW_FINE && !done) *at = q + 5;
+    return result;
+}
+
+/* --- documents and values --- */
+
+/* A line that may open or close a code fence. */
+static void tw_at_fence(tw_search *w, tw_region *r, size_t *at)
+{
+    const uint8_t *s = tw_text(&w->k, r), *newline = (const uint8_t *)memchr(s + *at, '\n', r->end - *at);
+    size_t end = newline ? (size_t)(newline - s) : r->end;
+    tw_fence before = r->fence;
+    r->fence = tw_fence_after(before, s, *at, end);
+    tw_set_tail(w, r, 0);
+    if (r == w->top) w->fence_set = 1;
+    if (!r->level && !before.run != !r->fence.run) {
+        w->fence_touched = 0;
+        w->since = w->k.rows.count + w->k.rejects.count + w->elsewhere;
+    }
+    *at = end + (newline != NULL);
+}
+
+/* Whether a header line may begin a document: only in files, and where nothing was found in front, in its fence or in the file. */
+static int tw_may_begin_document(const tw_search *w, const tw_region *r)
+{
+    size_t found = w->k.rows.count + w->k.rejects.count + w->elsewhere;
+    if (r->level) return 0;
+    return r->fence.run ? found <= w->since && !w->fence_touched : !found && !w->touched;
+}
+
+/* A line of strings and arrays: 0 where it holds nothing, and *at is then behind it. */
+static int tw_may_hold_values(tw_search *w, tw_region *r, size_t *at)
+{
+    tw_lines *k = &w->k;
+    const uint8_t *s = tw_text(k, r);
+    size_t q = *at, stop = tw_line_stop_below(k, r, q);
+    if (!r->final && stop == r->end) return 1;
+    if (!tw_are_values(s, q, stop)) {
+        while (s[q] != '"' && s[q] != '[') q++;
+        if (tw_is_torn(k->plan, s, q, r->end)) return 1;
+        *at = q + 1;
+        return 0;
+    }
+    if (tw_is_worth(s + q, s + stop) || tw_any_token(k->plan->torn, k->plan->torn_count, s + q, s + stop)) return 1;
+    *at = stop;
+    return 0;
 }
 
 /* --- the walk --- */
 
-static int tw_search_text(tw_search *w, tw_region *r, tw_look *look, size_t *place)
+static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
 {
     tw_lines *k = &w->k;
     size_t at = *place, end = r->end;
-    int result = TW_FINE, tail = 0;          /* tail: as w->tail, of a string */
+    tw_look look = { .from = r->start, .end = end, .base = TW_NO_BLOCK };
+    int result = TW_FINE;
     for (;;) {
-        look->s = tw_text(k, r);             /* the arena may have moved */
-        look->readable = r->level ? k->arena_room : k->size;
-        at = tw_seek(look, at);
-        if (at >= end || (!r->level && at >= w->until)) break;
+        look.s = tw_text(k, r);              /* the arena may have moved */
+        look.readable = r->level ? k->arena_room : k->size;
+        at = tw_seek(&look, at);
+        if (at >= end || (r == w->top && at >= w->until)) break;
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
-        int opening = tw_opening_of(k->plan, look->s, at, r->start, end);
+        int opening = tw_opening_of(k->plan, look.s, at, r->start, end);
         if (opening == TW_NO_OPENING) { at++; continue; }
-        size_t begun = at, rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size;
-        if (!r->level) {
-            if (w->taken_count && (at = tw_behind_taken(w, at)) != begun) continue;
-            if (w->mid && !at && opening <= TW_AT_HEREDOC) { at = 1; continue; }
-        }
+        size_t begun = at, rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size, reaches = k->reaches.count,
+               firsts = k->firsts.count;
+        if ((at = tw_behind_taken(&r->taken, at)) != begun) continue;
+        if (!r->level && w->mid && !at && opening <= TW_AT_HEREDOC) { at = 1; continue; }
         switch (opening) {
         case TW_AT_OBJECT:
             result = tw_at_object(w, r, &at, end);
@@ -585,60 +728,49 @@ static int tw_search_text(tw_search *w, tw_region *r, tw_look *look, size_t *pla
             result = tw_at_token(w, r, &at, end);
             break;
         case TW_AT_CSP:
-            result = look->s[at] == 'C' ? tw_at_csp(w, r, &at) : TW_ASK;
-            tail = w->csp_tail;
+            result = tw_at_csp(w, r, &at);
             break;
+        case TW_AT_MAGIC:
+            result = tw_at_magic(w, r, &at);
+            break;
+        case TW_AT_FENCE:
+            tw_at_fence(w, r, &at);
+            continue;
+        case TW_AT_HEAD:
+            if (tw_may_begin_document(w, r)) { result = TW_ASK; break; }
+            at++;
+            continue;
         case TW_AT_HEREDOC:
-            if (!(r->level ? tail : w->tail)) {
-                while (at < end && look->s[at] != '\n') at++;
-                continue;
-            }
-            result = TW_ASK;
-            break;
-        case TW_AT_VALUES: {
-            size_t stop = tw_line_stop_below(k, r, at);
-            if (r->level || k->final || stop < end) {
-                if (!tw_are_values(look->s, at, stop)) {
-                    while (look->s[at] != '"' && look->s[at] != '[') at++;
-                    if (!tw_is_torn(k->plan, look->s, at, end)) { at++; continue; }
-                    at = begun;
-                } else if (!tw_is_worth(look->s + at, look->s + stop) &&
-                           !tw_any_token(k->plan->torn, k->plan->torn_count, look->s + at, look->s + stop)) {
-                    at = stop;
-                    continue;
-                }
-            }
-            result = TW_ASK;
-            break;
-        }
+            if (r->tail) { result = TW_ASK; break; }
+            while (at < end && look.s[at] != '\n') at++;
+            continue;
+        case TW_AT_VALUES:
+            if (tw_may_hold_values(w, r, &at)) { result = TW_ASK; break; }
+            continue;
         default:
             result = TW_ASK;
         }
         if (result != TW_FINE) {
-            int kept = opening == TW_AT_CSP && result == TW_FULL && !r->level; /* what is read of a run of messages stands */
-            if (!kept) {
-                k->rows.count = rows;
-                k->rejects.count = rejects;
-                k->arena_size = arena;
-                at = begun;
-            }
-            w->opening = opening;
+            int kept = opening == TW_AT_CSP && result == TW_FULL && r == w->top; /* what is read of a run of messages stands */
+            if (kept) break;
+            k->rows.count = rows;
+            k->rejects.count = rejects;
+            k->arena_size = arena;
+            k->reaches.count = reaches;
+            k->firsts.count = firsts;
+            at = begun;
             break;
         }
-        if (!r->level && (rows != k->rows.count || rejects != k->rejects.count)) w->last = at;
+        if (rows != k->rows.count || rejects != k->rejects.count) r->found_behind = at;
     }
     *place = at;
     return result;
 }
 
-static int tw_search_block(tw_search *w)
+static int tw_search_top(tw_search *w)
 {
-    tw_lines *k = &w->k;
-    tw_region whole = { .end = k->stop };
-    w->look.base = TW_NO_BLOCK;
-    w->look.end = k->stop;
-    int result = tw_search_text(w, &whole, &w->look, &w->at);
-    return result == TW_FULL && k->json.no_memory ? TW_STOPPED : result;
+    int result = tw_search_text(w, w->top, &w->at);
+    return result == TW_FULL && w->k.json.no_memory ? TW_STOPPED : result;
 }
 
 #endif

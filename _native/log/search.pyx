@@ -23,8 +23,9 @@ from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
 from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
+from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk, in_order
+from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Taken, Walk, in_order
 from turnwire.log.search.streams import Streams, _placed
 from turnwire.log.search.texts import Stretch, Text
 
@@ -33,27 +34,27 @@ include "_native/json/plan.pxi"
 cdef extern from "_native/log/streams.h" nogil:
     enum:
         TW_FINE, TW_FULL, TW_ASK, TW_GOES_ON
-        TW_AT_FENCE
+        TW_AS_IT_IS, TW_AS_NUMBERS
     ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, void *w)
     csp_lister csp_lister_of(int level)
     ctypedef struct csp_keys:
         pass
+    ctypedef struct csp_around:
+        pass
+    ctypedef struct tw_matched:
+        pass
     ctypedef struct csp_reading:
         const csp_keys *keys
-        const uint8_t *data
         int64_t most_bytes, most_fields, most_key
         int log
-    ctypedef struct tw_span:
-        size_t start, stop
     ctypedef struct tw_search:
         tw_lines k
+        tw_region *top
         size_t at, until
-        int opening, mid, tail, unclosed, child, in_string, parts
-        const tw_span *taken
-        size_t taken_count
+        int mid, touched, fence_touched, unclosed, tail_set, fence_set
+        size_t since, elsewhere
         const size_t *hopeless
         size_t hopeless_count
-        size_t last
         uint8_t csp_code
         uint64_t csp_present
         uint8_t csp_kinds[9]
@@ -64,13 +65,10 @@ cdef extern from "_native/log/streams.h" nogil:
         void (*csp_store)(void *columns, const uint8_t *data, int32_t *row, int64_t at, int64_t shift) noexcept
         csp_lister lister
         csp_reading reading
-        void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, void *m) noexcept
-        int fence, tail_set
+        int window_filled
+        void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
+                              const csp_around *around, tw_matched *m) noexcept
         uint8_t csp_reasons[256]
-    ctypedef struct tw_stretch:
-        size_t start, size, outer, until
-        int64_t time
-        int escaped, timed
     ctypedef struct tw_stream:
         uint8_t key[256]
         size_t key_size
@@ -78,36 +76,35 @@ cdef extern from "_native/log/streams.h" nogil:
         size_t size
         tw_stretch *stretches
         size_t count
-        int parts
     ctypedef struct tw_run_of_lines:
-        tw_stream streams[16]
+        tw_stream streams[64]
         size_t count
         tw_span *lines
         size_t line_count
         int ended
-    ctypedef struct tw_map:
-        const uint8_t *s
-        const tw_stretch *stretches
-        size_t count, stretch, seen, written
-    int tw_take_run(tw_search *w, size_t at, int docker, tw_run_of_lines *run)
+    const uint8_t *tw_text(const tw_lines *k, const tw_region *r)
+    int tw_arena_room(tw_lines *k, size_t more)
+    int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
     void tw_run_free(tw_run_of_lines *run)
-    size_t tw_stretch_at(const tw_map *m, size_t at)
-    size_t tw_place_in(tw_map *m, size_t stretch, size_t at)
-    void tw_map_record(tw_map *m, size_t start, size_t stop, size_t *first, size_t *last, size_t *own)
+    int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
+    size_t tw_behind_taken(const tw_spans *t, size_t at)
+    size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
+    size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
+    size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
+    size_t tw_stretch_at(const tw_region *r, size_t at)
     void tw_opening_tables()
-    int tw_search_block(tw_search *w)
+    int tw_search_top(tw_search *w)
     int64_t tw_newlines(const uint8_t *p, size_t size)
     int64_t tw_line_of(tw_lines *k, size_t at)
-    void tw_set_head(tw_search *w, size_t at)
-    void tw_line_head(tw_lines *k)
+    void tw_set_head(tw_lines *k, size_t at)
 
 tw_opening_tables()
 
+cdef tuple CARRIERS = ("cri", "docker", "journald")
 cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
 cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
 cdef size_t LEAST_ROWS = 256
-cdef dict PLACES = dict.fromkeys(("line", "inner", "time"), np.dtype("i8"))  # what texts that were put together need always
 
 
 cdef class Core:
@@ -175,14 +172,13 @@ cdef int attach_csp(tw_search *w, Core core) except -1:
         name = core.sources.get(CSP_TEXTS[text])
         w.csp_texts[text] = &w.k.rows.own[<Py_ssize_t>names.index(name)] if name in names else NULL
     w.reading.keys = <const csp_keys *>PyCapsule_GetPointer(_csp.keys_pointer, "turnwire.csp_keys")
-    w.reading.data = w.k.s
     w.reading.most_bytes, w.reading.most_fields, w.reading.most_key = w.k.limit, LIMITS.fields, LIMITS.key
     w.reading.log = 1
     w.lister = csp_lister_of(2)
     w.csp_store = <void (*)(void *, const uint8_t *, int32_t *, int64_t, int64_t) noexcept nogil>PyCapsule_GetPointer(
         _csp.store_pointer, "turnwire.csp_store"
     )
-    w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, void *) noexcept nogil>PyCapsule_GetPointer(
+    w.match_message = <void (*)(const uint8_t *, int64_t, int64_t, int, int64_t, const csp_around *, tw_matched *) noexcept nogil>PyCapsule_GetPointer(
         _csp.match_pointer, "turnwire.csp_match"
     )
     for place in range(len(CSP_REASONS)):
@@ -219,25 +215,98 @@ cdef size_t *numbers(object found, size_t count) except NULL:
     return memory
 
 
+cdef class Walked:
+    """A text for which the readable twin can be asked: the block, or one that is put together from its lines.
+
+    Its places are offsets in the block or, of the others, in the arena; those of the twin count from its start. state: that
+    of the twin, of whose lines that belong to another text this class is the one that knows them (``state.Taken``).
+    """
+
+    cdef tw_region region
+    cdef tw_stretch *stretches
+    cdef Walked outer
+    cdef tw_search *w  # of the block, which lives as long as it is walked
+    cdef tuple key
+    cdef str carrier
+    cdef object state, text
+
+    def __dealloc__(self):
+        free(self.stretches)
+        free(self.region.taken.spans)
+
+    def add(self, list spans):
+        """Notes lines, in order."""
+        cdef size_t place, count = len(spans), start = self.region.start
+        cdef tw_span *lines = <tw_span *>malloc((count + 1) * sizeof(tw_span))
+        cdef int taken
+        if lines is NULL:
+            raise MemoryError
+        for place in range(count):
+            lines[place].start, lines[place].stop = start + <size_t>spans[place][0], start + <size_t>spans[place][1]
+        taken = tw_take(&self.region.taken, lines, count, self.w.at)
+        free(lines)
+        if not taken:
+            raise MemoryError
+
+    def behind(self, size_t at):
+        """Behind the lines taken around a place, or the place itself."""
+        return tw_behind_taken(&self.region.taken, at + self.region.start) - self.region.start
+
+    def up_to(self, size_t at, size_t end):
+        """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
+        cdef size_t start = self.region.start
+        return tw_up_to_taken(&self.region.taken, at + start, end + start) - start
+
+    cdef tuple before(self, size_t position):
+        """The twin of ``Streams.pieces_before``."""
+        cdef size_t count = 0, start = self.region.outer.start
+        while count < self.region.stretch_count and self.stretches[count].outer - start < position:
+            count += 1
+        return count, self.region.stretch_count - count, self.stretches[count - 1].outer - start if count else 0
+
+    cdef object whole(self):
+        """The text as the twin wants it."""
+        cdef tw_region *r = &self.region
+        cdef tw_stretch *one
+        cdef const uint8_t *s
+        cdef size_t place, shift
+        if self.text is not None:
+            return self.text
+        s = tw_text(&self.w.k, r)
+        data = PyBytes_FromStringAndSize(<const char *>s + r.start, r.end - r.start)
+        if self.outer is None:
+            self.text = Text(data, final=bool(r.final))
+            return self.text
+        outer = self.outer.whole()
+        shift = self.outer.region.start
+        stretches = []
+        for place in range(r.stretch_count):
+            one = &self.stretches[place]
+            said = outer.data[one.outer - shift : one.until - shift]
+            written = None if one.written == TW_AS_IT_IS else Numbers(said) if one.written == TW_AS_NUMBERS else EscapeMap(said)
+            stretches.append(Stretch(one.start, one.outer - shift, one.size, written, one.time if one.timed else None))
+        self.text = Text(data, outer, stretches, final=bool(r.final), carrier=self.carrier, in_string=bool(r.in_string))
+        return self.text
+
+
 cdef class Block:
-    """The search of one block: what the walk wrote, and what the readable twin found at the places that it was asked about."""
+    """The search of one block: what the walk wrote, and what the readable twin found at the places that it was asked about.
+
+    top: the text that is walked.
+    """
 
     cdef tw_search *w
     cdef tw_among others
     cdef Core core
     cdef Call call
+    cdef Walked top
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
-    cdef size_t *taken
     cdef size_t *hopeless
-    cdef object state, search, text, data
-    cdef list parts  # of texts that were put together
-    cdef size_t digits, in_parts, stream_last
-    cdef Stream stream  # the text is one of these
-    cdef Block outer
+    cdef object search, data
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
-    cdef Py_ssize_t since
+    cdef size_t digits
 
     def __cinit__(self):
         self.w = <tw_search *>calloc(1, sizeof(tw_search))
@@ -251,7 +320,8 @@ cdef class Block:
             tw_json_free(&k.json)
             free(k.rows.chosen)
             free(k.arena)
-            free(self.taken)
+            free(k.reaches.spans)
+            free(k.firsts.spans)
             free(self.hopeless)
             free(self.w)
 
@@ -260,8 +330,9 @@ cdef class Block:
         """Begins the search of text[:stop], of which text[:size] may be read. memory: see ``searched``."""
         cdef tw_search *w = self.w
         cdef tw_lines *k = &w.k
-        self.core, self.search, self.state, self.asked, self.dtypes = core, search, state, [], names
-        self.columns, self.rejects, self.parts, self.memory = {}, {}, [], memory
+        cdef Walked top = Walked()
+        self.core, self.search, self.asked, self.dtypes = core, search, [], names
+        self.columns, self.rejects, self.memory = {}, {}, memory
         self.unfilled = [name for name in names if name not in core.filled]
         self.call = Call.__new__(Call)
         self.call.judgement = Judgement(core.plan.plans, core.plan.reasons, reader("json"), search.limit)
@@ -270,25 +341,34 @@ cdef class Block:
         k.final, k.base, k.line, k.plan = final, base, line, &core.plan.c
         k.json.shape = &core.plan.c.shape
         k.context, k.whole, k.torn, k.number, k.go_on = <void *>self.call, whole, torn, number, go_on
+        k.set_head = tw_set_head
         core.plan.lend(k, self.digits)
         k.counted_line = line
-        k.apart = self.stream is not None
-        w.last, w.mid, w.until = <size_t>-1, state.mid, stop
+        w.mid = state.mid
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
         self.grow(max(<size_t>(size * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
-        if state.runs:
-            search.csp_lines.begin(self.whole_text(), state)
-        self.give()
+        top.region.end, top.region.final = stop, final
+        self.enter(top, state)
         return 0
+
+    cdef int enter(self, Walked text, state) except -1:
+        """Makes a text the one that is walked, from its start on."""
+        text.w, text.state, text.text, state.taken = self.w, state, None, text
+        text.region.found_behind, text.region.taken.count, text.region.taken.first = <size_t>-1, 0, 0
+        self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
+        if state.runs:
+            self.search.csp_lines.begin(text.whole(), state)
+        return self.give()
 
     cdef int end(self) except -1:
         """Gives back what is kept for the next block."""
         if self.core is not None:
             self.core.plan.give_back(&self.w.k, self.digits)
-            if self.stream is None:
-                self.core.give_back(self.search)
+            self.core.give_back(self.search)
+        if self.top is not None:  # it knows the state, which knows the texts in it
+            self.top.state = None
         return 0
 
     cdef int grow(self, size_t room, size_t reject_room) except -1:
@@ -317,81 +397,83 @@ cdef class Block:
             raise MemoryError
         return 0
 
-    cdef object whole_text(self):
-        """The block as the twin wants it."""
-        if self.text is None:
-            if self.stream is not None:
-                self.text = self.stream.whole(self.outer, bool(self.w.k.final))
-                if self.w.k.stop < <size_t>len(self.stream.data):
-                    self.text = Text(self.stream.data[: self.w.k.stop], self.outer.whole_text(), self.text.stretches,
-                                     final=bool(self.w.k.final), in_string=self.text.in_string)
-            else:
-                self.text = Text(bytes(self.data), final=bool(self.w.k.final))
-        return self.text
-
-    cdef size_t found_count(self) except? 0:
-        return self.w.k.rows.count + self.w.k.rejects.count + <size_t>len(self.asked) + self.in_parts
-
     cdef int give(self) except -1:
         """Gives the walk the state that the twin left."""
-        cdef size_t *memory
-        state = self.state
-        self.w.tail, self.w.unclosed, self.w.fence = bool(state.tail), bool(state.unclosed), bool(state.fence)
-        self.w.tail_set = False
-        if state.open_from is not None:
-            self.w.until = state.open_from
-        if <size_t>len(state.taken) != self.w.taken_count:
-            memory = numbers([place for span in state.taken for place in span], 2 * len(state.taken))
-            free(self.taken)
-            self.taken = memory
-            self.w.taken, self.w.taken_count = <const tw_span *>memory, len(state.taken)
-        if <size_t>len(state.hopeless) != self.w.hopeless_count:
+        cdef tw_search *w = self.w
+        cdef tw_region *r = w.top
+        state = self.top.state
+        r.tail, w.unclosed, w.tail_set, w.fence_set = bool(state.tail), bool(state.unclosed), False, False
+        r.fence.run = len(state.fence)
+        r.fence.sign = state.fence[0] if r.fence.run else 0
+        w.elsewhere = len(self.asked)
+        w.until = r.end if state.open_from is None else r.start + <size_t>state.open_from
+        if r.level:
+            return 0
+        w.touched, w.fence_touched = state.touched, state.fence_touched
+        if <size_t>len(state.hopeless) != w.hopeless_count:
             memory = numbers(sorted(state.hopeless), len(state.hopeless))
             free(self.hopeless)
             self.hopeless = memory
-            self.w.hopeless, self.w.hopeless_count = memory, len(state.hopeless)
+            w.hopeless, w.hopeless_count = memory, len(state.hopeless)
+        return 0
+
+    cdef int tell(self) except -1:
+        """Tells the twin what the walk knows."""
+        cdef tw_search *w = self.w
+        state = self.top.state
+        if w.tail_set:
+            state.tail = bool(w.top.tail)
+        if w.fence_set:
+            state.fence = bytes([w.top.fence.sign]) * w.top.fence.run
+            if not w.top.level:
+                state.fence_touched = bool(w.fence_touched)
         return 0
 
     cdef int ask(self) except -1:
         """Lets the twin read what begins where the walk stands."""
-        cdef size_t at = self.w.at, count = self.found_count()
+        cdef tw_search *w = self.w
+        cdef tw_region *r = w.top
+        cdef Walked text = self.top
+        cdef size_t at = w.at - r.start, count = w.k.rows.count + w.k.rejects.count + <size_t>len(self.asked), behind
         cdef list found = []
-        state, text = self.state, self.whole_text()
-        match = self.search._openings.match(text.data, at)
+        whole_text = text.whole()
+        match = self.search._openings.match(whole_text.data, at)
         if match is None:
-            self.w.at = at + 1
+            w.at += 1
             return 0
-        if self.w.last != <size_t>-1:
-            behind = self.w.last
-            one = self.asked[len(self.asked) - 1] if self.asked and self.asked[len(self.asked) - 1].behind == behind else None
-            found.append(one if one is not None else Found(behind, behind, text, behind, behind, 0))
+        if r.found_behind != <size_t>-1:
+            behind = r.found_behind - r.start
+            one = self.asked[len(self.asked) - 1] if self.asked and r.level == 0 else None
+            found.append(one if one is not None and one.behind == behind else Found(behind, behind, whole_text, behind, behind, 0))
         before = len(found)
-        if self.w.tail_set:
-            state.tail = bool(self.w.tail)
-        fence = state.fence
-        self.stream_last = <size_t>-1
-        state.since = 0 if count > <size_t>self.since else 1
-        kind = str(match.lastgroup)
+        self.tell()
+        text.state.since = 0 if count > w.since else 1
+        self.w.k.found_end = <size_t>-1
         try:
-            self.w.at = self.search.handlers[kind](Walk(text, len(text.data), found, state), at, match)
+            w.at = self.search.handlers[str(match.lastgroup)](Walk(whole_text, len(whole_text.data), found, text.state), at, match) + r.start
         finally:
-            self.asked += found[before:]
-        if kind == "fence" and bool(fence) != bool(state.fence):
-            self.since = count
-        state.since = self.since
+            for one in found[before:]:
+                self.asked.append(self.placed(one, text))
         if len(found) > before:
-            self.w.last = found[len(found) - 1].behind
-        elif self.stream_last != <size_t>-1:
-            self.w.last = self.stream_last
+            r.found_behind = found[len(found) - 1].behind + r.start
+        elif w.k.found_end != <size_t>-1 and r.level == 0:
+            r.found_behind = w.k.found_end
         return self.give()
 
+    cdef object placed(self, one, Walked text):
+        """What the twin found in a text, by where it stands in the block."""
+        while text.outer is not None:
+            one = _placed(one, text.whole())
+            text = text.outer
+        return one
+
     cdef size_t walk(self) except? 0:
-        """Walks through the block; where to go on when more is there."""
+        """Walks through a text; where to go on when more is there."""
         cdef int result
         cdef tw_lines *k = &self.w.k
         while True:
             with nogil:
-                result = tw_search_block(self.w)
+                result = tw_search_top(self.w)
             if result == TW_FINE:
                 return self.w.until
             if result == TW_GOES_ON:
@@ -404,223 +486,185 @@ cdef class Block:
                 try:
                     self.ask()
                 except More as more:
-                    return min(self.w.until, <size_t>more.place)
-
+                    return min(self.w.until, <size_t>more.place + self.w.top.start)
 
     # --- texts that are put together from lines ---
 
     def streams(self, walk, size_t at, str carrier):
         """The twin of ``Streams.at``."""
         cdef tw_lines *k = &self.w.k
-        cdef tw_run_of_lines run
-        cdef size_t place
-        cdef Stream stream
-        cdef int result, docker
-        state = self.state
-        memset(&run, 0, sizeof(run))
+        cdef tw_run_of_lines *run = <tw_run_of_lines *>calloc(1, sizeof(tw_run_of_lines))
+        cdef tw_stream *stream
+        cdef size_t place, start = self.w.top.start
+        cdef Walked outer = self.top, child
+        cdef int result, which = CARRIERS.index(carrier)
+        state = outer.state
+        if run is NULL:
+            raise MemoryError
         try:
-            docker = carrier == "docker"
             with nogil:
-                result = tw_take_run(self.w, at, docker, &run)
+                result = tw_take_run(self.w, self.w.top, at + start, which, run)
             if result == TW_STOPPED:
                 raise MemoryError
             if result == TW_ASK:
                 return Streams.at(self.search.streams, walk, at, carrier)
             if not run.line_count:
                 return 0
-            self.search.streams.go_on(state, carrier, count_newlines(k.s, at), at)
+            self.search.streams.go_on(state, carrier, count_newlines(tw_text(k, &outer.region) + start, at), at)
             children, places = {}, []
             for place in range(run.count):
-                stream = Stream()
-                stream.carrier, stream.parts = carrier, bool(run.streams[place].parts)
-                stream.data = PyBytes_FromStringAndSize(<const char *>run.streams[place].text, run.streams[place].size)
-                stream.stretches, stream.count = run.streams[place].stretches, run.streams[place].count
-                run.streams[place].stretches = NULL
-                key = (bytes(run.streams[place].key[: run.streams[place].key_size]).decode(),)
-                stream.key = key if carrier == "cri" else (*key, "", "", "")
-                children[stream.key] = stream
+                stream = &run.streams[place]
+                child = Walked()
+                child.outer, child.carrier, child.w = outer, carrier, self.w
+                child.stretches, stream.stretches = stream.stretches, NULL
+                child.region.stretches, child.region.stretch_count = child.stretches, stream.count
+                child.region.outer, child.region.level = &outer.region, outer.region.level + 1
+                child.region.in_string = which > 0
+                child.region.depth = outer.region.depth + child.region.in_string
+                if not tw_arena_room(k, stream.size + 128):
+                    raise MemoryError
+                child.region.start = k.arena_size
+                if stream.size:
+                    memcpy(k.arena + k.arena_size, stream.text, stream.size)
+                k.arena[k.arena_size + stream.size] = 10
+                k.arena_size += stream.size + 1
+                child.key = tuple(bytes(stream.key[: stream.key_size]).decode().split("\0"))
+                children[child.key] = child
             ended = bool(run.ended)
-            for key, stream in children.items():
+            for place, (key, child) in enumerate(children.items()):
                 before = state.streams.get((carrier, *key), SearchState())
                 after = before.copy()
-                outside = self.run_stream(stream, len(stream.data), after, ended, True)
+                outside = self.run_stream(child, run.streams[place].size, after, ended, True)
                 if outside >= 0:
                     places.append(outside)
                 state.streams[carrier, *key] = after
-                state.begun_streams[carrier, *key] = before, stream
-            state.taken = sorted([*state.taken, *[(run.lines[line].start, run.lines[line].stop) for line in range(run.line_count)]])
+                state.begun_streams[carrier, *key] = before, child
+            if not tw_take(&outer.region.taken, run.lines, run.line_count, at + start):
+                raise MemoryError
             if ended:
                 state.end_streams(carrier)
             if places:
                 state.stop_at(walk.text.line_start(min(places)))
-            return run.lines[0].stop
+            return run.lines[0].stop - start
         finally:
-            tw_run_free(&run)
+            tw_run_free(run)
+            free(run)
 
-    cdef int64_t run_stream(self, Stream stream, size_t size, after, bint final, bint kept) except? -2:
-        """Searches the first bytes of a text; where, in the block, to go on when more is there, or -1. kept: what is found counts."""
-        cdef Block b = Block()
-        cdef tw_map places
-        cdef size_t place, last
-        cdef const uint8_t *text = <const uint8_t *><char *>stream.data
-        b.stream, b.outer, b.data = stream, self, stream.data
-        b.w.child, b.w.in_string, b.w.parts = True, stream.carrier == "docker", stream.parts
-        try:
-            b.begin(self.core, self.search, text, size, size, final, 0, 1, {**PLACES, **self.dtypes}, after)
-            place = b.walk()
-            if place == size and not final:
-                last = rfind_newline(text, size) + 1
-                if size - last <= self.w.k.limit:
-                    place = last
-            if place < size:
-                place = rfind_newline(text, place) + 1
-            if b.w.tail_set:
-                after.tail = bool(b.w.tail)
-            after.runs = {run for run, stop in after.open_runs if stop == size and not final}
-            if kept:
-                self.place_part(b, stream, place)
-        finally:
-            b.end()
-        if place >= size:
-            return -1
-        memset(&places, 0, sizeof(places))
-        places.s, places.stretches, places.count = self.w.k.s, stream.stretches, stream.count
-        return tw_place_in(&places, tw_stretch_at(&places, place), place)
+    cdef int64_t run_stream(self, Walked child, size_t size, after, bint final, bint kept) except? -2:
+        """Searches the first bytes of a text; where, in the one around it, to go on when more is there, or -1. kept: what is found
+        counts."""
+        cdef tw_search *w = self.w
+        cdef tw_lines *k = &w.k
+        cdef tw_region *r = &child.region
+        cdef Walked outer = self.top
+        cdef size_t at = w.at, rows = k.rows.count, bad = k.rejects.count, arena = k.arena_size
+        cdef size_t reaches = k.reaches.count, firsts = k.firsts.count
+        cdef size_t place, last, asked = len(self.asked)
+        cdef int64_t outside = -1
+        r.end, r.final = r.start + size, final
+        self.enter(child, after)
+        place = self.walk() - r.start
+        text = tw_text(k, r) + r.start
+        if place == size and not final:
+            last = rfind_newline(text, size) + 1
+            if size - last <= k.limit:
+                place = last
+        if place < size:
+            place = rfind_newline(text, place) + 1
+        self.tell()
+        after.runs = {run for run, stop in after.open_runs if stop == size and not final}
+        after.taken = Taken()
+        child.state = None
+        if place < size:
+            place += r.start
+            outside = tw_place_in(k, r, &r.first, tw_stretch_at(r, place), place) - r.outer.start
+        if not kept:
+            k.rows.count, k.rejects.count, k.arena_size = rows, bad, arena
+            k.reaches.count, k.firsts.count = reaches, firsts
+            del self.asked[asked:]
+        elif k.rows.count > rows or k.rejects.count > bad:
+            k.mixed = True
+        self.top, w.top, w.at, w.window_filled = outer, &outer.region, at, False
+        self.give()
+        return outside
 
-    cdef int place_part(self, Block b, Stream stream, size_t position) except -1:
-        """Takes what was found in a text, in front of a place, and puts it where it stands in the block."""
-        cdef tw_map places
-        cdef tw_stretch *one
-        cdef size_t row, first = 0, last = 0, own = 0, start, stop, fault, size = len(stream.data)
-        cdef bint in_string = b.w.in_string
-        cdef Part part = Part()
-        cdef size_t rows = np.searchsorted(b.columns["offset"][: b.w.k.rows.count], position)
-        cdef size_t bad = np.searchsorted(b.rejects["offset"][: b.w.k.rejects.count], position)
-        part.columns = {name: array[:rows] for name, array in b.columns.items()}
-        part.rejects = {name: array[:bad] for name, array in b.rejects.items()}
-        for name in self.unfilled:
-            part.columns[name][:] = 0
-        part.arena = stream.data + (PyBytes_FromStringAndSize(<const char *>b.w.k.arena, b.w.k.arena_size) if b.w.k.arena_size else b"")
-        part.here, part.behind, part.refused = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(bad, np.int64)
-        memset(&places, 0, sizeof(places))
-        places.s, places.stretches, places.count = self.w.k.s, stream.stretches, stream.count
-        cdef int64_t[::1] offset = part.columns["offset"], length = part.columns["length"], owns = part.columns["own_bytes"]
-        cdef int64_t[::1] times = part.columns["time"], lines = part.columns["line"], inner = part.columns["inner"]
-        cdef int64_t[::1] here = part.here, behind = part.behind, refused = part.refused
-        cdef uint64_t[::1] present = part.columns["present"]
-        cdef uint8_t[::1] depth = part.columns["depth"]
-        cdef int inner_bit = self.core.plan.valid["inner"], time_bit = self.core.plan.valid["time"]
-        cdef int64_t base = self.w.k.base, moment
-        for row in range(rows):
-            start, stop = offset[row], offset[row] + length[row]
-            one = &stream.stretches[tw_stretch_at(&places, start)]
-            if depth[row]:  # in a string, of which the quote is known
-                first = tw_place_in(&places, tw_stretch_at(&places, start), start)
-                last, own = first + 1, length[row]
-            else:
-                tw_map_record(&places, start, stop, &first, &last, &own)
-                length[row] = last - first
-            here[row], behind[row], owns[row] = first, last, own
-            offset[row] = base + first
-            if in_string:
-                inner[row] = start - one.start
-                offset[row] = base + one.outer - 1
-                present[row] |= <uint64_t>1 << inner_bit
-                depth[row] += 1
-            lines[row] = tw_line_of(&self.w.k, offset[row] - base)
-            if not present[row] >> time_bit & 1:
-                if one.timed:
-                    times[row] = one.time
-                    present[row] |= <uint64_t>1 << time_bit
-                elif self.line_time(first, &moment):
-                    times[row] = moment
-                    present[row] |= <uint64_t>1 << time_bit
-        part.refused_behind = np.empty(bad, np.int64)
-        cdef int64_t[::1] refused_behind = part.refused_behind
-        cdef int64_t[::1] bad_offset = part.rejects["offset"], bad_length = part.rejects["length"], bad_own = part.rejects["own_bytes"]
-        cdef int64_t[::1] faults = part.rejects["fault"], bad_lines = part.rejects["line"], bad_inner = part.rejects["inner"]
-        for row in range(bad):
-            start, stop, fault = bad_offset[row], bad_offset[row] + bad_length[row], faults[row]
-            one = &stream.stretches[tw_stretch_at(&places, start)]
-            if in_string:
-                bad_inner[row] = start - one.start
-            tw_map_record(&places, start, stop, &first, &last, &own)
-            bad_offset[row], bad_length[row], bad_own[row] = base + first, last - first, own
-            faults[row] = base + (last + fault - stop if fault == stop or fault >= size else tw_place_in(&places, tw_stretch_at(&places, fault), fault))
-            bad_lines[row] = tw_line_of(&self.w.k, first)
-            refused[row], refused_behind[row] = first, last
-        self.parts.append(part)
-        self.in_parts += rows + bad
-        if rows:
-            self.stream_last = behind[rows - 1]
-        child = None
-        for found in sorted(b.asked, key=in_order):
-            if found.here < <int64_t>position:
-                child = stream.whole(self, bool(b.w.k.final))
-                self.asked.append(_placed(found, child))
-                self.stream_last = self.asked[len(self.asked) - 1].behind
-        return 0
-
-    cdef bint line_time(self, size_t at, int64_t *moment):
-        """The time at the head of the line of a place."""
-        tw_set_head(self.w, at)
-        if not self.w.k.head_known:
-            tw_line_head(&self.w.k)
-        moment[0] = self.w.k.head_time
-        return self.w.k.head_known == 1
-
-    cdef int64_t open_line(self, Stream stream, size_t count):
+    cdef int64_t open_line(self, Walked child, size_t count):
         """The twin of ``Streams.open_line``; count: pieces in front of the position."""
-        cdef const uint8_t *text = <const uint8_t *><char *>stream.data
+        cdef tw_region *r = &child.region
+        cdef const uint8_t *text = tw_text(&self.w.k, r) + r.start
         cdef size_t behind, first, number = 0
-        cdef tw_map places
-        if not 0 < count < stream.count:
+        if not 0 < count < r.stretch_count:
             return -1
-        behind = stream.stretches[count].start
+        behind = child.stretches[count].start
         if not behind or text[behind - 1] == 10:
             return -1
         first = rfind_newline(text, behind) + 1
         if behind - first > self.w.k.limit:
             return -1
-        while stream.stretches[number].start < first:  # a piece may say nothing
+        while child.stretches[number].start < first:  # a piece may say nothing
             number += 1
-        if stream.stretches[number].start == first:
-            return stream.stretches[number].outer
-        memset(&places, 0, sizeof(places))
-        places.s, places.stretches, places.count = self.w.k.s, stream.stretches, stream.count
-        return tw_place_in(&places, tw_stretch_at(&places, first), first)
+        if child.stretches[number].start == first:
+            return child.stretches[number].outer - r.outer.start
+        return tw_place_in(&self.w.k, r, &r.first, tw_stretch_at(r, r.start + first), r.start + first) - r.outer.start
 
-    cdef object state_behind(self, Stream stream, size_t count, before):
+    cdef object state_behind(self, Walked child, size_t count, before):
         """The twin of ``Streams.state_behind``."""
         after = before.copy()
-        self.run_stream(stream, stream.stretches[count - 1].start + stream.stretches[count - 1].size if count else 0, after, False, False)
+        self.run_stream(child, child.stretches[count - 1].start + child.stretches[count - 1].size if count else 0, after, False, False)
         return after
 
     # --- what a block gives ---
+
+    cdef Part own_part(self):
+        """What the walk found, in the order in which it begins in the block."""
+        cdef tw_lines *k = &self.w.k
+        cdef size_t rows = k.rows.count, bad = k.rejects.count
+        cdef Part part = Part()
+        for name in self.unfilled:
+            self.columns[name][:rows] = 0
+        part.columns = {name: array[:rows] for name, array in self.columns.items()}
+        part.rejects = {name: array[:bad] for name, array in self.rejects.items()}
+        part.arena = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size) if k.arena_size and rows else b""
+        return part
+
+    cdef int sort(self, Part part) except -1:
+        """Sets where the first bytes of rows and rejects are and, where texts of several lines were read, puts them in order."""
+        cdef tw_lines *k = &self.w.k
+        cdef size_t place
+        here, refused = part.columns["offset"] - k.base, part.rejects["offset"] - k.base
+        cdef int64_t[::1] first = here
+        for place in range(k.firsts.count):
+            first[k.firsts.spans[place].start] = k.firsts.spans[place].stop
+        if k.mixed and (np.diff(here) < 0).any():
+            order = np.argsort(here, kind="stable")
+            here = here[order]
+            part.columns = {name: array[order] for name, array in part.columns.items()}
+        if k.mixed and (np.diff(refused) < 0).any():
+            order = np.argsort(refused, kind="stable")
+            refused = refused[order]
+            part.rejects = {name: array[order] for name, array in part.rejects.items()}
+        if k.mixed:
+            part.rejects["row"] = np.searchsorted(here, refused)
+        part.here, part.refused = here, refused
+        return 0
 
     cdef object results(self, size_t place, size_t size, int64_t base, int64_t line):
         """(columns, rows, tables of rejects, position, line), and the state where the next block begins."""
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count, position = place, stop = k.stop
-        cdef Part part
-        state, core = self.state, self.core
+        cdef Part own = self.own_part()
+        state, core = self.top.state, self.core
         if place < stop:
             position = rfind_newline(k.s, place) + 1
             if not position and place > k.limit:
                 position = place
-        own = Part()
-        parts = [own, *self.parts]
-        own.columns = {name: array[:rows] for name, array in self.columns.items()}
-        own.rejects = {name: array[:bad] for name, array in self.rejects.items()}
-        own.arena = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size) if k.arena_size else b""
-        for name in self.unfilled:
-            own.columns[name][:] = 0
-        own.columns["own_bytes"], own.rejects["own_bytes"] = own.columns["length"], own.rejects["length"]
         asked = sorted(self.asked, key=in_order)
-        alone = position == stop and not self.parts and not asked
-        if not alone:
-            own.here, own.refused = own.columns["offset"] - base, own.rejects["offset"] - base
+        alone = position == stop and not asked
+        if k.mixed or not alone:
+            self.sort(own)
             own.behind, own.refused_behind = own.here + own.columns["length"], own.refused + own.rejects["length"]
+        if not k.apart:
+            own.columns["own_bytes"] = own.columns["length"]
         if not k.apart and alone:
             for name in ("place", "size", "inner", "depth"):
                 own.columns.pop(name, None)
@@ -631,11 +675,12 @@ cdef class Block:
                     own.columns[name][:] = 0
         while position < stop:
             late = [one.here for one in asked if one.here < position < one.behind]
-            for part in parts:
-                for here, behind in ((part.here, part.behind), (part.refused, part.refused_behind)):
-                    over = here[(here < position) & (behind > position)]
-                    if len(over):
-                        late.append(over.min())
+            for here, behind in ((own.here, own.behind), (own.refused, own.refused_behind)):
+                over = here[(here < position) & (behind > position)]
+                if len(over):
+                    late.append(over.min())
+            late += [k.reaches.spans[number].start for number in range(k.reaches.count)
+                     if k.reaches.spans[number].start < position < k.reaches.spans[number].stop]
             if not late and state.begun_streams:
                 late = self.search.streams.open_over(state, position)
             if not late:
@@ -643,20 +688,19 @@ cdef class Block:
             position = rfind_newline(k.s, min(late)) + 1
         if position < stop:
             asked = [one for one in asked if one.here < position]
-            for part in parts:
-                taken, left = part.here < position, part.refused < position
-                part.columns = {name: array[taken] for name, array in part.columns.items()}
-                part.rejects = {name: array[left] for name, array in part.rejects.items()}
-                part.here, part.refused = part.here[taken], part.refused[left]
-        kept = rows + bad if alone else sum([len(part.here) + len(part.refused) for part in parts]) + len(asked)
-        if self.w.tail_set:
-            state.tail = bool(self.w.tail)
-        state.since = self.since
-        state.settle(SimpleNamespace(data=self.data), position, kept)
+            taken, left = own.here < position, own.refused < position
+            own.columns = {name: array[taken] for name, array in own.columns.items()}
+            own.rejects = {name: array[left] for name, array in own.rejects.items()}
+            own.here, own.refused = own.here[taken], own.refused[left]
+        self.tell()
+        state.since = self.w.since
+        state.settle(SimpleNamespace(data=self.data), position, rows + bad if alone else len(own.here) + len(own.refused) + len(asked))
         state.runs = {run for run, end in state.open_runs if end == stop and not k.final}
         if state.begun_streams or state.streams:
-            self.search.streams.settle(self.whole_text(), state, position)
+            self.search.streams.settle(self.top.whole(), state, position)
+        state.taken, state.begun_streams = Taken(), {}
         core.density, core.reject_room = max(<double>rows / <double>max(size, 1), core.density * 0.75), max(bad + bad // 8, LEAST_ROWS)
+        parts = [own]
         if asked:
             parts.append(self.asked_part(asked, size, base, line))
         columns, rejects, arena = own.columns, own.rejects, own.arena
@@ -670,19 +714,19 @@ cdef class Block:
     cdef Part asked_part(self, list asked, size, base, line):
         """What the twin found."""
         cdef Part part = Part()
-        rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.whole_text(), size, base,
+        rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.top.whole(), size, base,
                     line, self.core.finder)
-        records, faults = [], []
+        here, refused = [], []
         for one in asked:
             count, bad = len(rows.rows), len(rows.rejects)
             rows.add(one)
-            records += [one.here] * (len(rows.rows) - count)
-            faults += [one.here] * (len(rows.rejects) - bad)
+            here += [in_order(one)] * (len(rows.rows) - count)
+            refused += [in_order(one)] * (len(rows.rejects) - bad)
         part.columns, _, tables = rows.tables(self.dtypes)
         part.columns.pop("arena", None)
         part.rejects = tables[0][0] if tables else {name: np.empty(0, dtype) for name, dtype in REJECT_DTYPES.items()}
         part.arena = b"".join(rows.arena)
-        part.here, part.refused = np.array(records, np.int64), np.array(faults, np.int64)
+        part.here, part.refused = np.array(here, np.int64), np.array(refused, np.int64)
         return part
 
 
@@ -692,42 +736,26 @@ cdef dict empty(dict dtypes, size_t room):
 
 
 def together(parts, dtypes, size, packed):
-    """The rows of all texts of a block, its own first, in the order in which they begin: columns, rejects, arena. packed: see
-    ``BulkScanner``.
-
-    A place behind the block is one in the arena; what a text put together says stands in front of its own arena.
-    """
-    cdef Part part, other
-    arena, behind = [], 0
-    for number, part in enumerate(parts):
-        shift = behind if number == 0 or part.behind is None else size + behind
-        if part.arena and shift:
-            if packed is not None and packed.array in part.columns:
-                moved = shift if part.behind is not None else np.where(part.columns["place"] >= size, shift, 0)
-                packed.move(part.columns[packed.array], np.broadcast_to(moved, len(part.columns["place"])))
-            for name in part.columns:
-                if name == "place" or name.endswith(".offset"):
-                    places = part.columns[name]
-                    if part.behind is None:  # the twin's: some stand in the block
-                        places[places >= size] += shift
-                    elif name == "place":
-                        places += shift
-                    else:
-                        places[part.columns[name.removesuffix("offset") + "length"] > 0] += shift
-        if part.arena:
-            arena.append(part.arena)
-            behind += len(part.arena)
-    parts = [part for part in parts if len(part.here) or len(part.refused)] or parts[:1]
+    """What the walk found in a block and, where it asked, what the twin did, in the order in which they begin: columns,
+    rejects, arena. packed: see ``BulkScanner``. A place behind the block is one in the arena; the twin's stands behind the
+    walk's."""
+    cdef Part own = parts[0], part, other
     if len(parts) == 1:
-        part = parts[0]
-        return part.columns, part.rejects, b"".join(arena)
-    for part in parts:
-        part.rejects["row"] = part.rejects["row"] + sum([np.searchsorted(other.here, part.refused) for other in parts if other is not part])
-    order = np.argsort(np.concatenate([part.here for part in parts]), kind="stable")
-    faults = np.argsort(np.concatenate([part.refused for part in parts]), kind="stable")
-    columns = {name: np.concatenate([part.columns[name] for part in parts])[order] for name in dtypes}
-    rejects = {name: np.concatenate([part.rejects[name] for part in parts])[faults] for name in REJECT_DTYPES}
-    return columns, rejects, b"".join(arena)
+        return own.columns, own.rejects, own.arena
+    part = parts[1]
+    if packed is not None and packed.array in part.columns and own.arena:
+        packed.move(part.columns[packed.array], np.where(part.columns["place"] >= size, len(own.arena), 0))
+    for name in part.columns if own.arena else ():
+        if name == "place" or name.endswith(".offset"):
+            places = part.columns[name]
+            places[places >= size] += len(own.arena)
+    own.rejects["row"] = own.rejects["row"] + np.searchsorted(part.here, own.refused)
+    part.rejects["row"] = part.rejects["row"] + np.searchsorted(own.here, part.refused)
+    order = np.argsort(np.concatenate([own.here, part.here]), kind="stable")
+    faults = np.argsort(np.concatenate([own.refused, part.refused]), kind="stable")
+    columns = {name: np.concatenate([own.columns[name], part.columns[name]])[order] for name in dtypes}
+    rejects = {name: np.concatenate([own.rejects[name], part.rejects[name]])[faults] for name in REJECT_DTYPES}
+    return columns, rejects, own.arena + part.arena
 
 
 cdef size_t rfind_newline(const uint8_t *s, size_t end) noexcept nogil:
@@ -751,62 +779,26 @@ class NativeStreams(Streams):
 
     def at(self, walk, at, carrier):
         """The run of a carrier's lines from ``at`` on."""
-        if carrier == "journald" or walk.text is not (<Block>self.block).text:
+        if walk.text is not (<Block>self.block).top.text:
             return Streams.at(self, walk, at, carrier)
         return (<Block>self.block).streams(walk, at, carrier)
 
     def open_line(self, one, position):
         """Where the line of a text begins that is in parts in front of and behind a position, or -1."""
-        if isinstance(one, Stream):
-            return (<Block>self.block).open_line(one, (<Stream>one).before(position)[0])
+        if isinstance(one, Walked):
+            return (<Block>self.block).open_line(one, (<Walked>one).before(position)[0])
         return Streams.open_line(self, one, position)
 
     def pieces_before(self, one, position):
         """How many pieces of a text stand in front of a position, how many behind it, and where the last of the former
         does."""
-        return (<Stream>one).before(position) if isinstance(one, Stream) else Streams.pieces_before(one, position)
+        return (<Walked>one).before(position) if isinstance(one, Walked) else Streams.pieces_before(one, position)
 
     def state_behind(self, one, count, before):
         """The state behind the first pieces of a text."""
-        if isinstance(one, Stream):
+        if isinstance(one, Walked):
             return (<Block>self.block).state_behind(one, count, before)
         return Streams.state_behind(self, one, count, before)
-
-
-cdef class Stream:
-    """A text that is put together from lines of the block, with the map of its places."""
-
-    cdef tuple key
-    cdef bytes data
-    cdef tw_stretch *stretches
-    cdef size_t count
-    cdef bint parts
-    cdef str carrier
-    cdef object text
-
-    def __dealloc__(self):
-        free(self.stretches)
-
-    cdef tuple before(self, size_t position):
-        """The twin of ``Streams.pieces_before``."""
-        cdef size_t count = 0
-        while count < self.count and self.stretches[count].outer < position:
-            count += 1
-        return count, self.count - count, self.stretches[count - 1].outer if count else 0
-
-    cdef object whole(self, Block block, final):
-        """The text as the twin wants it; block: the one whose lines it is made of."""
-        cdef size_t place
-        cdef tw_stretch one
-        if self.text is None:
-            outer = block.whole_text()
-            stretches = []
-            for place in range(self.count):
-                one = self.stretches[place]
-                written = EscapeMap(outer.data[one.outer : one.until]) if one.escaped else None
-                stretches.append(Stretch(one.start, one.outer, one.size, written, one.time if one.timed else None))
-            self.text = Text(self.data, outer, stretches, final=final, carrier=self.carrier, in_string=self.carrier == "docker")
-        return self.text
 
 
 cdef class Part:
@@ -839,7 +831,7 @@ def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, mem
                 stop = size
         search = core.search(limit, keep)
         search.streams.block = b
-        b.data = data[:stop]
+        b.data = data
         state.begin()
         b.begin(core, search, <const uint8_t *>view.buf, size, stop, final, block.base, line, names, state, memory)
         return b.results(b.walk(), block.size, block.base, line)

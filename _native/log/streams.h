@@ -1,16 +1,20 @@
-/* Carriers whose lines are pieces of several texts: the lines of a container runtime (CRI) and the objects of Docker. A run of
- * lines is taken apart, and the pieces of each key are put together to one text with a map of its places. The readable twin is
- * log/search/carriers.py. */
+/* Carriers whose lines are pieces of several texts: the lines of a container runtime (CRI), and the objects of Docker and of a
+ * journal. A run of lines is taken apart, and the pieces of each key are put together to one text with a map of its places. The
+ * readable twin is log/search/carriers.py. */
 #ifndef TURNWIRE_SEARCH_STREAMS_H
 #define TURNWIRE_SEARCH_STREAMS_H
 
 #include "search.h"
 
-/* A part of a text that stands in one piece in the file: from `start` on it says `size` bytes, which are written in
- * s[outer .. until), with escapes or as they are; time: of its line or object. */
-typedef struct { size_t start, size, outer, until; int64_t time; int escaped, timed; } tw_stretch;
+enum { TW_CRI, TW_DOCKER, TW_JOURNALD };
+enum { TW_MOST_STREAMS = 64, TW_MOST_KEY = 256, TW_KEYS = 5 };
 
-enum { TW_MOST_STREAMS = 16, TW_MOST_KEY = 256, TW_MOST_FOREIGN_LINES = 64, TW_MOST_FOREIGN = 1 << 14 };
+/* The member of an object that says its text, and those that say whose it is. */
+static const struct { const char *text, *keys[TW_KEYS]; } tw_members[] = {
+    { NULL, { NULL } },
+    { "log", { "stream", "container_id", "container_name", "container" } },
+    { "MESSAGE", { "CONTAINER_ID", "CONTAINER_ID_FULL", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "_PID" } },
+};
 
 typedef struct {
     uint8_t key[TW_MOST_KEY];
@@ -21,7 +25,6 @@ typedef struct {
     size_t count, stretch_room;
     int open, timed;                         /* the next piece goes on with the line of the last one, which began at: */
     int64_t time;
-    int parts;                               /* some line is in several pieces */
 } tw_stream;
 
 typedef struct {
@@ -32,8 +35,9 @@ typedef struct {
     int ended;                               /* no more can follow */
 } tw_run_of_lines;
 
-/* What one line says. */
-typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size, from, until; int64_t time; int timed, escaped, goes_on, several; } tw_piece;
+/* What one line says; key: whose it is, its parts behind one another with a zero between; several: a line
+ * ends in it, before its end. */
+typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size; tw_stretch said; int goes_on, line_end, several; } tw_piece;
 
 enum { TW_PIECE_NONE, TW_PIECE_THERE, TW_PIECE_UNSURE };
 
@@ -58,7 +62,7 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
     if (p < end && s[p] == 'Z') p++;
     else if (end - p >= 6 && (s[p] == '+' || s[p] == '-') && tw_is_digits(s + p + 1, "00:00")) p += 6;
     else return TW_PIECE_NONE;
-    piece->timed = tw_time_prefix(s + first, p - first, &piece->time) > 0;
+    piece->said.timed = tw_time_prefix(s + first, p - first, &piece->said.time) > 0;
     if (end - p < 10 || s[p] != ' ' || (memcmp(s + p + 1, "stdout", 6) && memcmp(s + p + 1, "stderr", 6)) || s[p + 7] != ' ')
         return TW_PIECE_NONE;
     memcpy(piece->key, s + p + 1, 6);
@@ -71,68 +75,117 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
         while (++p < end && s[p] != ' ' && s[p] != '\r' && s[p] != '\n') { }
     if (p < end && s[p] == ' ') p++;
     else if (!(p == end || s[p] == '\n' || (s[p] == '\r' && (p + 1 == end || s[p + 1] == '\n')))) return TW_PIECE_NONE;
-    piece->from = p;
-    piece->until = behind;
-    if (piece->goes_on && behind > p && s[behind - 1] == '\n') piece->until -= 1 + (behind - 1 > p && s[behind - 2] == '\r');
-    piece->escaped = 0;
+    piece->said.outer = p;
+    piece->said.until = behind;
+    if (piece->goes_on && behind > p && s[behind - 1] == '\n') piece->said.until -= 1 + (behind - 1 > p && s[behind - 2] == '\r');
     return TW_PIECE_THERE;
 }
 
-static int tw_docker_piece(tw_search *w, size_t start, size_t behind, tw_piece *piece)
+/* The text of the value at p: a string, or for a journal an array of bytes; 0 where it is none. */
+static int tw_said_by(const uint8_t *s, const uint8_t *p, const uint8_t *hard, const uint8_t *closing_of_key, int journald, tw_piece *piece)
 {
-    static const char *const names[] = { "container_id", "container_name", "container" };
-    tw_lines *k = &w->k;
-    const uint8_t *s = k->s, *hard = s + k->size;
-    size_t end = behind, p = start, log = 0, stream = 0;
-    if (end - p >= 3 && s[p] == 0xEF && s[p + 1] == 0xBB && s[p + 2] == 0xBF) p += 3;
-    while (p < end && (tw_is_blank(s[p]) || s[p] == '\r' || s[p] == '\n' || s[p] == '\v' || s[p] == '\f')) p++;
-    if (p == end || s[p] != '{') return TW_PIECE_NONE;
-    if (end > p && s[end - 1] == '\n') end--;
-    if (end > p && s[end - 1] == '\r') end--;
-    if (p != start || s[end - 1] != '}') return TW_PIECE_UNSURE;
-    if (tw_json_parse(&k->json, s + p, s + end, hard) != s + end || k->json.odd) return TW_PIECE_UNSURE;
-    piece->key_size = 0;
-    for (const uint8_t *q = s + p + 1; q < s + end - 1; q++) { /* flat objects only */
-        if (*q == '{' || *q == '[') return TW_PIECE_UNSURE;
-        if (*q != '"') continue;
-        const uint8_t *key = q + 1, *close = tw_closing_quote(key, hard), *value = tw_behind_space(close + 1);
+    const uint8_t *bracket, *first, *last;
+    if (*p == '"') {
+        last = tw_closing_quote(p + 1, hard);
+        piece->said.outer = (size_t)(p + 1 - s);
+        piece->said.written = memchr(p + 1, '\\', (size_t)(last - p - 1)) ? TW_WITH_ESCAPES : TW_AS_IT_IS;
+    } else if (journald && *p == '[' && (last = tw_behind_space(p + 1), *last == ']')) {
+        piece->said.outer = (size_t)(last - s);
+        piece->said.written = TW_AS_IT_IS;
+    } else if (journald && (last = tw_message_bytes(closing_of_key, &bracket, &first))) {
+        piece->said.outer = (size_t)(first - s);
+        piece->said.written = TW_AS_NUMBERS;
+    } else {
+        return 0;
+    }
+    piece->said.quote = (size_t)(p - s);
+    piece->said.until = (size_t)(last - s);
+    return 1;
+}
+
+/* Sets whether lines end in what a piece says. */
+static void tw_set_ends(tw_piece *piece, const uint8_t *s)
+{
+    const uint8_t *p = s + piece->said.outer, *end = s + piece->said.until;
+    int feed = 0;                            /* the last byte is one */
+    while (p < end && piece->said.written != TW_AS_IT_IS) {
+        uint8_t said[4];
+        piece->several |= feed;
+        if (piece->said.written == TW_AS_NUMBERS) {
+            p = tw_next_byte(p, end, said);
+            feed = said[0] == '\n';
+        } else if (*p == '\\') {
+            feed = tw_unescape_one(&p, end, said) == 1 && said[0] == '\n';
+        } else {
+            const uint8_t *slash = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
+            p = slash ? slash : end;
+            feed = 0;
+        }
+    }
+    piece->goes_on = !piece->line_end && !feed;
+}
+
+static int tw_object_piece(tw_search *w, const uint8_t *s, const uint8_t *hard, size_t start, size_t behind, int carrier, tw_piece *piece)
+{
+    tw_json *x = &w->k.json;
+    const uint8_t *keys[TW_KEYS] = { NULL }, *key_ends[TW_KEYS], *end = s + behind, *p = s + start;
+    int said = 0, partial = 0, dated = 0;
+    if (end - p >= 3 && p[0] == 0xEF && p[1] == 0xBB && p[2] == 0xBF) p += 3;
+    while (p < end && tw_space(*p)) p++;
+    while (end > p && tw_space(end[-1])) end--;
+    if (p == end || *p != '{' || end[-1] != '}') return TW_PIECE_NONE;
+    const uint8_t *object = p, *last = tw_json_parse(x, p, end, hard);
+    if (x->odd || (!last && !x->cut)) return TW_PIECE_UNSURE;
+    if (last != end) return TW_PIECE_NONE;
+    for (p = tw_behind_space(p + 1); *p == '"'; p = *p == ',' ? tw_behind_space(p + 1) : p) {
+        const uint8_t *key = p + 1, *close = tw_closing_quote(key, hard), *value = tw_behind_space(tw_behind_space(close + 1) + 1);
         size_t size = (size_t)(close - key);
-        if (*value != ':' || memchr(key, '\\', size)) return TW_PIECE_UNSURE;
-        value = tw_behind_space(value + 1);
-        const uint8_t *last = *value == '"' ? tw_closing_quote(value + 1, hard) : value;
-        int is_log = tw_is_key(key, size, "log"), is_stream = tw_is_key(key, size, "stream");
-        if ((is_log && log) || (is_stream && stream)) return TW_PIECE_UNSURE;
-        if ((is_log || is_stream) && *value != '"') return TW_PIECE_UNSURE;
-        if (is_log) {
-            piece->from = log = (size_t)(value + 1 - s);
-            piece->until = (size_t)(last - s);
+        const uint8_t *done = tw_behind_value(value, hard);
+        if (memchr(key, '\\', size)) return TW_PIECE_UNSURE;
+        if (tw_is_key(key, size, tw_members[carrier].text)) {
+            if (said) return TW_PIECE_UNSURE;
+            said = tw_said_by(s, value, hard, close, carrier == TW_JOURNALD, piece) ? 1 : -1;
         }
-        if (is_stream) {
-            stream = (size_t)(value + 1 - s);
-            if (last - value != 7 || (memcmp(value + 1, "stdout", 6) && memcmp(value + 1, "stderr", 6))) return TW_PIECE_UNSURE;
-            memcpy(piece->key, value + 1, 6);
-            piece->key_size = 6;
+        for (int i = 0; i < TW_KEYS && tw_members[carrier].keys[i]; i++) {
+            if (!tw_is_key(key, size, tw_members[carrier].keys[i])) continue;
+            if (keys[i] || memchr(value, '\\', (size_t)(done - value))) return TW_PIECE_UNSURE;
+            keys[i] = value + (*value == '"');
+            key_ends[i] = done - (*value == '"');
+            if (*value == '"') continue;
+            for (const uint8_t *q = value; q < done && !tw_space(*q); q++, key_ends[i] = q) /* as a number is written, so is its text */
+                if (!csp_is_digit(*q)) return TW_PIECE_UNSURE;
         }
-        for (int i = 0; i < 3; i++)
-            if (tw_is_key(key, size, names[i])) return TW_PIECE_UNSURE;
-        q = last;
+        dated |= tw_is_key(key, size, "__REALTIME_TIMESTAMP");
+        if (tw_is_key(key, size, "CONTAINER_PARTIAL_MESSAGE")) {
+            if (partial || memchr(value, '\\', (size_t)(done - value))) return TW_PIECE_UNSURE;
+            partial = 1 + (done - value >= 6 && !memcmp(value, "\"true\"", 6));
+        }
+        /* The other carrier's: an object of both is Docker's. */
+        if (carrier == TW_JOURNALD && (tw_is_key(key, size, "log") || tw_is_key(key, size, "stream"))) return TW_PIECE_UNSURE;
+        p = tw_behind_space(done);
     }
-    if (!log || !stream) return TW_PIECE_UNSURE;
-    size_t size = piece->until - piece->from;
-    piece->escaped = memchr(s + piece->from, '\\', size) != NULL;
-    piece->timed = tw_wrapper_time(s + p, hard, &piece->time);
-    /* An "n" behind an odd number of backslashes is the end of a line. */
-    size_t slashes = 0;
-    if (size >= 2 && s[piece->until - 1] == 'n')
-        while (slashes < size - 1 && s[piece->until - 2 - slashes] == '\\') slashes++;
-    piece->goes_on = !(slashes & 1);
-    for (size_t q = piece->from; piece->escaped && q + 1 < piece->until; q++) {
-        if (s[q] != '\\') continue;
-        q++;
-        if (s[q] == 'u' && piece->until - q > 4 && !memcmp(s + q + 1, "000", 3)) return TW_PIECE_UNSURE;
-        piece->several |= s[q] == 'n' && q + 1 < piece->until;
+    if (said <= 0 || (carrier == TW_JOURNALD && !dated)) return TW_PIECE_NONE;
+    if (carrier == TW_DOCKER && (!keys[0] || keys[0][-1] != '"' || key_ends[0] - keys[0] != 6 ||
+                                 (memcmp(keys[0], "stdout", 6) && memcmp(keys[0], "stderr", 6)))) return TW_PIECE_NONE;
+    for (int i = 0; i < TW_KEYS && tw_members[carrier].keys[i]; i++) {
+        size_t size = keys[i] ? (size_t)(key_ends[i] - keys[i]) : 0;
+        if (piece->key_size + size + 1 > TW_MOST_KEY) return TW_PIECE_UNSURE;
+        if (i) piece->key[piece->key_size++] = 0;
+        if (size) memcpy(piece->key + piece->key_size, keys[i], size);
+        piece->key_size += size;
     }
+    piece->said.timed = (uint8_t)tw_wrapper_time(object, hard, &piece->said.time);
+    piece->line_end = carrier == TW_JOURNALD && partial < 2;
+    tw_set_ends(piece, s);
     return TW_PIECE_THERE;
+}
+
+static int tw_stream_is_open(const tw_run_of_lines *run, const tw_piece *piece)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->streams[i].key_size == piece->key_size && !memcmp(run->streams[i].key, piece->key, piece->key_size))
+            return run->streams[i].open;
+    return 0;
 }
 
 static tw_stream *tw_stream_of(tw_run_of_lines *run, const tw_piece *piece)
@@ -147,58 +200,44 @@ static tw_stream *tw_stream_of(tw_run_of_lines *run, const tw_piece *piece)
     return stream;
 }
 
-static int tw_stream_is_open(const tw_run_of_lines *run, const tw_piece *piece)
+static int tw_add_piece(tw_stream *stream, const uint8_t *s, tw_piece *piece)
 {
-    for (size_t i = 0; i < run->count; i++)
-        if (run->streams[i].key_size == piece->key_size && !memcmp(run->streams[i].key, piece->key, piece->key_size))
-            return run->streams[i].open;
-    return 0;
-}
-
-/* Makes room at *memory for `more` items of `unit` bytes behind `count`. */
-static int tw_more_room(void **memory, size_t *room, size_t count, size_t more, size_t unit)
-{
-    if (count + more <= *room) return 1;
-    size_t wanted = *room ? *room : 256;
-    while (wanted < count + more) wanted *= 2;
-    void *grown = realloc(*memory, wanted * unit);
-    if (!grown) return 0;
-    *memory = grown;
-    *room = wanted;
-    return 1;
-}
-
-static int tw_add_piece(tw_stream *stream, const uint8_t *s, const tw_piece *piece)
-{
-    size_t size = piece->until - piece->from;
+    size_t size = piece->said.until - piece->said.outer;
     if (!tw_more_room((void **)&stream->text, &stream->room, stream->size, size + 128, 1) ||
         !tw_more_room((void **)&stream->stretches, &stream->stretch_room, stream->count, 1, sizeof(tw_stretch))) return 0;
     tw_stretch *one = &stream->stretches[stream->count++];
+    const uint8_t *p = s + piece->said.outer, *end = s + piece->said.until;
     uint8_t *to = stream->text + stream->size;
     if (!stream->open) {
-        stream->time = piece->time;
-        stream->timed = piece->timed;
+        stream->time = piece->said.time;
+        stream->timed = piece->said.timed;
     }
-    stream->parts |= stream->open | piece->goes_on;
-    *one = (tw_stretch){ stream->size, size, piece->from, piece->until, stream->time, piece->escaped, stream->timed };
-    if (piece->escaped) one->size = tw_unescape(s + piece->from, s + piece->until, to);
-    else memcpy(to, s + piece->from, size);
+    *one = piece->said;
+    one->start = stream->size;
+    one->time = stream->time;
+    one->timed = (uint8_t)stream->timed;
+    one->size = size;
+    if (one->written == TW_AS_NUMBERS) one->size = tw_bytes_said(p, end, to);
+    else if (one->written == TW_WITH_ESCAPES) one->size = tw_unescape(p, end, to);
+    else memcpy(to, p, size);
     stream->size += one->size;
+    if (piece->line_end) stream->text[stream->size++] = '\n'; /* it stands nowhere */
     stream->open = piece->goes_on;
     return 1;
 }
 
-/* Takes the lines from `at` on apart. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
-static int tw_take_run(tw_search *w, size_t at, int docker, tw_run_of_lines *run)
+/* Takes the lines of a text from `at` on apart. TW_FINE; TW_ASK: the readable twin must; TW_STOPPED: no memory. */
+static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
 {
-    const tw_lines *k = &w->k;
     size_t foreign = 0, size = 0;
-    for (size_t start = at, behind; start < k->stop; start = behind) {
-        const uint8_t *newline = (const uint8_t *)memchr(k->s + start, '\n', k->stop - start);
-        behind = newline ? (size_t)(newline - k->s) + 1 : k->stop;
-        if (w->taken_count && tw_behind_taken(w, start) > start) continue;
-        tw_piece piece = { 0 };
-        int found = docker ? tw_docker_piece(w, start, behind, &piece) : tw_cri_piece(k->s, start, behind, &piece);
+    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r);
+    for (size_t start = at, behind; start < r->end; start = behind) {
+        const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', r->end - start);
+        behind = newline ? (size_t)(newline - s) + 1 : r->end;
+        if (tw_behind_taken(&r->taken, start) > start) continue;
+        tw_piece piece = { .key_size = 0 };
+        int found = carrier == TW_CRI ? tw_cri_piece(s, start, behind, &piece)
+                                      : tw_object_piece(w, s, hard, start, behind, carrier, &piece);
         if (found == TW_PIECE_UNSURE) return TW_ASK;
         if (found == TW_PIECE_NONE) {
             foreign++;
@@ -216,74 +255,12 @@ static int tw_take_run(tw_search *w, size_t at, int docker, tw_run_of_lines *run
         }
         tw_stream *stream = tw_stream_of(run, &piece);
         if (!stream) return TW_ASK;
-        if (!tw_add_piece(stream, k->s, &piece) ||
+        if (!tw_add_piece(stream, s, &piece) ||
             !tw_more_room((void **)&run->lines, &run->line_room, run->line_count, 1, sizeof(tw_span))) return TW_STOPPED;
         run->lines[run->line_count++] = (tw_span){ start, behind };
     }
-    run->ended = k->final;
+    run->ended = r->final;
     return TW_FINE;
-}
-
-/* --- the map of places --- */
-
-/* Goes through the places of a text from left to right. */
-typedef struct { const uint8_t *s; const tw_stretch *stretches; size_t count, stretch, seen, written; int met; } tw_map;
-
-static size_t tw_stretch_at(const tw_map *m, size_t at)
-{
-    size_t low = 0, high = m->count;
-    if (m->stretch + 1 < m->count && m->stretches[m->stretch].start <= at && at < m->stretches[m->stretch + 1].start)
-        return m->stretch;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (m->stretches[middle].start <= at) low = middle + 1;
-        else high = middle;
-    }
-    return low ? low - 1 : 0;
-}
-
-/* The place in the file of the byte at `at`, which is of this stretch or stands right behind it. */
-static size_t tw_place_in(tw_map *m, size_t stretch, size_t at)
-{
-    const tw_stretch *one = &m->stretches[stretch];
-    if (!one->escaped) return one->outer + (at - one->start);
-    if (!m->met || m->stretch != stretch || m->seen > at) {
-        m->seen = one->start;
-        m->written = one->outer;
-        m->met = 1;
-    }
-    m->stretch = stretch;
-    const uint8_t *p = m->s + m->written, *end = m->s + one->until;
-    while (m->seen < at && p < end) {
-        uint8_t said[4];
-        const uint8_t *behind = p;
-        size_t size = 1;
-        if (*p == '\\') size = (size_t)tw_unescape_one(&behind, end, said);
-        else behind++;
-        if (m->seen + size > at) break;
-        m->seen += size;
-        p = behind;
-    }
-    m->written = (size_t)(p - m->s);
-    return m->written + (at > m->seen && p == end ? at - m->seen : 0);
-}
-
-/* Where the record [start, stop) of a text stands in the file, and how many of its bytes there are its own. */
-static void tw_map_record(tw_map *m, size_t start, size_t stop, size_t *first, size_t *last, size_t *own)
-{
-    size_t i = tw_stretch_at(m, start);
-    *first = tw_place_in(m, i, start);
-    *own = 0;
-    for (;; i++) {
-        const tw_stretch *one = &m->stretches[i];
-        size_t from = start > one->start ? start : one->start, to = stop < one->start + one->size ? stop : one->start + one->size;
-        if (from < to) {
-            size_t begin = tw_place_in(m, i, from);
-            *last = tw_place_in(m, i, to);
-            *own += *last - begin;
-        }
-        if (i + 1 == m->count || m->stretches[i + 1].start >= stop) break;
-    }
 }
 
 #endif

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.golden.logs import log
+from tests.log.test_matrix import BAD, GOOD
+from tests.log.test_search import CARRIERS, PRETTY
 from turnwire.log import _search_py as pure
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import table_dtypes
@@ -59,6 +61,61 @@ def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> l
 def test_cores_agree_on_logs(first: int) -> None:
     for number in range(first, first + 10):
         data, chance = log(number).data, random.Random(number)
+        cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
+        assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
+
+
+ORDINARY = [
+    ".",
+    "a line of text {",
+    "```",
+    "```json",
+    "~~~",
+    "<<<",
+    ">>>",
+    '{"stream": true, "n": [1]}',
+    '{"log": "x", "stream": "stderr"}',
+    "2026-01-02 10:00:00 INFO CSP/1",
+    "  CSP/1",
+    "CSP/1; STRICT",
+    "FROM A",
+    '["a", "b {x}"]',
+    "\ufeffCSP/1",
+    '"sender": "A"}',
+    "}",
+    "\u2af0 a",
+    "# \u2afb head",
+]
+
+
+def carried(chance: random.Random) -> bytes:
+    """A log of messages, some of them damaged or cut, and of ordinary lines, in carriers in carriers, interleaved."""
+    texts = [*GOOD.values(), *BAD.values(), *PRETTY.values(), *ORDINARY]
+    pieces = []
+    for _ in range(chance.randrange(1, 5)):
+        text = chance.choice(texts) if chance.random() < 0.8 else chance.choice(ORDINARY)
+        if chance.random() < 0.2:
+            text = text[: chance.randrange(len(text) + 1)] or "."
+        text += chance.choice(["", "\n", "\n\n"]) + (chance.choice(ORDINARY) if chance.random() < 0.3 else "")
+        for _ in range(chance.choice([0, 1, 1, 1, 2, 2, 3])):
+            text = CARRIERS[chance.choice(list(CARRIERS))](text or ".").removesuffix("\n" * chance.randrange(2))
+        pieces.append(text)
+    if chance.random() < 0.3:  # services whose lines are interleaved
+        left = [
+            [f"{'ab'[number % 2]}-{number} | {line}" for line in one.split("\n")] for number, one in enumerate(pieces)
+        ]
+        mixed = []
+        while left := [one for one in left if one]:
+            mixed.append(chance.choice(left).pop(0))
+        pieces = mixed
+    return "\n".join(pieces).encode("utf-8", "surrogatepass")[: chance.choice([-1, None])]
+
+
+@pytest.mark.parametrize("first", range(0, 2_000, 100))
+def test_cores_agree_in_carriers(first: int) -> None:
+    for number in range(first, first + 20):
+        chance = random.Random(number)
+        data = carried(chance)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
         assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
 

@@ -116,13 +116,13 @@ class Repeated:
         self.foreign = MOST_FOREIGN_LINES if prefix.strip() else 0
 
     def taken(self, line: bytes) -> int:
-        """Bytes of a line that are the prefix, or -1 for a line that has none."""
-        line = line.removeprefix(BOM)
-        taken = self._alike.taken(line)
+        """Bytes of a line that are the prefix, behind a byte order mark, or -1 for a line that has none."""
+        mark = 3 * line.startswith(BOM)
+        taken = self._alike.taken(line[mark:])
         if taken >= 0 or self._blank is None:
-            return taken
-        taken = self._blank.taken(line)
-        return -1 if taken < 0 or line[taken:].strip() else len(line.rstrip(b" \t\r\n"))
+            return taken if taken < 0 else mark + taken
+        taken = self._blank.taken(line[mark:])
+        return -1 if taken < 0 or line[mark + taken :].strip() else len(line.rstrip(b" \t\r\n"))
 
 
 class Hanging:
@@ -208,8 +208,6 @@ def gathered(text: Text, line: int, at: int, form: Any, most: int) -> tuple[Text
             whole = False
             break
         taken = at - line if start == line else form.taken(piece)
-        if taken >= 0 and piece.startswith(BOM) and start != line:
-            taken += 3
         if taken < 0:
             foreign += 1
             size += len(piece)

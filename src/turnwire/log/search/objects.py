@@ -96,7 +96,7 @@ class Objects:
         text = walk.text
         if at in walk.state.hopeless:
             return at + 1
-        edge = walk.state.up_to_taken(at, walk.end)
+        edge = walk.state.taken.up_to(at, walk.end)
         reach = min(edge, at + self._search.limit)
         tried = self.tried(text, at, reach, walk.state, reach == edge)
         if tried.what is None:
@@ -191,7 +191,7 @@ class Objects:
                 place = start + 1
                 if start in walk.state.hopeless:
                     continue
-                edge = walk.state.up_to_taken(start, walk.end)
+                edge = walk.state.taken.up_to(start, walk.end)
                 reach = end if too_large and one_line else min(edge, start + self._search.limit)
                 tried = self.tried(walk.text, start, reach, walk.state, reach == edge)
                 if tried.what is not None:

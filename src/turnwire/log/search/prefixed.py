@@ -129,5 +129,5 @@ class Prefixed:
         """Takes the lines in which ``inner.data[:stop]`` stands, and adds what was found there."""
         mine = [span for span, first in lines if first < stop]
         mine[-1] = mine[-1][0], max(inner.outside_end(0, stop), at)  # something else may stand behind it on its line
-        walk.state.take([span for span in mine if span[0] > line])
+        walk.state.taken.add([span for span in mine if span[0] > line])
         walk.found.extend(one._replace(here=at, behind=mine[-1][1]) for one in found)

@@ -111,7 +111,7 @@ class Search:
             while (match := openings.search(text.data, at, end)) is not None:
                 start = match.start()
                 kind = str(match.lastgroup)
-                if (behind := state.behind_taken(start)) > start:
+                if (behind := state.taken.behind(start)) > start:
                     at = behind
                 elif state.mid and not start and kind in self._at_line:
                     at = 1

@@ -38,9 +38,8 @@ class Found(NamedTuple):
 
 
 def in_order(one: Found) -> int:
-    """The key by which what was found is sorted: where it begins in the text that was walked. What stands in one string
-    there is in order already."""
-    return one.here
+    """The key by which what was found is sorted: where it begins in the file."""
+    return one.text.place(one.start)
 
 
 class More(Exception):
@@ -48,6 +47,28 @@ class More(Exception):
 
     def __init__(self, place: int) -> None:
         self.place = place
+
+
+class Taken:
+    """Lines of a text that belong to another one, in order."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, spans: list[tuple[int, int]]) -> None:
+        """Notes lines."""
+        for span in spans:
+            insort(self._spans, span)
+
+    def behind(self, at: int) -> int:
+        """Behind the lines taken around a place, or the place itself."""
+        number = bisect_left(self._spans, (at + 1,)) - 1
+        return self._spans[number][1] if number >= 0 and at < self._spans[number][1] else at
+
+    def up_to(self, at: int, end: int) -> int:
+        """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
+        number = bisect_left(self._spans, (at,))
+        return min(end, self._spans[number][0]) if number < len(self._spans) else end
 
 
 class SearchState:
@@ -80,7 +101,7 @@ class SearchState:
     def begin(self) -> None:
         """Begins a text."""
         self.hopeless: set[int] = set()
-        self.taken: list[tuple[int, int]] = []
+        self.taken = Taken()
         self.unclosed: list[tuple[int, int]] = []
         self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
         self.since = 0
@@ -158,21 +179,6 @@ class SearchState:
     def stop_at(self, place: int) -> None:
         """A text of a run of lines is open from the line at ``place`` on."""
         self.open_from = place if self.open_from is None else min(self.open_from, place)
-
-    def take(self, spans: list[tuple[int, int]]) -> None:
-        """Notes lines that belong to another text."""
-        for span in spans:
-            insort(self.taken, span)
-
-    def up_to_taken(self, at: int, end: int) -> int:
-        """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
-        number = bisect_left(self.taken, (at,))
-        return min(end, self.taken[number][0]) if number < len(self.taken) else end
-
-    def behind_taken(self, at: int) -> int:
-        """Behind the lines taken around a place, or the place itself."""
-        number = bisect_left(self.taken, (at + 1,)) - 1
-        return self.taken[number][1] if number >= 0 and at < self.taken[number][1] else at
 
 
 class Walk(NamedTuple):

@@ -33,7 +33,7 @@ class Streams:
     def at(self, walk: Walk, at: int, carrier: str) -> int:
         """The run of a carrier's lines from ``at`` on: behind its first line, 0 where there is none."""
         text, state = walk.text, walk.state
-        joiners, spans, ended = carriers.run_of(text, at, carrier, state.behind_taken)
+        joiners, spans, ended = carriers.run_of(text, at, carrier, state.taken.behind)
         if not spans:
             return 0
         self.go_on(state, carrier, text.data.count(b"\n", 0, at), at)
@@ -48,7 +48,7 @@ class Streams:
             walk.found.extend(_placed(record, one) for record in found)
             state.streams[carrier, *key] = after
             state.begun_streams[carrier, *key] = before, one
-        state.take(spans)
+        state.taken.add(spans)
         if ended:
             state.end_streams(carrier)
         if open_at:  # in front of it, what stands between the lines is still to be searched

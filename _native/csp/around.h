@@ -1,0 +1,118 @@
+/* The log around a message of CSP/1: the prefix of its lines and the code fence in which they stand, and the lines that end it
+ * there. The readable twins are `form_of` and the forms in log/search/carriers.py, and `_LogCursor` in log/search/csp.py. */
+#ifndef TURNWIRE_CSP_AROUND_H
+#define TURNWIRE_CSP_AROUND_H
+
+#include "_native/common/log_time.h"
+#include "marks.h"
+
+/* How the lines behind the first one begin: with its prefix, with white space as wide, with neither. TW_NO_FORM: no prefix stands in
+ * front of the first one. */
+enum { TW_NO_FORM, TW_REPEATED, TW_HANGING, TW_BARE };
+
+typedef struct {
+    int form;
+    const uint8_t *prefix;
+    size_t size;
+    tw_fence fence;                          /* that is open */
+} csp_around;
+
+enum { TW_ESCAPE = 0x1B, TW_NOT_ALIKE = -1, CSP_HEAD_TIME = 256 };
+
+static inline int csp_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
+static inline int tw_space(uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
+
+/* Behind the ANSI sequences at p. */
+static size_t tw_behind_ansi(const uint8_t *s, size_t p, size_t end)
+{
+    while (end - p > 2 && s[p] == TW_ESCAPE && s[p + 1] == '[') {
+        size_t q = p + 2;
+        while (q < end && (csp_is_digit(s[q]) || s[q] == ';')) q++;
+        if (q == end || (uint8_t)((s[q] | 32) - 'a') >= 26) return p;
+        p = q + 1;
+    }
+    return p;
+}
+
+/* How many bytes of s[p .. end) are the prefix, but for digits and ANSI sequences, or TW_NOT_ALIKE. */
+static int64_t tw_alike(const uint8_t *prefix, size_t size, const uint8_t *s, size_t p, size_t end)
+{
+    size_t from = p, q = 0;
+    if (end - p >= size && !memcmp(s + p, prefix, size)) return (int64_t)size;
+    for (;;) {
+        p = tw_behind_ansi(s, p, end);
+        q = tw_behind_ansi(prefix, q, size);
+        if (q == size) break;
+        if (csp_is_digit(prefix[q])) {
+            if (p == end || !csp_is_digit(s[p])) return TW_NOT_ALIKE;
+            while (q < size && csp_is_digit(prefix[q])) q = tw_behind_ansi(prefix, q + 1, size);
+            while (p < end && csp_is_digit(s[p])) p++;
+            if (q < size) continue;
+            p = tw_behind_ansi(s, p, end);
+            break;
+        }
+        if (p == end || s[p] != prefix[q] || s[p] == TW_ESCAPE) return TW_NOT_ALIKE;
+        p++;
+        if (++q == size) {
+            if (memchr(prefix, TW_ESCAPE, size)) p = tw_behind_ansi(s, p, end);
+            break;
+        }
+    }
+    return (int64_t)(p - from);
+}
+
+/* Whether a line is an operation of CSP/1 that may begin as the prefix of a log does. */
+static inline int csp_is_operation(const uint8_t *s, size_t p, size_t end)
+{
+    return end - p >= 7 && (s[p] == '+' || s[p] == '~' || s[p] == '-') && !memcmp(s + p + 1, " DEF ", 5) &&
+           ((uint8_t)(s[p + 6] - 'A') < 26 || s[p + 6] == '_');
+}
+
+/* Whether s[p .. end) begins as a line of the log does that has the message behind the prefix of its first line. */
+static int csp_begins_as_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
+{
+    size_t blank = 0;
+    while (blank < a->size && (a->prefix[blank] == ' ' || a->prefix[blank] == '\t')) blank++;
+    return blank < a->size && !csp_is_operation(s, p, end) && tw_alike(a->prefix, a->size, s, p, end) != TW_NOT_ALIKE;
+}
+
+/* Whether a message of another wire may begin with the line s[p .. end). */
+static int csp_opens_another(const uint8_t *s, size_t p, size_t end)
+{
+    size_t first;
+    while (p < end && csp_is_space(s[p])) p++;
+    if (p < end && s[p] == '{') {
+        for (p++; p < end && csp_is_space(s[p]);) p++;
+        return p < end && (s[p] == '"' || s[p] == '}' || s[p] == '\r' || s[p] == '\n');
+    }
+    if (end - p < 4 || s[p] != '@' || !memchr("afcSdT", s[p + 1], 6)) return 0;
+    for (first = p += 2; p < end && p - first < 12 && (csp_is_digit(s[p]) || (uint8_t)((s[p] | 32) - 'a') < 26);) p++;
+    return first < p && p < end && p - first <= 11 && s[p] == '|';
+}
+
+/* Whether a fence closes the one in which the message stands. Behind a prefix on each line nobody knows that one: a fence with nothing
+ * behind its run closes it. */
+static int csp_closes_fence(const csp_around *a, const uint8_t *s, size_t p, size_t end)
+{
+    size_t rest;
+    if (!tw_is_fence(s, p, end)) return 0;
+    if (a->form == TW_NO_FORM || a->form == TW_BARE) return a->fence.run && !tw_fence_after(a->fence, s, p, end).run;
+    tw_fence_of(s, p, end, &rest);
+    while (rest < end && tw_space(s[rest])) rest++;
+    return rest == end;
+}
+
+/* Whether the line s[p .. end), outside a heredoc, ends the message before it. */
+static TW_UNUSED int csp_ends_in_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
+{
+    int64_t moment;
+    int each = a->form == TW_REPEATED || a->form == TW_HANGING;
+    if (p >= end || (a->form == TW_NO_FORM && (uint8_t)(s[p] - 'A') < 26 && s[p] != 'C')) return 0;
+    if (each ? csp_opens_another(s, p, end) : tw_is_fence(s, p, end)) return each || csp_closes_fence(a, s, p, end);
+    if (csp_looks_like_magic(s, (int64_t)p, (int64_t)end)) return 1;
+    if (a->form == TW_BARE && csp_begins_as_log(a, s, p, end)) return 1;
+    if (tw_head_time(s + p, end - p < CSP_HEAD_TIME ? end - p : CSP_HEAD_TIME, &moment)) return 1;
+    return each && csp_closes_fence(a, s, p, end);
+}
+
+#endif

@@ -1,0 +1,340 @@
+/* Messages behind the prefixes of lines: CSP/1, and objects over several lines. The lines that begin alike are put together to a text
+ * with a map of its places, and the message is read there. The readable twins are log/search/prefixed.py and, of the forms that lines
+ * have, log/search/carriers.py. Included by search.h. */
+#ifndef TURNWIRE_SEARCH_PREFIXED_H
+#define TURNWIRE_SEARCH_PREFIXED_H
+
+enum { TW_MOST_FOREIGN_LINES = 64, TW_MOST_FOREIGN = 1 << 14, TW_FIRST_GATHERED = 256 };
+enum { TW_FORM_OPEN = -1 };                  /* more must be there to say which form the lines have */
+
+/* The lines of a form. exact: a blank line has all of the prefix, too; bare: its size without the white space at its end. */
+typedef struct { csp_around around; size_t bare, foreign; int exact; } tw_form;
+
+/* Lines that were put together, so far. next: the line to look at; size: bytes of their text; whole: no more can follow. */
+typedef struct {
+    tw_stretch *stretches;
+    tw_span *lines;
+    size_t count, stretch_room, line_room, next, size, foreign, foreign_size;
+    int whole;
+} tw_gathered;
+
+static int tw_all_space(const uint8_t *s, size_t p, size_t end)
+{
+    while (p < end && tw_space(s[p])) p++;
+    return p == end;
+}
+
+/* Whether something of a prefix may be a record of its own, or end one that began in a line before. */
+static int tw_has_record(const uint8_t *s, size_t p, size_t end)
+{
+    int braces = 0;
+    for (; p < end; p++) {
+        size_t q = p + 1;
+        if (s[p] == '}' && !braces) return 1;
+        braces |= s[p] == '{' || s[p] == '}';
+        if (s[p] == '{') {
+            while (q < end && tw_is_blank(s[q])) q++;
+            if (q < end && (s[q] == '"' || s[q] == '}')) return 1;
+        } else if (s[p] == '@' && q < end && (uint8_t)((s[q] | 32) - 'a') < 26) {
+            while (q < end && (csp_is_digit(s[q]) || (uint8_t)((s[q] | 32) - 'a') < 26)) q++;
+            if (q < end && s[q] == '|') return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether s[line .. at) can be a prefix of what stands behind it: 1 or 0; -1 where the readable twin must say. */
+static int tw_is_prefix(const uint8_t *s, size_t line, size_t at)
+{
+    uint8_t last = 0;
+    if (at == line || at - line > TW_MOST_PREFIX || tw_has_record(s, line, at)) return 0;
+    if (at - line == 3 && s[line] == 0xEF && s[line + 1] == 0xBB && s[line + 2] == 0xBF) return 0;
+    for (size_t p = line; p < at;) {
+        size_t behind = tw_behind_ansi(s, p, at);
+        if (behind == p) last = s[behind++];
+        p = behind;
+    }
+    if (last >= 0x80) return -1;
+    return !(csp_is_digit(last) || (uint8_t)((last | 32) - 'a') < 26 || last == '_');
+}
+
+/* Bytes of the line s[p .. behind) that stand in front of what it says, or TW_NOT_ALIKE. */
+static int64_t tw_taken_of(const tw_form *f, const uint8_t *s, size_t p, size_t behind)
+{
+    size_t end = behind, mark = 0;
+    int64_t taken;
+    if (f->around.form == TW_HANGING) {
+        while (end > p && (s[end - 1] == '\n' || s[end - 1] == '\r')) end--;
+        size_t q = p;
+        while (q < end && q - p < f->around.size && s[q] == ' ') q++;
+        if (q - p == f->around.size) return (int64_t)(q - p);
+        while (q < end && (tw_is_blank(s[q]) || s[q] == '\r')) q++;
+        return q == end ? (int64_t)(end - p) : TW_NOT_ALIKE;
+    }
+    if (behind - p >= 3 && s[p] == 0xEF && s[p + 1] == 0xBB && s[p + 2] == 0xBF) mark = 3;
+    taken = tw_alike(f->around.prefix, f->around.size, s, p + mark, behind);
+    if (taken != TW_NOT_ALIKE) return taken + (int64_t)mark;
+    if (f->exact) return TW_NOT_ALIKE;
+    taken = tw_alike(f->around.prefix, f->bare, s, p + mark, behind);
+    if (taken == TW_NOT_ALIKE || !tw_all_space(s, p + mark + (size_t)taken, behind)) return TW_NOT_ALIKE;
+    while (end > p + mark && (s[end - 1] == ' ' || s[end - 1] == '\t' || s[end - 1] == '\r' || s[end - 1] == '\n')) end--;
+    return (int64_t)(end - p);
+}
+
+/* Whether s[p .. end) is a line of the header of CSP/1 and nothing else. */
+static int tw_is_first_header(const uint8_t *s, size_t p, size_t end)
+{
+    for (int i = 0; i < CSP_HEADERS; i++) {
+        size_t q = p + (size_t)csp_word_at(s, (int64_t)p, (int64_t)end, csp_headers[i]), first = q;
+        if (q == p || q == end || s[q] != ' ') continue;
+        while (q < end && s[q] == ' ') q++;
+        for (first = q; q < end && !tw_is_blank(s[q]) && s[q] != '\r' && s[q] != '\n';) q++;
+        if (q == first) return 0;
+        while (q < end && (tw_is_blank(s[q]) || s[q] == '\r' || s[q] == '\n')) q++;
+        return q == end;
+    }
+    return 0;
+}
+
+/* Whether a prefix reads as the beginning of a sentence: what stands behind it is only spoken of. */
+static int tw_is_sentence(const uint8_t *prefix, size_t size)
+{
+    size_t last = size;
+    while (last && tw_is_blank(prefix[last - 1])) last--;
+    return (last && (csp_is_digit(prefix[last - 1]) || (uint8_t)((prefix[last - 1] | 32) - 'a') < 26 || prefix[last - 1] >= 0x80)) ||
+           !size || !memchr(" \t>|:]", prefix[size - 1], 6);
+}
+
+/* Sets the form that the lines from `p` on have, told by the first of them that is not blank: TW_NO_FORM where no message goes on
+ * there, or TW_FORM_OPEN. */
+static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p)
+{
+    size_t foreign = 0, size = 0;
+    int64_t moment;
+    int damaged = 0;                         /* the first line may be a damaged one of the header; ordinary text has no second one */
+    while (p < r->end) {
+        const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', r->end - p);
+        size_t behind = newline ? (size_t)(newline - s) + 1 : r->end, end = behind;
+        if (!newline && !r->final) return TW_FORM_OPEN;
+        size += behind - p;
+        f->around.form = TW_REPEATED;
+        int64_t taken = tw_taken_of(f, s, p, behind);
+        if (taken != TW_NOT_ALIKE) {
+            size_t q = p + (size_t)taken;
+            if (!tw_all_space(s, q, behind))
+                return f->around.form = (s[q] | 32) == 'c' && tw_says_csp(s, q, behind) ? TW_NO_FORM : TW_REPEATED;
+        } else if (!tw_all_space(s, p, behind)) {
+            while (end > p && (s[end - 1] == '\n' || s[end - 1] == '\r')) end--;
+            int64_t from = (int64_t)p, to = (int64_t)end;
+            int like = csp_header_like(s, from, to);
+            f->around.form = TW_HANGING;
+            if (!foreign) {
+                if (tw_taken_of(f, s, p, behind) != TW_NOT_ALIKE && behind - p >= f->around.size &&
+                    tw_is_first_header(s, p + f->around.size, behind)) return TW_HANGING;
+                if (tw_is_first_header(s, p, behind) || ((csp_look_key(s, from, to) || csp_has_title(s, from, to)) &&
+                    !tw_is_sentence(f->around.prefix, f->around.size))) return f->around.form = TW_BARE;
+                damaged = like && !tw_head_time(s + p, end - p < CSP_HEAD_TIME ? end - p : CSP_HEAD_TIME, &moment);
+            } else if (foreign == 1 && damaged && like) {
+                return f->around.form = TW_BARE;
+            }
+            if (++foreign > f->foreign + (size_t)damaged || size > TW_MOST_FOREIGN) return f->around.form = TW_NO_FORM;
+        }
+        p = behind;
+    }
+    return f->around.form = !r->final ? TW_FORM_OPEN : damaged && foreign == 1 ? TW_BARE : TW_NO_FORM;
+}
+
+/* Puts the next lines of the form behind those that there are, from what stands at `at` in the line `line` on, until they say `most`
+ * bytes. `inner` is their text, which ends the arena. 0: no memory. */
+static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at, size_t most)
+{
+    tw_lines *k = &w->k;
+    size_t foreign = f->around.form == TW_REPEATED ? f->foreign : 0;
+    g->whole = r->final;
+    while (g->next < r->end) {
+        const uint8_t *s = tw_text(k, r), *newline = (const uint8_t *)memchr(s + g->next, '\n', r->end - g->next);
+        size_t start = g->next, behind = newline ? (size_t)(newline - s) + 1 : r->end;
+        if (!newline && !r->final) { g->whole = 0; break; }
+        int64_t taken = start == line ? (int64_t)(at - line) : tw_taken_of(f, s, start, behind);
+        if (taken == TW_NOT_ALIKE) {
+            g->foreign_size += behind - start;
+            if (++g->foreign > foreign || g->foreign_size > TW_MOST_FOREIGN) { g->whole = 1; break; }
+            g->next = behind;
+            continue;
+        }
+        size_t from = start + (size_t)taken, size = behind - from;
+        g->next = behind;
+        g->foreign = g->foreign_size = 0;
+        if (!tw_arena_room(k, size + 128) ||
+            !tw_more_room((void **)&g->stretches, &g->stretch_room, g->count, 1, sizeof *g->stretches) ||
+            !tw_more_room((void **)&g->lines, &g->line_room, g->count, 1, sizeof *g->lines)) {
+            k->json.no_memory = 1;
+            return 0;
+        }
+        g->lines[g->count] = (tw_span){ start, behind };
+        g->stretches[g->count++] = (tw_stretch){ .start = g->size, .size = size, .outer = from, .until = behind };
+        memcpy(k->arena + k->arena_size, tw_text(k, r) + from, size);
+        k->arena_size += size;
+        g->size += size;
+        if (g->size >= most) { g->whole = behind == r->end && r->final; break; }
+    }
+    inner->stretches = g->stretches;
+    inner->stretch_count = g->count;
+    inner->end = inner->start + g->size;
+    inner->final = g->whole;
+    if (g->count) k->arena[k->arena_size] = '\n';
+    return 1;
+}
+
+/* Takes the lines in which the text up to `stop` stands. */
+static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, const tw_gathered *g, size_t at, size_t stop)
+{
+    size_t mine = 1, size = stop - inner->start;
+    while (mine < g->count && g->stretches[mine].start < size) mine++;
+    const tw_stretch *last = &g->stretches[mine - 1];
+    size_t behind = last->outer + (size - last->start);
+    r->found_behind = behind > at ? behind : at;
+    if (mine == 1) return TW_FINE;
+    g->lines[mine - 1].stop = r->found_behind;  /* something else may stand behind it on its line */
+    if (tw_take(&r->taken, g->lines + 1, mine - 1, at)) return TW_FINE;
+    w->k.json.no_memory = 1;
+    return TW_STOPPED;
+}
+
+/* Reads the message in the lines of a form. */
+static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
+                               int *done)
+{
+    tw_lines *k = &w->k;
+    tw_matched m;
+    size_t size = w->usual + 64;             /* mostly it is as long as the last one, and the line behind it says that it ends */
+    for (;; size *= 4) {
+        if (!tw_gather(w, r, inner, f, g, line, at, size)) return TW_STOPPED;
+        if (inner->end > INT32_MAX) return TW_ASK;
+        if (!g->count) return r->final ? TW_ASK : TW_GOES_ON;
+        w->match_message(k->arena, (int64_t)inner->start, (int64_t)inner->end, g->whole, (int64_t)k->limit, &f->around, &m);
+        if (m.what == TW_CSP_UNSURE) return TW_ASK;
+        if (m.what != TW_CSP_OPEN) break;
+        if (g->whole || g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
+    }
+    int result = TW_FINE;
+    *done = m.what != TW_CSP_TEXT;
+    if (!*done) return TW_FINE;
+    w->usual = (size_t)m.stop - inner->start < 1 << 16 ? (size_t)m.stop - inner->start : 0;
+    if (m.stop == (int64_t)inner->start) return TW_FINE;
+    if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, inner, m.row);
+    else result = tw_refuse(w, inner, inner->start, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
+    if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, (size_t)m.stop);
+    k->arena_size = (size_t)m.stop;          /* what stands behind it is put together again */
+    return result;
+}
+
+/* Whether the second line of a text may go on with the object that the first one begins. */
+static int tw_may_go_on(const uint8_t *s, size_t end, size_t second)
+{
+    size_t last = second, p = second;
+    while (last > 0 && tw_space(s[last - 1])) last--;
+    while (p < end && (tw_is_blank(s[p]) || s[p] == '\r' || s[p] == '\n')) p++;
+    return p == end || memchr(last && s[last - 1] == '{' ? "\"}" : "\"{}[],:-0123456789tfn", s[p], last && s[last - 1] == '{' ? 2 : 21);
+}
+
+/* Reads the object in the lines of a form. */
+static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
+                              int *done)
+{
+    tw_lines *k = &w->k;
+    tw_tried t = { 0 };
+    size_t size = 0;
+    int result;
+    for (int first = 1;; first = 0) {        /* the next line alone: mostly it is no part of an object */
+        if (!tw_gather(w, r, inner, f, g, line, at, first ? 1 : size)) return TW_STOPPED;
+        if (first) {
+            size = g->size + 1;
+            if (!tw_gather(w, r, inner, f, g, line, at, size)) return TW_STOPPED;
+        }
+        if (g->count < 2) return g->whole ? TW_FINE : r->final ? TW_ASK : TW_GOES_ON;
+        if (first && !tw_may_go_on(k->arena + inner->start, g->size, g->stretches[1].start)) return TW_FINE;
+        if (first && !g->whole) {
+            size = 4 * size > TW_FIRST_GATHERED ? 4 * size : TW_FIRST_GATHERED;
+            continue;
+        }
+        k->arena_size++;                     /* what ends the text is read, too */
+        if ((result = tw_try_object(k, inner, inner->start, g->size > k->limit ? inner->start + k->limit : inner->end, &t)) != TW_FINE)
+            return result;
+        if (t.what != TW_TRIED_BROKEN || !t.cut || g->whole) break;
+        k->arena_size--;
+        if (g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
+        size *= 4;
+    }
+    if (t.what == TW_TRIED_BROKEN) return TW_ASK;
+    *done = 1;
+    size_t rows = k->rows.count, rejects = k->rejects.count;
+    if ((result = tw_add_object(w, inner, inner->start, &t)) != TW_FINE) return result;
+    result = tw_take_gathered(w, r, inner, g, at, t.end);
+    /* All that it holds is read together: no block ends in it. */
+    if (rows != k->rows.count || rejects != k->rejects.count) k->mixed = 1;
+    if (result == TW_FINE && (rows != k->rows.count || rejects != k->rejects.count) && !r->depth &&
+        !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, r->found_behind - 1) + 1)) result = TW_STOPPED;
+    return result;
+}
+
+/* Reads what begins at `q` behind the prefix of its line: *done, and *at behind the line, where something does. */
+static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, int object, int *done)
+{
+    tw_lines *k = &w->k;
+    const uint8_t *s = tw_text(k, r), *newline;
+    size_t line = tw_line_in(w, r, q), rows = k->rows.count, rejects = k->rejects.count, found_behind = r->found_behind;
+    int is = tw_is_prefix(s, line, q), result;
+    tw_form f = { { TW_REPEATED, s + line, q - line, r->fence }, 0, 0, object };
+    if (w->mid && !r->level && !line) return TW_FINE;
+    if (is <= 0) return is < 0 ? TW_ASK : TW_FINE;
+    if (q - line >= 3 && s[line] == 0xEF && s[line + 1] == 0xBB && s[line + 2] == 0xBF) {
+        f.around.prefix += 3;
+        f.around.size -= 3;
+    }
+    f.foreign = tw_all_space(f.around.prefix, 0, f.around.size) ? 0 : TW_MOST_FOREIGN_LINES;
+    if (object && !f.foreign) return TW_FINE;
+    for (f.bare = f.around.size; f.bare && (tw_is_blank(f.around.prefix[f.bare - 1]) || f.around.prefix[f.bare - 1] == '\r');) f.bare--;
+    newline = (const uint8_t *)memchr(s + q, '\n', r->end - q);
+    size_t behind = newline ? (size_t)(newline - s) + 1 : r->end;
+    if (!object) {
+        int form = tw_form_of(&f, r, s, behind);
+        if (form == TW_FORM_OPEN) return TW_GOES_ON;
+        if (form == TW_NO_FORM) return TW_FINE;
+        if (form == TW_BARE) {
+            if (r == w->top && w->unclosed) return TW_ASK;
+            *at = q;
+            *done = 1;
+            return tw_at_message(w, r, at, &f.around);
+        }
+    }
+    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .start = k->arena_size, .found_behind = SIZE_MAX };
+    tw_gathered g = { .next = line };
+    uint8_t prefix[TW_MOST_PREFIX];
+    if (r->level) {                          /* the arena may move */
+        memcpy(prefix, f.around.prefix, f.around.size);
+        f.around.prefix = prefix;
+    }
+    result = (object ? tw_gathered_object : tw_gathered_message)(w, r, &inner, &f, &g, line, q, done);
+    free(g.stretches);
+    free(g.lines);
+    free(inner.taken.spans);
+    if (rows == k->rows.count && rejects == k->rejects.count) {
+        k->arena_size = inner.start;
+        r->found_behind = found_behind;
+    }
+    if (*done) *at = behind;
+    return result;
+}
+
+static int tw_message_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, int *done)
+{
+    return tw_behind_prefix(w, r, q, at, 0, done);
+}
+
+static int tw_object_behind_prefix(tw_search *w, tw_region *r, size_t *at, int *done)
+{
+    return tw_behind_prefix(w, r, *at, at, 1, done);
+}
+
+#endif
