@@ -1,4 +1,5 @@
-"""The gate of cost: instructions of decode, encode and check of each wire and of each scan, against a kept baseline.
+"""The gate of cost: instructions of decode, encode and check of each wire, of the public entries that find the wire
+themselves, and of each scan, against a kept baseline.
 
     python benchmarks/gate.py [--keep]
 
@@ -31,9 +32,15 @@ BAND = 0.03
 """By how much of the baseline a figure may be above it."""
 SIZE = 1 << 19
 """Bytes of a log that make N: both logs are one block, whose cost has no steps."""
-MESSAGES = 100
-"""Messages that make N."""
-WHAT = ("decode", "encode", "check")
+MESSAGES, FEW = 100, 10
+"""Messages that make N; few of what takes a thousand times as many instructions."""
+SEARCHES = frozenset(("turnwire.Decoder.feed", "turnwire.extract"))
+WHAT = (
+    *("decode", "encode", "check"),
+    *("turnwire.decode", "turnwire.encode", "turnwire.check", "turnwire.Decoder.feed", "turnwire.extract"),
+)
+"""What is counted of each wire: its own codec, then the entries of the package; a Decoder is told the wire and fed one
+message a call, the others are told none."""
 
 Figures = Mapping[str, float]
 
@@ -63,15 +70,29 @@ def _each(wires: Iterable[str]) -> None:
             raise RuntimeError(f"the log of {wire} has {len(texts)} messages, not {MESSAGES}")
         known = turnwire.wires()[wire]
         decode: Callable[[Any], Any] = known.decode
-        works: dict[str, Callable[[Any], Any]] = {"decode": decode, "encode": known.encode, "check": known.check}
+        works: dict[str, Callable[[Any], Any]] = {
+            "decode": decode,
+            "encode": known.encode,
+            "check": known.check,
+            "turnwire.decode": turnwire.decode,
+            "turnwire.encode": turnwire.encode,
+            "turnwire.check": turnwire.check,
+            "turnwire.extract": turnwire.extract,
+        }
         for what in WHAT:
-            work = works[what]
             for times in (1, 1, 2):
-                inputs = texts * times if what == "decode" else [decode(text) for text in texts * times]
+                work = works.get(what) or turnwire.Decoder(wire).feed
+                given: list[Any] = texts[: number_of(what)] * times
+                if what == "turnwire.Decoder.feed":
+                    given = [text + b"\n" for text in given]
+                elif what == "turnwire.extract":
+                    given = [text.decode() for text in given]
+                elif what not in ("decode", "turnwire.decode"):
+                    given = [decode(text) for text in given]
                 gc.collect()
                 gc.disable()  # when it runs depends on all that went before
                 callgrind.mark()
-                for one in inputs:
+                for one in given:
                     work(one)
                 callgrind.mark()
                 gc.enable()
@@ -81,11 +102,18 @@ def of_messages() -> dict[str, float]:
     """Instructions a message of decode, encode and check of each wire."""
     wires = instructions.WIRES
     parts = callgrind.counted(instructions.SOURCE, __file__, "--messages")
-    names = [f"{what} {wire}" for wire in wires for what in WHAT]
-    if len(parts) != 6 * len(names) + 1:
-        raise RuntimeError(f"callgrind gave {len(parts)} figures, not {6 * len(names) + 1}")
+    cases = [(what, wire) for wire in wires for what in WHAT]
+    if len(parts) != 6 * len(cases) + 1:
+        raise RuntimeError(f"callgrind gave {len(parts)} figures, not {6 * len(cases) + 1}")
     work = parts[1::2]  # what stands between is preparation
-    return {name: (work[3 * n + 2] - work[3 * n + 1]) / MESSAGES for n, name in enumerate(names)}
+    return {
+        f"{what} {wire}": (work[3 * n + 2] - work[3 * n + 1]) / number_of(what) for n, (what, wire) in enumerate(cases)
+    }
+
+
+def number_of(what: str) -> int:
+    """N of one thing."""
+    return FEW if what in SEARCHES else MESSAGES
 
 
 def of_scans() -> dict[str, float]:

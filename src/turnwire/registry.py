@@ -294,8 +294,9 @@ def _decoder(name: str) -> Any:
     return import_module(f"{_BUILT_IN[name]}.codec").decode
 
 
-def _own_class(cls: type) -> tuple[Any, Any, bool] | None:
-    """encode, check and ``always_strict`` of the wire of a class of turnwire; None for any other class: what is
+def _own_class(cls: type) -> tuple[Any, Any, bool, Any] | None:
+    """encode, check and ``always_strict`` of the wire of a class of turnwire, and what its core writes of a message
+    without doubts (the text, or None for what encode is to write), if it has that; None for any other class: what is
     registered may be forgotten."""
     if not cls.__module__.startswith("turnwire."):
         return None
@@ -303,7 +304,8 @@ def _own_class(cls: type) -> tuple[Any, Any, bool] | None:
     if name is None:
         return None
     found = wire(name)
-    return found.encode, found.check, found.always_strict
+    plain_text = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "plain_text", None)
+    return found.encode, found.check, found.always_strict, None if plain_text is None else plain_text()
 
 
 if not TYPE_CHECKING and _backend.NAME == "native":  # the same, straight into the wire where that is sure

@@ -201,6 +201,11 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     return json_text.write(fields, WIRE)
 
 
+def plain_text() -> Any:
+    """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
+    return (_messages.get(_core) or _messages_of(_core)).text
+
+
 def text_as_read(task: Task) -> str | None:
     """The text of a task that was read, where strict writing gives just that; None where it has to be written."""
     source = task._source

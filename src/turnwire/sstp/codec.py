@@ -122,6 +122,11 @@ def encode(message: Message, strict: bool = True) -> str:
     return write(fields, WIRE)
 
 
+def plain_text() -> Any:
+    """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
+    return _plain_codec.text
+
+
 def _refuse(fields: dict[str, Any], strict: bool) -> None:
     """Raises the EncodeError for the first finding that may not be written, if there is one."""
     refused = ("error", "warning") if strict else ("error",)
