@@ -50,7 +50,7 @@ def bitmap(masks, int bit, uint8_t[::1] out):
 
 
 def exported():
-    """How many arrays, of columns, dictionaries and batches, somebody holds."""
+    """The number of arrays, of columns, dictionaries and batches, that consumers have not released."""
     return tw_count_exported(0)
 
 
@@ -128,7 +128,7 @@ def export(size_t address, int64_t length, list columns):
     """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
 
     columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values
-    it has, and their buffers). All are held until the consumer has released them, each column by itself.
+    it has, and their buffers). All stay until the consumer has released them, each column by itself.
     """
     cdef tw_array made
     cdef Py_ssize_t place

@@ -1,4 +1,4 @@
-"""Logs of any size: sources in, batches of columns out, nothing lost on the way."""
+"""Logs of any size: sources in, batches of columns out, nothing lost."""
 
 from turnwire._lazy import attach
 

@@ -15,7 +15,7 @@ from turnwire.arrow_structs import ArrayRelease, ArrowArray
 Dictionary = tuple[int, tuple[Any, ...]]
 
 _held: dict[int, Any] = {}
-"""What consumers hold, by the number in private_data."""
+"""Arrays in use by consumers, by the number in private_data."""
 _keys = count(1)
 
 
@@ -88,7 +88,7 @@ def export(address: int, length: int, columns: list[tuple[int, tuple[Any, ...], 
     """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
 
     columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values
-    it has, and their buffers). All are held until the consumer has released them, each column by itself.
+    it has, and their buffers). All stay until the consumer has released them, each column by itself.
     """
     children: list[Any] = []
     try:

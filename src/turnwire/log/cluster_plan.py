@@ -1,4 +1,4 @@
-"""Cuts one scan into blocks that any engine can read, anywhere and in any order; together they give that scan.
+"""Cuts one scan into blocks that any engine can read, anywhere and in any order; their results add up to that scan.
 
 Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next.
 """
@@ -90,7 +90,7 @@ def _is_utf8(text: str) -> bool:
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block", "scan_cuts"]
 BLOCK_BYTES = 64 << 20
 _OPENING = 4096
-"""What a file adds to the size of a block beside its bytes: the work of opening it."""
+"""Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
 
 
 class Block(NamedTuple):
@@ -166,7 +166,7 @@ def plan(
         paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
         wire: the wire to look for.
         block_bytes: bytes of a block, about: one ends with the line in which it gets full, however long that line is,
-            and not within a record of several lines. Small files are put together into blocks of that size. Compressed
+            and not within a record of several lines. Small files are joined to blocks of that size. Compressed
             files are not cut.
         read: whether to read files that are larger than a block from their beginning to their end. Otherwise this is
             done where blocks are smaller than 8 MiB, and for files with lines that may go on: with other files a few
@@ -293,7 +293,7 @@ def _digest(file: Any, start: int, stop: int, read: bool) -> tuple[str, bool]:
 
 
 def _packed(job: _Job, blocks: Iterator[Block]) -> Iterator[Block]:
-    """The blocks, with those that are whole small files put together as far as they fit into one."""
+    """The blocks, with those that are whole small files joined as far as they fit into one."""
     waiting: list[Block] = []
     left = job.every
     for block in blocks:

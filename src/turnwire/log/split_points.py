@@ -25,7 +25,7 @@ SIGIL = b"\xe2\xab\xbb"
 _AROUND = 1 << 12
 _VALUE = rb'"{\[\-0-9tfn'
 _OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
-"""What can follow each other in JSON, white space apart, at the end of a line and at the start of the next."""
+"""Tokens that can follow each other in JSON, white space apart, at the end of a line and at the start of the next."""
 
 
 def first_line(file: Any) -> int:
@@ -172,7 +172,7 @@ _TRIES = 64
 _SIGN = re.compile(
     rb"^(?:[ \t]*(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp]|%b|<{3}|>{3}|%b)" % (BEGINNING.encode(), SIGIL), re.MULTILINE
 )
-"""What begins lines that may open something of many lines, or close it: messages of CSP/1, fences, heredocs, Space."""
+"""Beginnings of lines that may open or close something of many lines: messages of CSP/1, fences, heredocs, Space."""
 
 
 def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tuple[int, int]]:

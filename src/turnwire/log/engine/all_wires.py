@@ -1,4 +1,4 @@
-"""What the search of logs is told of the wires, and what a batch needs to know of what it finds.
+"""The search of logs as the wires describe it, and the description of its results that a batch needs.
 
 A scan of one wire is the same search as that of all; only that wire's records and rejects are kept. The rules of the
 search are in docs/scan.md.
@@ -108,7 +108,7 @@ class Finder:
         self.scanner = self._scanner(scanners["sstp"])
 
     def _scanner(self, json: BulkScanner) -> BulkScanner:
-        """What a batch needs to know."""
+        """The description that a batch needs."""
         shared: dict[str, Any] = {
             "state": self.state,
             "spans_lines": True,
@@ -134,7 +134,7 @@ class Finder:
         )
 
     def state(self, fences: bool = False) -> SearchState:
-        """What a new input starts with. fences: headers inside code fences are content."""
+        """The state in which a new input starts. fences: headers inside code fences are content."""
         state = SearchState(fences)
         if self.alone and self.own is not None and self.own.state is not None:
             state.own = self.own.state()
@@ -295,7 +295,7 @@ def _common_plan(plan: Any, scanner: BulkScanner, codes: list[int], every: tuple
 
 
 def _kind_fill(fill: Any, codes: list[int]) -> Any:
-    """What fills the kind of a record, by the numbers of all wires: wires may share the name of a kind."""
+    """The filler of the kind of a record, by the numbers of all wires: wires may share the name of a kind."""
     from turnwire.json.plan import NO_NUMBER
 
     if fill.how == "constant":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """What one block gave.
+    """The result of one block.
 
     rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
     wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
@@ -112,13 +112,13 @@ class Engine:
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
-        """Whether what was found in a block with a fresh state is right behind a block that left ``state``. If so,
+        """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
         follows = self.scanner.follows
         return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
-        """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
+        """The part of a state that a bookmark keeps: numbers, or None if nothing matters behind the end of a line."""
         if state is None:
             return None
         kept: list[int] | None = state["state"].kept()
@@ -152,12 +152,12 @@ class Engine:
         return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
 
     def _searched(self, block: InputBlock, final: bool, line: int, state: SearchState) -> Read:
-        """What the search of all wires finds in a block of what is asked for."""
+        """The results of the search of all wires in a block, as far as they are asked for."""
         dtypes = {**self._tables[0], **self._tables[1]}
         return self._finder.search(block, final, line, state, self.keep, self._limit, dtypes, self._memory)
 
     def _alone(self, block: InputBlock, final: bool, line: int, state: SearchState) -> Read:
-        """What its own scan finds of a wire that the search of all wires does not know."""
+        """The results of a wire's own scan, where the search of all wires does not know it."""
         own = self._finder.own
         assert own is not None
         carried = {} if own.state is None else {"state": state.own}
@@ -171,7 +171,7 @@ class Engine:
         """The wire's own scan of one block."""
         size, spaces = block.size, self._own_room
         most = spaces.most(size)
-        # Where a piece of a line is all there is, a core that stops may be waiting for the rest of it.
+        # If a piece of a line is all there is, a core that stops may be waiting for the rest of it.
         room = spaces.guess(size) if final or own.spans_lines else most
         arrays = self._carved(room)
         rejects: list[tuple[Arrays, int]] = []

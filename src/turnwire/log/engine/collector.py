@@ -1,4 +1,4 @@
-"""What scanned blocks give, collected in order: batches, rejects and the tally, with every byte accounted for."""
+"""Collects the results of scanned blocks in order: batches, rejects and the tally, with every byte accounted for."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Collector:
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
 
     def final(self, reading: Reading, block: InputBlock) -> bool:
-        """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
+        """True if the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
         grows = reading.identity is not None and not reading.closed
         return block.last and not (grows and self._bookmarks.waits)
@@ -272,7 +272,7 @@ class Collector:
 
     @staticmethod
     def _opened(found: Found) -> int:
-        """Where a JSON object begins that the end of the input cuts off, or -1."""
+        """The place where a JSON object begins that the end of the input cuts off, or -1."""
         state = found.state.get("state")
         opened: int = getattr(getattr(state, "lines", state), "held", -1)
         return opened
@@ -310,7 +310,7 @@ class Collector:
 
 
 def _tail(found: Found, position: int) -> InputBlock:
-    """What of a block lies behind a position."""
+    """The part of a block behind a position."""
     block = found.block
     data = bytes(found.buffer[position:])
     return InputBlock(data, len(data), block.base + position, block.line_end, block.last, block.taken)

@@ -115,14 +115,14 @@ def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: st
 
 
 def told(scanner: BulkScanner) -> str:
-    """What a scan is about, for people: a wire that has columns of its own, or all wires, which share theirs."""
+    """The name of what a scan reads, for people: a wire with columns of its own, or all wires, which share theirs."""
     return "a scan of all wires (none is named)" if "wire" in own(scanner) else scanner.wire
 
 
 def text_spans(
     scanner: BulkScanner, arrays: Mapping[str, Any], count: int, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the texts of one of the wire's own columns are: offsets and lengths of ``count`` rows, made from the
+    """The places of the texts of one of the wire's own columns: offsets and lengths of ``count`` rows, made from the
     arrays that the core filled."""
     if scanner.packed is not None:
         return scanner.packed.spans(arrays[scanner.packed.array][:count], name)

@@ -134,5 +134,5 @@ def _table(hashes: Hashes) -> Table:
 
 
 def _places(hashes: Hashes, table: Table) -> Hashes:
-    """Where hashes are in a table."""
+    """The places of hashes in a table."""
     return (hashes * _SPREAD) >> np.uint32(33 - len(table).bit_length())

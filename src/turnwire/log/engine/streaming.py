@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _QUICK = (b"@a", b"{")
-"""How lines begin that are a message each, mostly. What decode takes besides, a search may not find."""
+"""The beginnings of lines that mostly are one message each. A search may not find all that decode takes."""
 _CARRIER = re.compile(rb'"(?:stream"|__REALTIME_TIMESTAMP"|\\u)')
-"""What the objects of Docker and journald have, as it may be written: their lines are pieces of other texts."""
+"""Members of the objects of Docker and journald, as they may be written: their lines are pieces of other texts."""
 _OUTSIDE = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
 _BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
-"""What is in front of the "#" that ends a record: a digit of base62, or the end of a string."""
+"""The byte in front of the "#" that ends a record: a digit of base62, or the end of a string."""
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
-"""How the lines begin that can end what spans several lines."""
+"""The beginnings of lines that can end what spans several lines."""
 _MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
 _BEGINNING = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?"
@@ -47,10 +47,10 @@ _BEGINNING = re.compile(
 _LINE_HEAD = 16
 """Bytes of a line in which that is seen."""
 _SHORT = 1 << 12
-"""Bytes up to which what is held is simply read again with every line that comes."""
+"""Bytes up to which what waits is simply read again with every line that comes."""
 _TIMES = 16
-"""How often a byte may be read again because lines came that can end what is held. Where many do not, as fences in a
-heredoc or a document, what does end it may be found a sixteenth of what is held later."""
+"""So often a byte may be read again because lines came that can end what waits. Where many do not, as fences in a
+heredoc or a document, what does end it may be found a sixteenth of what waits later."""
 
 
 def _taken(data: Buffer) -> bytes:
@@ -68,15 +68,15 @@ def _is_text(beginning: bytes) -> bool:
 
 
 def _waits(begun: bytes) -> bool:
-    """Whether a line that begins so may be one of strings and arrays, which is known at its end, or is a part of one
+    """True if a line that begins so may be one of strings and arrays, which is known at its end, or is a part of one
     that CRI cut, which goes on in another."""
     part = CRI.match(begun)
     return begun.lstrip(b" \t").startswith((b"[", b'"')) or (part is not None and part[2] == b"P")
 
 
 class _Braces:
-    """Where the last outermost JSON object closed, or a "#" that can end a record of nSLIP was outside of any: then a
-    message may be complete.
+    """The place where the last outermost JSON object closed, or a "#" that can end a record of nSLIP was outside of any:
+    then a message may be complete.
 
     lines: whether an object may go on in the next line, as the one does with which the text begins.
     """
@@ -117,7 +117,7 @@ class _Braces:
 
 class _Lines:
     """Watches the lines that come in. ``ended``: a line ended; ``ending``: one began that can end what spans several
-    lines. Whoever looks at what is held then sets both to false."""
+    lines. Whoever looks at what waits then sets both to false."""
 
     def __init__(self) -> None:
         self._head = b""
@@ -133,7 +133,7 @@ class _Lines:
 
 
 class BlockStream:
-    """What :class:`turnwire.Decoder` reads a wire with that is scanned in bulk, or all wires at once (None).
+    """The reader of :class:`turnwire.Decoder` for a wire that is scanned in bulk, or all wires at once (None).
 
     It always searches for all wires and keeps what belongs to ``wire``, as a scan does. A JSON message is complete when
     its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there that begins something else;
@@ -182,7 +182,7 @@ class BlockStream:
         self._new_state()
 
     def _decoder(self, unknown: str) -> Callable[[bytes], Any]:
-        """What makes a message of a whole line."""
+        """Returns the function that makes a message of a whole line."""
         if self._wire is None:
             return registry.decode
         decode = bulk_scanner(self._wire).decode
@@ -222,7 +222,7 @@ class BlockStream:
         return messages, data[size:]
 
     def write(self, data: Buffer) -> None:
-        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit, and
+        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would wait than the limit, and
         TypeError for what is not bytes-like."""
         new = data if type(data) is bytes else _taken(data)
         if self._size + len(new) > self._limits.feed_buffer:
@@ -293,7 +293,7 @@ class BlockStream:
             self._try(self._due)
 
     def _skip_blank(self) -> bool:
-        """Lets go of blank lines where nothing is held that they could belong to; to what was read already they change
+        """Lets go of blank lines where nothing waits that they could belong to; to what was read already they change
         nothing. Most of what a scan of them costs is the scan, not the lines."""
         state = self._state["state"]
         if self._size > _SHORT or state.mid:
@@ -361,7 +361,7 @@ class BlockStream:
                 break
 
     def _certain(self, found: Found) -> bool:
-        """Whether nothing that follows can change what a part of a line was found to hold: there is no damage in it,
+        """True if nothing that follows can change what a part of a line was found to contain: there is no damage in it,
         no object may have begun outside of its messages, and the last of them is no line that goes on."""
         if found.arrays["wire"][found.rows - 1] == self._lines_code:
             return False

@@ -32,7 +32,7 @@ _FITTING = {
 
 
 def scanner(wire: Wire) -> BulkScanner:
-    """What a scan needs to know of a wire that has a :class:`TextPlan`. Raises ValueError for a plan that is wrong."""
+    """The description that a scan needs of a wire with a :class:`TextPlan`. Raises ValueError for a wrong plan."""
     plan = wire.plan
     if not isinstance(plan, TextPlan):
         raise TypeError(f"the plan of {wire.name}, of style {wire.style!r}, is a turnwire.contract.TextPlan")

@@ -24,10 +24,10 @@ _OUT = 1 << 20
 _PIECE = 256
 """Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
 _XZ_MEMORY = 80 << 20
-"""What all presets of xz are read with (the largest, -9, takes 65 MiB)."""
+"""Memory with which all presets of xz are read (the largest, -9, takes 65 MiB)."""
 LONGEST_MAGIC = 10
 
-# What a generator here yields: decompressed bytes, or None where the input has nothing for the moment.
+# A generator here yields decompressed bytes, or None where the input has nothing for the moment.
 _Chunks = Generator["bytes | None", None, None]
 
 
@@ -46,7 +46,7 @@ WORDS = {
     "ratio_too_high": "too many bytes come out of too few",
     "window_too_large": "the stream wants a larger window than the limit",
 }
-"""What the reasons say of a stream, for people who have only a reject of it."""
+"""The reasons in words, for people who have only a reject of it."""
 
 REASONS = (
     None,

@@ -222,7 +222,7 @@ class _Follower:
             tail.looked()
 
     def _cut_unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
-        """What shows that a file was cut that begins again with all that was read of it: files beside it, or its size
+        """Evidence that a file was cut that begins again with all that was read of it: files beside it, or its size
         and times. False where it is renamed just now, so that the next look has to tell."""
         gap = False
         if has_rotated(tail.name):
@@ -298,7 +298,7 @@ class _Follower:
             yield from self._news(new)
 
     def _missed(self, found: Missed | None) -> _Blocks:
-        """What had a name before, which is followed from now on, and the gap behind it."""
+        """The file that had a name before, which is followed from now on, and the gap behind it."""
         if found is None:
             return
         tails: list[Tail] = []

@@ -23,7 +23,7 @@ _FADING = 3 / 4
 
 
 def _idle_count() -> int:
-    # What getrefcount says of a block that only a list and a loop variable hold, on this interpreter.
+    # The count that getrefcount gives of a block that only a list and a loop variable hold, on this interpreter.
     for block in [np.empty(1, np.uint8)]:
         return sys.getrefcount(block)
     raise AssertionError

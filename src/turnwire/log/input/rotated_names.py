@@ -17,12 +17,12 @@ from typing import NamedTuple
 from turnwire.log.input.file_identity import TICK
 
 ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
-"""What is added to a name."""
+"""Additions to a name."""
 _COUNT = re.compile(r"[._-]\d{1,4}")
 _YEAR = re.compile(r"[._-](?:19|20)\d\d")
 _ENDING = re.compile(r"\.[A-Za-z]\w*")
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""How the names of compressed files end."""
+"""Endings of the names of compressed files."""
 
 
 def plain_name(name: str) -> str:
@@ -33,7 +33,7 @@ def plain_name(name: str) -> str:
 
 
 def added(path: str, log: str) -> str | None:
-    """What is added to the name of a log in that of a rotated file of it (``app.log.1``, ``app.log-20260101.gz``,
+    """The addition to the name of a log in that of a rotated file of it (``app.log.1``, ``app.log-20260101.gz``,
     ``app-1.log``), without the endings of compressed files; None for any other file."""
     plain, base = plain_name(os.path.basename(path)), os.path.basename(log)
     stem, ending = os.path.splitext(base)

@@ -172,7 +172,7 @@ FORMATS = {
     "binary": "Z",
 }
 _NULLABLE = 2
-# What the consumer still holds of schemas and streams, by the number in private_data; the core holds arrays.
+# Schemas and streams that the consumer has not released, by the number in private_data; the core holds arrays.
 _held: dict[int, Any] = {}
 _next_key = iter(range(1, 1 << 62))
 

@@ -25,7 +25,7 @@ _NEWLINE = ord("\n")
 _BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
 """Which bytes are white space within a line: those that ``bytes.strip`` takes away."""
 _BLANKS = 8
-"""So many bytes in front of all records are looked at together."""
+"""So many bytes in front of all records are looked at in one step."""
 
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 

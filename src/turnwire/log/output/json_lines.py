@@ -60,7 +60,7 @@ class RowReader:
     def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
         whole = self._bytes.get(id(column.buffer))
         if whole is None:
-            # What JSON strings said is in an arena, which goes on where the buffer ends.
+            # Texts of JSON strings are in an arena, which goes on where the buffer ends.
             whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, column.arena))
         spans = zip(
             column.offsets[start:stop].tolist(),

@@ -45,7 +45,7 @@ class FileOutput:
 
     @property
     def size(self) -> int:
-        """Bytes that were written so far; what is held back for a group of rows is not among them."""
+        """Bytes that were written so far; rows that wait for their group are not among them."""
         written: int = self._file.file.tell()
         return written
 
@@ -123,7 +123,7 @@ def write(
 
 
 PARTITIONS = {"wire": "wire", "day": "time"}
-"""What records can be partitioned by -> the column that says where a record belongs."""
+"""Keys by which records can be partitioned -> the column that says where a record belongs."""
 NOWHERE = "__HIVE_DEFAULT_PARTITION__"
 """The value of records that have none; readers of such directories take it for null."""
 MOST_OPEN = 32
@@ -146,7 +146,7 @@ class PartitionedOutput:
         if self._key not in [column.name for column in columns]:
             raise ValueError(f"partition_by={partition_by} needs the column {self._key!r}")
         self._by = partition_by
-        # What the name of the folder says is not said again in the file: readers would find two columns of one name.
+        # The file does not repeat what the name of the folder says: readers would find two columns of one name.
         self._columns = [column for column in columns if column.name != partition_by]
         self._format = format_of("", format)
         self._formulas = formulas

@@ -26,7 +26,7 @@ ENDINGS = {
     ".jsonl": "ndjson",
 }
 GROUP_BYTES = 8 << 20
-"""About how much of a Parquet or Arrow file is held back until it is written as one group of rows."""
+"""About so many bytes of a Parquet or Arrow file wait until they are written as one group of rows."""
 
 PIECE = 1 << 15
 """Rows of a batch that are converted at once."""
@@ -72,10 +72,10 @@ class Writer(Protocol):
         """Writes the records of a batch, or holds them back for a while."""
 
     def finish(self) -> None:
-        """Writes what was held back and what ends the file. The file itself stays open."""
+        """Writes the rows that wait and the end of the file. The file itself stays open."""
 
     def abandon(self) -> None:
-        """Writes nothing more, whatever is still held back."""
+        """Writes nothing more, whatever still waits."""
 
 
 class _Ndjson:
@@ -106,7 +106,7 @@ class _Ndjson:
         """Every line is written already."""
 
     def abandon(self) -> None:
-        """Nothing is held back."""
+        """Nothing waits."""
 
 
 class Tables:
@@ -157,7 +157,7 @@ class _Grouped:
         """Holds the records back until there are enough of them."""
         for table in self.tables.tables(batch):
             self.take_table(table)
-        if self._bytes >= GROUP_BYTES // 2:  # what is held back keeps the memory of the whole batch
+        if self._bytes >= GROUP_BYTES // 2:  # rows that wait keep the memory of the whole batch
             self.flush()
 
     def take_table(self, table: Any) -> None:
@@ -168,7 +168,7 @@ class _Grouped:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is held back as one group."""
+        """Writes the rows that wait as one group."""
         if self._held:
             table = arrow().concat_tables(self._held)
             self._held, self._bytes = [], 0
@@ -180,7 +180,7 @@ class _Grouped:
         self._writer.write_table(table.combine_chunks())
 
     def finish(self) -> None:
-        """Writes what is held back and what ends the file."""
+        """Writes the rows that wait and the end of the file."""
         self.flush()
         self._writer.close()
 

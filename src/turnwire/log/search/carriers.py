@@ -1,4 +1,4 @@
-"""Carriers: text that comes in pieces, line by line or object by object, and how the pieces go together.
+"""Carriers join text that comes in pieces, line by line or object by object.
 
 Each yields, for each of its keys, one text with a map of its places. A prefix is alike on its lines but for digits and
 ANSI sequences; CRI's lines are told apart by their stream, Docker's and journald's objects by stream and container.
@@ -243,7 +243,7 @@ def _key(carrier: str, value: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _member(data: bytes, at: int, key: bytes) -> tuple[bytes, int, EscapeMap | Numbers | None] | None:
-    """What the member of the object at ``at`` says, where that stands, and the map of its places."""
+    """The text of a member of the object at ``at``, its place, and the map of its places."""
     depth, place = 0, at
     while (token := _TOKEN.search(data, place)) is not None:
         place = token.end()

@@ -27,7 +27,7 @@ OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATES.patt
 
 
 class Matched(NamedTuple):
-    """What begins at a line, up to ``stop`` (the line itself where that is nothing); reason: None for a record.
+    """A match at a line, up to ``stop`` (the line itself where that is nothing); reason: None for a record.
 
     behind: where the search goes on; value: the row of a record, as ``spec`` describes; tail: whether trailing text may
     follow; unclosed: (run, start, stop) of heredocs that never close.
@@ -151,7 +151,7 @@ class CspMatcher:
         if stream.rejects:
             start, size, _, reason, fault, _ = stream.rejects[0]
             if at < fault < start + size and OPENING_OF_ANOTHER.match(text.data, fault):
-                # What begins with that line is read by itself.
+                # The message that begins with that line is read by itself.
                 return Matched(fault, fault, REASONS[reason], fault, None, False, unclosed)
             return Matched(start + size, start + size, REASONS[reason], fault, None, stream.tail, unclosed)
         return None

@@ -98,7 +98,7 @@ class Documents:
 
     @staticmethod
     def _end(walk: Walk, at: int) -> tuple[int, bool]:
-        """Where the document ends, with its fence or with the file, and whether that is there."""
+        """The end of the document, that of its fence or of the file, and whether it is there."""
         text, fence = walk.text, walk.state.fence
         if fence:
             for place, _ in lines_of(text.data, at):

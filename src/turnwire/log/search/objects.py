@@ -92,7 +92,7 @@ class Objects:
             walk.add(at, tried.behind, code, reason=tried.reason, fault=tried.fault)
 
     def at_object(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """What begins with a brace."""
+        """Matches what begins with a brace."""
         text = walk.text
         if at in walk.state.hopeless:
             return at + 1
@@ -172,7 +172,7 @@ class Objects:
 
     @staticmethod
     def _damage_end(text: Text, at: int, fault: int, reach: int) -> int:
-        """Where the damage of an object over several lines ends: with the line of the fault, unless that begins with
+        """The end of the damage of an object over several lines: with the line of the fault, unless that begins with
         the fault or has a time at its head."""
         first = text.line_start(fault)
         if text.data[first:fault].strip(b" \t\r") and text.line_time(first) is None:
@@ -257,7 +257,7 @@ class Objects:
     # --- strings outside of good JSON ---
 
     def at_escaped(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """What was written in a string whose object is not there, or is none."""
+        """Searches a string whose object is not there, or is none."""
         floor = max([walk.text.line_start(at), *(one.behind for one in walk.found[-1:] if one.text is walk.text)])
         return self._search.strings.around(walk, at, floor)
 

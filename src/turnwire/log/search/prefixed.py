@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 IN_LINE = rb"(?P<magic>CSP/1(?=\r?$|;| MODE;))"
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _FIRST_GATHERED = 1 << 8
-"""Bytes of the lines behind a prefix that are put together first."""
+"""Bytes of the lines behind a prefix that are joined first."""
 
 
 class Prefixed:
@@ -31,7 +31,7 @@ class Prefixed:
         return self.at(walk, at) or match.end()
 
     def at(self, walk: Walk, at: int) -> int:
-        """Where to go on behind what begins at a place, 0 where nothing does."""
+        """Matches what begins at a place, if anything; returns the place to go on at, else 0."""
         line = walk.text.line_start(at)
         prefix = walk.text.data[line:at]
         if (walk.state.mid and not line) or not carriers.is_prefix(prefix):

@@ -23,7 +23,7 @@ DTYPES = {
     "present": "u8",
     **dict.fromkeys(("wire", "depth"), "u1"),
 }
-"""What a search says of each record. Where all of a block stand in the file, the native one leaves out place and size,
+"""The arrays that describe each record. If all of a block stand in the file, the native one leaves out place and size,
 which are offset and length then, and ``inner`` and depth, which are 0."""
 REJECT_DTYPES = {
     **dict.fromkeys(("offset", "length", "line", "fault", "inner", "row", "own_bytes"), "i8"),

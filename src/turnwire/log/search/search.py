@@ -1,8 +1,8 @@
 """The search: one pass over a text from left to right, what begins first wins. The rules are in docs/scan.md.
 
 All openings of all wires are found in one look. Where one stands its matcher says what begins there: a record, a
-reject, nothing, or that more must be there to say so. Text that comes in pieces is put together by a carrier
-(``carriers.py``) and searched by the same rules.
+reject, nothing, or that more must be there to say so. Carriers join text that comes in pieces (``carriers.py``), which
+is searched by the same rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a search finds, and what it knows on its way through a text and from block to block."""
+"""Results of a search, and its state within a text and from block to block."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Taken:
 
 
 class SearchState:
-    """What a walk through one text knows, and what of it goes on behind a cut.
+    """The state of a walk through one text, and the part of it that goes on behind a cut.
 
     begun: some of the input was read; touched: something was found in it; fence: the run of the code fence that is
     open, fence_touched: something was found in that; tail: a CSP/1 message came before, in whose trailing text heredocs
@@ -131,7 +131,7 @@ class SearchState:
         return other
 
     def kept(self) -> list[int] | None:
-        """What a bookmark keeps: numbers, or None where it is as :meth:`within` says."""
+        """The part that a bookmark keeps: numbers, or None where it is as :meth:`within` says."""
         if not self.begun or (self.touched and not self.fence and not self.tail and not self.runs):
             return None
         size = min(len(self.fence), _LONGEST_RUN)

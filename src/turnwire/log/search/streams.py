@@ -63,11 +63,11 @@ class Streams:
             state.end_streams(carrier)
 
     def open_over(self, state: SearchState, position: int) -> list[int]:
-        """Where lines begin that are in parts in front of and behind a position."""
+        """Places where lines begin that are in parts in front of and behind a position."""
         return [place for _, one in state.begun_streams.values() if (place := self.open_line(one, position)) >= 0]
 
     def open_line(self, one: Text, position: int) -> int:
-        """Where the line of a text begins that is in parts in front of and behind a position, or -1."""
+        """The place where the line of a text begins that is in parts in front of and behind a position, or -1."""
         count, left, _ = self.pieces_before(one, position)
         if not count or not left:
             return -1
@@ -82,8 +82,7 @@ class Streams:
 
     @staticmethod
     def pieces_before(one: Text, position: int) -> tuple[int, int, int]:
-        """How many pieces of a text stand in front of a position, how many behind it, and where the last of the former
-        does."""
+        """The numbers of pieces of a text in front of a position and behind it, and the place of the last of the first."""
         count = bisect_left(one.stretches, position, key=attrgetter("outer"))
         return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
 
@@ -114,6 +113,6 @@ class Streams:
 
 
 def _placed(found: Found, inner: Text) -> Found:
-    """What was found in a text, by where it stands in the text around that."""
+    """A record or reject of a text, by its place in the text around that."""
     first, last = inner.outside(found.here), inner.outside_end(found.here, found.behind)
     return found._replace(here=first, behind=max(last, first))

@@ -23,7 +23,7 @@ _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _LIST = re.compile(rb'\[[ \t\r\n]*+(?:"(?:[^"\\]|\\.)*+"[ \t\r\n]*+(?:,[ \t\r\n]*+|(?=\])))++\]', re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _WORTH = rb"[{@]|[Cc][Ss][Pp]|\\u00(?:40|7[bB]|[46]3)|\\+/"
-"""What a string shows, as written, that may hold a message."""
+"""Bytes, as written, without which a string holds no message."""
 
 
 class Strings:

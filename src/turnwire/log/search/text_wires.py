@@ -98,7 +98,7 @@ class TextWires:
         return None
 
     def _following(self, opening: re.Pattern[bytes], data: bytes, start: int, stop: int) -> int:
-        """Where the next line begins with an opening of a wire, or ``stop``."""
+        """The place where the next line begins with an opening of a wire, or ``stop``."""
         while (found := opening.search(data, start, stop)) is not None:
             if data[found.start() - 1] == ord("\n"):
                 return found.start()

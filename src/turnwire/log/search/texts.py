@@ -1,7 +1,7 @@
 """A text that is searched, and the map of its places: which bytes of the file each stretch of it is.
 
 The file is a text; so is what a JSON string says, what the lines of one service say behind their prefix, or the parts
-that a container engine cut, put together. A text knows the text around it, so that each of its places has one in the
+that a container engine cut, joined. A text knows the text around it, so that each of its places has one in the
 file, and each record the bytes that are its own there.
 """
 
@@ -17,7 +17,7 @@ from turnwire.json.times import head_time
 
 BOM = b"\xef\xbb\xbf"
 DEEPEST_STRING = 8
-"""How deep strings inside strings are looked through."""
+"""So deep strings inside strings are searched."""
 _TIME_BYTES = 256
 """So many bytes at the start of a line may hold its time."""
 
@@ -154,7 +154,7 @@ class Text:
         return head_time((head if newline < 0 else head[:newline]).removeprefix(BOM))
 
     def _look(self, at: int) -> tuple[int, int]:
-        """Where the line of a place begins, and where its newline is or the text ends; mostly asked for one again."""
+        """The start of the line of a place, and its newline or the end of the text; mostly asked for one line again."""
         start, newline = self._line
         if not start <= at <= newline:
             start = self.data.rfind(b"\n", 0, at) + 1
@@ -163,21 +163,21 @@ class Text:
         return self._line
 
     def line_end(self, at: int) -> int:
-        """Where the line of a place ends, without its line end."""
+        """The end of the line of a place, without its line end."""
         newline = self._look(at)[1]
         return newline - (at < newline < len(self.data) and self.data[newline - 1] == 13)
 
     def behind_line(self, at: int) -> int:
-        """Where the next line begins."""
+        """The start of the next line."""
         return min(self._look(at)[1] + 1, len(self.data))
 
     def line_start(self, at: int) -> int:
-        """Where the line of a place begins."""
+        """The start of the line of a place."""
         return self._look(at)[0]
 
 
 class Joiner:
-    """Puts stretches of a text together to another one."""
+    """Joins stretches of a text to another one."""
 
     def __init__(self, outer: Text, carrier: str) -> None:
         self.outer = outer
@@ -205,7 +205,7 @@ class Joiner:
 
 
 def lines_of(data: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Where the lines from ``start`` on begin, and where the next ones do."""
+    """The start of each line from ``start`` on, and of the line behind it."""
     while start < len(data):
         behind = data.find(b"\n", start) + 1 or len(data)
         yield start, behind

@@ -25,7 +25,7 @@ class NslipTokens:
         self._search = search
 
     def at(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """What begins with a candidate. Damage ends where anything else begins on its line."""
+        """Matches what begins with a candidate. Damage ends where anything else begins on its line."""
         text, data, limit = walk.text, walk.text.data, self._search.limit
         line = min(text.line_end(at), walk.end)
         stop = min(line, at + limit)
@@ -58,7 +58,7 @@ class FurtherWires:
         self._lines = lines
 
     def at_token(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """What begins with the opening of a token."""
+        """Matches what begins with the opening of a token."""
         data = walk.text.data
         line = min(walk.text.line_end(at), walk.end)
         one = self._tokens.token(data, at, line, self._search.limit)
@@ -67,7 +67,7 @@ class FurtherWires:
         return at + 1 if one is None else self._add(walk, one)
 
     def at_lines(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """What begins with a line that opens a record of several."""
+        """Matches what begins with a line that opens a record of several."""
         data = walk.text.data
         final = walk.text.final or walk.end < len(data)
         one = self._lines.lines(data, at + 3 * data.startswith(BOM, at), walk.end, final, self._search.limit)
