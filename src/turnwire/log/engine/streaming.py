@@ -75,8 +75,8 @@ def _waits(begun: bytes) -> bool:
 
 
 class _Braces:
-    """The place where the last outermost JSON object closed, or a "#" that can end a record of nSLIP was outside of any:
-    then a message may be complete.
+    """The place where the last outermost JSON object closed, or where a "#" that can end a record of
+    nSLIP was outside of any; then a message may be complete.
 
     lines: whether an object may go on in the next line, as the one does with which the text begins.
     """

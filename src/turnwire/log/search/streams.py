@@ -82,7 +82,7 @@ class Streams:
 
     @staticmethod
     def pieces_before(one: Text, position: int) -> tuple[int, int, int]:
-        """The numbers of pieces of a text in front of a position and behind it, and the place of the last of the first."""
+        """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
         count = bisect_left(one.stretches, position, key=attrgetter("outer"))
         return count, len(one.stretches) - count, one.stretches[count - 1].outer if count else 0
 
