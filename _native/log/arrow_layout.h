@@ -21,7 +21,7 @@ typedef struct tw_array {
     void *private_data;
 } tw_array;
 
-/* How many arrays consumers hold; counted from any thread. */
+/* The number of arrays that consumers have not released; counted from any thread. */
 static int64_t tw_exported;
 
 static inline int64_t tw_count_exported(int64_t more) { return tw_add_counted(&tw_exported, more); }
@@ -190,12 +190,12 @@ static inline uint64_t tw_bits(const void *masks, int width, size_t row, size_t 
     return width == 4 ? tw_bits_of(masks, 4, row, count, bit) : tw_bits_of(masks, 8, row, count, bit);
 }
 
-/* What was met in a column. */
+/* Properties of a column's values. */
 typedef struct tw_text_tally {
     int64_t texts, points, escaped, escaped_bytes;
 } tw_text_tally;
 
-/* Where the texts of a column are (spans of a buffer, and from its end on of the arena behind it), and what is made of
+/* The texts of a column (spans of a buffer, and from its end on of the arena behind it), and what is made of
  * them: views, and a bit for each row that has a text. */
 typedef struct tw_texts {
     const uint8_t *s, *arena;

@@ -8,7 +8,7 @@
 #include "_native/json/token_runs.h"
 #include "_native/json/values.h"
 
-/* What may begin at a place, in the order of the pattern; the first six only at the start of a line. */
+/* The kinds of openings, in the order of the pattern; the first six only at the start of a line. */
 enum {
     TW_NO_OPENING, TW_AT_HEAD, TW_AT_CSP, TW_AT_FENCE, TW_AT_CRI, TW_AT_VALUES, TW_AT_HEREDOC,
     TW_AT_TOKEN, TW_AT_OBJECT, TW_AT_ESCAPED, TW_AT_MAGIC, TW_AT_TORN
@@ -122,14 +122,14 @@ static inline size_t tw_seek(tw_look *l, size_t at)
 
 static inline int tw_is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
 
-/* Whether a line could end at `at`: "\r?$". */
+/* True if a line could end at `at`: "\r?$". */
 static inline int tw_line_may_end(const uint8_t *s, size_t at, size_t end)
 {
     if (at < end && s[at] == '\r') at++;
     return at == end || s[at] == '\n';
 }
 
-/* Whether s[at .. end) says "CSP/1" or nearly so, blanks around its parts, in letters of either case. */
+/* True if s[at .. end) says "CSP/1" or nearly so, blanks around its parts, in letters of either case. */
 static int tw_says_csp(const uint8_t *s, size_t at, size_t end)
 {
     while (at < end && tw_is_blank(s[at])) at++;
@@ -147,7 +147,7 @@ static int tw_is_digits(const uint8_t *s, const char *form)
     return 1;
 }
 
-/* Whether a line of a container runtime begins at `at`: time, stream, tag. */
+/* True if a line of a container runtime begins at `at`: time, stream, tag. */
 static int tw_is_cri(const uint8_t *s, size_t at, size_t end)
 {
     if (end - at < 29 || !tw_is_digits(s + at, "0000-00-00T00:00:00")) return 0;
@@ -183,7 +183,7 @@ static int tw_opens_object(const uint8_t *s, size_t at, size_t end)
     return TW_NO_OPENING;
 }
 
-/* What a "CSP" inside a line opens. */
+/* The opening that a "CSP" inside a line is. */
 static int tw_opens_magic(const uint8_t *s, size_t at, size_t end)
 {
     if (end - at < 5 || s[at + 1] != 'S' || s[at + 2] != 'P') return TW_NO_OPENING;
@@ -215,7 +215,7 @@ static int tw_opens_line(const uint8_t *s, size_t at, size_t end)
     return tw_line_may_end(s, p, end) ? TW_AT_HEREDOC : TW_NO_OPENING;
 }
 
-/* Whether a key of a wire stands there. */
+/* True if a key of a wire stands there. */
 static int tw_is_torn(const tw_plan *plan, const uint8_t *s, size_t at, size_t end)
 {
     for (int i = 0; i < plan->torn_count; i++)
@@ -223,7 +223,7 @@ static int tw_is_torn(const tw_plan *plan, const uint8_t *s, size_t at, size_t e
     return 0;
 }
 
-/* What begins at a place, of a text that begins at `from`. */
+/* The opening at a place, of a text that begins at `from`. */
 static int tw_opening_of(const tw_plan *plan, const uint8_t *s, size_t at, size_t from, size_t end)
 {
     if (tw_opens[s[at]] & TW_LINE_START || s[at] == '"') {

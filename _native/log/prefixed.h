@@ -1,4 +1,4 @@
-/* Messages behind the prefixes of lines: CSP/1, and objects over several lines. The lines that begin alike are put together to a text
+/* Messages behind the prefixes of lines: CSP/1, and objects over several lines. The lines that begin alike are joined to a text
  * with a map of its places, and the message is read there. The readable twins are log/search/prefixed.py and, of the forms that lines
  * have, log/search/carriers.py. Included by search.h. */
 #ifndef TURNWIRE_SEARCH_PREFIXED_H
@@ -10,7 +10,7 @@ enum { TW_FORM_OPEN = -1 };                  /* more must be there to say which 
 /* The lines of a form. exact: a blank line has all of the prefix, too; bare: its size without the white space at its end. */
 typedef struct { csp_around around; size_t bare, foreign; int exact; } tw_form;
 
-/* Lines that were put together, so far. next: the line to look at; size: bytes of their text; whole: no more can follow. */
+/* Lines that were joined, so far. next: the line to look at; size: bytes of their text; whole: no more can follow. */
 typedef struct {
     tw_stretch *stretches;
     tw_span *lines;
@@ -24,7 +24,7 @@ static int tw_all_space(const uint8_t *s, size_t p, size_t end)
     return p == end;
 }
 
-/* Whether something of a prefix may be a record of its own, or end one that began in a line before. */
+/* True if something of a prefix may be a record of its own, or end one that began in a line before. */
 static int tw_has_record(const uint8_t *s, size_t p, size_t end)
 {
     int braces = 0;
@@ -43,7 +43,7 @@ static int tw_has_record(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* Whether s[line .. at) can be a prefix of what stands behind it: 1 or 0; -1 where the readable twin must say. */
+/* True if s[line .. at) can be a prefix of what stands behind it: 1 or 0; -1 where the readable twin must say. */
 static int tw_is_prefix(const uint8_t *s, size_t line, size_t at)
 {
     uint8_t last = 0;
@@ -81,7 +81,7 @@ static int64_t tw_taken_of(const tw_form *f, const uint8_t *s, size_t p, size_t 
     return (int64_t)(end - p);
 }
 
-/* Whether s[p .. end) is a line of the header of CSP/1 and nothing else. */
+/* True if s[p .. end) is a line of the header of CSP/1 and nothing else. */
 static int tw_is_first_header(const uint8_t *s, size_t p, size_t end)
 {
     for (int i = 0; i < CSP_HEADERS; i++) {
@@ -96,7 +96,7 @@ static int tw_is_first_header(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* Whether a prefix reads as the beginning of a sentence: what stands behind it is only spoken of. */
+/* True if a prefix reads as the beginning of a sentence: what stands behind it is only spoken of. */
 static int tw_is_sentence(const uint8_t *prefix, size_t size)
 {
     size_t last = size;
@@ -225,11 +225,11 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, inner, m.row);
     else result = tw_refuse(w, inner, inner->start, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
     if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, (size_t)m.stop);
-    k->arena_size = (size_t)m.stop;          /* what stands behind it is put together again */
+    k->arena_size = (size_t)m.stop;          /* what stands behind it is joined again */
     return result;
 }
 
-/* Whether the second line of a text may go on with the object that the first one begins. */
+/* True if the second line of a text may go on with the object that the first one begins. */
 static int tw_may_go_on(const uint8_t *s, size_t end, size_t second)
 {
     size_t last = second, p = second;
@@ -271,7 +271,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     size_t rows = k->rows.count, rejects = k->rejects.count;
     if ((result = tw_add_object(w, inner, inner->start, &t)) != TW_FINE) return result;
     result = tw_take_gathered(w, r, inner, g, at, t.end);
-    /* All that it holds is read together: no block ends in it. */
+    /* All that it holds is read in one step: no block ends in it. */
     if (rows != k->rows.count || rejects != k->rejects.count) k->mixed = 1;
     if (result == TW_FINE && (rows != k->rows.count || rejects != k->rejects.count) && !r->depth &&
         !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, r->found_behind - 1) + 1)) result = TW_STOPPED;

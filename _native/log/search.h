@@ -17,7 +17,7 @@ enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_S
 enum { TW_MOST_PREFIX = 1024 };
 enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
 
-/* What begins with a line that says CSP/1: see csp/match.pxi. */
+/* The match of a line that says CSP/1: see csp/match.pxi. */
 enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT, TW_CSP_OPEN };
 typedef struct {
     int what, reason;
@@ -61,7 +61,7 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
 
 /* --- places --- */
 
-/* How many of the spans begin in front of a place, or at it where `with` is 1. */
+/* The number of spans that begin in front of a place, or at it where `with` is 1. */
 static inline size_t tw_spans_before(const tw_spans *t, size_t at, size_t with)
 {
     size_t low = t->first, high = t->count;
@@ -104,7 +104,7 @@ static int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     return 1;
 }
 
-/* Where the line of a place in the block begins. */
+/* The start of the line of a place in the block. */
 static size_t tw_line_of_place(tw_search *w, size_t at)
 {
     const uint8_t *s = w->k.s;
@@ -148,7 +148,7 @@ static int tw_refuse(tw_search *w, tw_region *r, size_t at, size_t end, size_t f
 
 /* --- what a good object holds --- */
 
-/* Whether text may hold something: a sign of an opening, or an escape that may stand for one. */
+/* True if text may hold something: a sign of an opening, or an escape that may stand for one. */
 static int tw_may_hold(const uint8_t *p, size_t size)
 {
     uint8_t any = 0;
@@ -158,7 +158,7 @@ static int tw_may_hold(const uint8_t *p, size_t size)
     return any;
 }
 
-/* Whether a string, as written, is worth to be searched. */
+/* True if a string, as written, is worth to be searched. */
 static int tw_is_worth(const uint8_t *p, const uint8_t *end)
 {
     if (!tw_may_hold(p, (size_t)(end - p))) return 0;
@@ -179,7 +179,7 @@ static int tw_is_worth(const uint8_t *p, const uint8_t *end)
     return 0;
 }
 
-/* Searches a text that is put together, which ends the arena. */
+/* Searches a text that was joined, which ends the arena. */
 static int tw_search_inner(tw_search *w, tw_region *inner)
 {
     tw_lines *k = &w->k;
@@ -297,7 +297,7 @@ static int tw_inside_good(tw_search *w, tw_region *r, size_t at, size_t end, int
     return result;
 }
 
-/* Where in s[at .. stop) the next token, object or escaped text begins, or stop. */
+/* The place in s[at .. stop) where the next token, object or escaped text begins, or stop. */
 static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 {
     for (; at < stop; at++) {
@@ -312,7 +312,7 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 
 /* --- JSON --- */
 
-/* Whether an object may be a line of a container runtime or of a journal. */
+/* True if an object may be a line of a container runtime or of a journal. */
 static int tw_is_carrier(const uint8_t *p, size_t size)
 {
     const uint8_t *end = p + size;
@@ -334,7 +334,7 @@ static int tw_is_hopeless(const tw_search *w, size_t at)
     return 0;
 }
 
-/* Whether one of the objects that are open at the fault that was met last begins there. */
+/* True if one of the objects that are open at the fault that was met last begins there. */
 static int tw_is_open(int opened, const uint8_t *const *open, const uint8_t *p)
 {
     for (int i = 0; i < opened; i++)
@@ -674,7 +674,7 @@ static void tw_at_fence(tw_search *w, tw_region *r, size_t *at)
     *at = end + (newline != NULL);
 }
 
-/* Whether a header line may begin a document: only in files, and where nothing was found in front, in its fence or in the file. */
+/* True if a header line may begin a document: only in files, and where nothing was found in front, in its fence or in the file. */
 static int tw_may_begin_document(const tw_search *w, const tw_region *r)
 {
     size_t found = w->k.rows.count + w->k.rejects.count + w->elsewhere;

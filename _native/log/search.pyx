@@ -108,7 +108,7 @@ cdef size_t LEAST_ROWS = 256
 
 
 cdef class Core:
-    """What a search of blocks is made of: the plan, and the search that it leaves to the readable twin.
+    """The parts of a search of blocks: the plan, and the search that it leaves to the readable twin.
 
     density, reject_room: rows a byte and rejects that the last block had, a guess for the next one.
     """
@@ -216,7 +216,7 @@ cdef size_t *numbers(object found, size_t count) except NULL:
 
 
 cdef class Walked:
-    """A text for which the readable twin can be asked: the block, or one that is put together from its lines.
+    """A text for which the readable twin can be asked: the block, or one that is joined from its lines.
 
     Its places are offsets in the block or, of the others, in the arena; those of the twin count from its start. state: that
     of the twin, of whose lines that belong to another text this class is the one that knows them (``state.Taken``).
@@ -461,7 +461,7 @@ cdef class Block:
         return self.give()
 
     cdef object placed(self, one, Walked text):
-        """What the twin found in a text, by where it stands in the block."""
+        """Records and rejects of the twin in a text, by their places in the block."""
         while text.outer is not None:
             one = _placed(one, text.whole())
             text = text.outer
@@ -488,7 +488,7 @@ cdef class Block:
                 except More as more:
                     return min(self.w.until, <size_t>more.place + self.w.top.start)
 
-    # --- texts that are put together from lines ---
+    # --- texts that are joined from lines ---
 
     def streams(self, walk, size_t at, str carrier):
         """The twin of ``Streams.at``."""
@@ -616,7 +616,7 @@ cdef class Block:
     # --- what a block gives ---
 
     cdef Part own_part(self):
-        """What the walk found, in the order in which it begins in the block."""
+        """The results of the walk, in the order in which they begin in the block."""
         cdef tw_lines *k = &self.w.k
         cdef size_t rows = k.rows.count, bad = k.rejects.count
         cdef Part part = Part()
@@ -705,14 +705,14 @@ cdef class Block:
             parts.append(self.asked_part(asked, size, base, line))
         columns, rejects, arena = own.columns, own.rejects, own.arena
         if not alone:
-            columns, rejects, arena = together(parts, self.dtypes, size, core.finder.scanner.packed)
+            columns, rejects, arena = merged(parts, self.dtypes, size, core.finder.scanner.packed)
         if arena:
             columns["arena"] = arena
         tables = [(rejects, len(rejects["offset"]))] if len(rejects["offset"]) else []
         return columns, len(columns["offset"]), tables, position, tw_line_of(k, position)
 
     cdef Part asked_part(self, list asked, size, base, line):
-        """What the twin found."""
+        """The results of the twin."""
         cdef Part part = Part()
         rows = Rows(self.search, self.search.plan, (self.core.kinds, self.core.finder_sources), self.top.whole(), size, base,
                     line, self.core.finder)
@@ -735,8 +735,8 @@ cdef dict empty(dict dtypes, size_t room):
     return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
-def together(parts, dtypes, size, packed):
-    """What the walk found in a block and, where it asked, what the twin did, in the order in which they begin: columns,
+def merged(parts, dtypes, size, packed):
+    """The results of the walk in a block and, where it asked, of the twin, in the order in which they begin: columns,
     rejects, arena. packed: see ``BulkScanner``. A place behind the block is one in the arena; the twin's stands behind the
     walk's."""
     cdef Part own = parts[0], part, other
@@ -784,14 +784,13 @@ class NativeStreams(Streams):
         return (<Block>self.block).streams(walk, at, carrier)
 
     def open_line(self, one, position):
-        """Where the line of a text begins that is in parts in front of and behind a position, or -1."""
+        """The place where the line of a text begins that is in parts in front of and behind a position, or -1."""
         if isinstance(one, Walked):
             return (<Block>self.block).open_line(one, (<Walked>one).before(position)[0])
         return Streams.open_line(self, one, position)
 
     def pieces_before(self, one, position):
-        """How many pieces of a text stand in front of a position, how many behind it, and where the last of the former
-        does."""
+        """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
         return (<Walked>one).before(position) if isinstance(one, Walked) else Streams.pieces_before(one, position)
 
     def state_behind(self, one, count, before):
@@ -802,7 +801,7 @@ class NativeStreams(Streams):
 
 
 cdef class Part:
-    """What the walk through one text of a block found, placed in the block: columns, rejects, and where each begins."""
+    """The results of the walk through one text of a block, placed in the block: columns, rejects, and where each begins."""
 
     cdef dict columns, rejects
     cdef object here, behind, refused, refused_behind

@@ -1,5 +1,5 @@
 /* Carriers whose lines are pieces of several texts: the lines of a container runtime (CRI), and the objects of Docker and of a
- * journal. A run of lines is taken apart, and the pieces of each key are put together to one text with a map of its places. The
+ * journal. A run of lines is taken apart, and the pieces of each key are joined to one text with a map of its places. The
  * readable twin is log/search/carriers.py. */
 #ifndef TURNWIRE_SEARCH_STREAMS_H
 #define TURNWIRE_SEARCH_STREAMS_H
@@ -35,7 +35,7 @@ typedef struct {
     int ended;                               /* no more can follow */
 } tw_run_of_lines;
 
-/* What one line says; key: whose it is, its parts behind one another with a zero between; several: a line
+/* The piece that one line says; key: whose it is, its parts behind one another with a zero between; several: a line
  * ends in it, before its end. */
 typedef struct { uint8_t key[TW_MOST_KEY]; size_t key_size; tw_stretch said; int goes_on, line_end, several; } tw_piece;
 

@@ -66,7 +66,7 @@ def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const in
 
 
 cdef int into(tw_texts *text, Py_ssize_t count, int bits, int valid, uint8_t[::1] out, uint8_t[::1] bitmap) except -1:
-    """Where the views of a column go, and which bit of the masks it has."""
+    """The place of the views of a column, and its bit in the masks."""
     if not -1 <= valid < bits:
         raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
     if out.shape[0] < 16 * count:
@@ -81,7 +81,7 @@ cdef int into(tw_texts *text, Py_ssize_t count, int bits, int valid, uint8_t[::1
 
 cdef int spans_of(tw_texts *text, Py_ssize_t count, int bits, int escaped, const int64_t[::1] offsets,
                   const int64_t[::1] lengths) except -1:
-    """Where its texts are."""
+    """The places of its texts."""
     if not -1 <= escaped < bits:
         raise ValueError("masks are 2, 4 or 8 bytes wide, and have so many bits")
     if offsets.shape[0] != count or lengths.shape[0] != count:
@@ -93,7 +93,7 @@ cdef int spans_of(tw_texts *text, Py_ssize_t count, int bits, int escaped, const
 
 
 cdef int places_of(tw_texts *text, int64_t width, const int32_t[::1] places) except -1:
-    """Where its texts are in rows of so many numbers."""
+    """The places of its texts in rows of so many numbers."""
     cdef Py_ssize_t place
     if places.shape[0] != 16:
         raise ValueError("there are 16 places")
