@@ -30,7 +30,7 @@ def searched(
     dtypes: dict[str, Any],
     memory: Callable[[dict[str, Any], int], dict[str, Any]] | None = None,
 ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]], int, int]: ...
-def together(
+def merged(
     parts: list[Any], dtypes: dict[str, Any], size: int, packed: Packed | None
 ) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
 
