@@ -610,7 +610,7 @@ cdef class Block:
     cdef object state_behind(self, Walked child, size_t count, before):
         """The twin of ``Streams.state_behind``."""
         after = before.copy()
-        self.run_stream(child, child.stretches[count - 1].start + child.stretches[count - 1].size if count else 0, after, False, False)
+        self.run_stream(child, child.stretches[count].start, after, False, False)
         return after
 
     # --- what a block gives ---

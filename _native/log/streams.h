@@ -240,6 +240,7 @@ static int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier,
                                       : tw_object_piece(w, s, hard, start, behind, carrier, &piece);
         if (found == TW_PIECE_UNSURE) return TW_ASK;
         if (found == TW_PIECE_NONE) {
+            if (!run->line_count) break;
             foreign++;
             size += behind - start;
             if (foreign > TW_MOST_FOREIGN_LINES || size > TW_MOST_FOREIGN) {

@@ -1,6 +1,7 @@
 """Cuts one scan into blocks that any engine can read, anywhere and in any order; their results add up to that scan.
 
-Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next.
+Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next: each
+begins where a search may be cut, with the state that the search has there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import datetime
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.file_state import FileState, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.input.archives import NotALog, is_archive, refuse_binary
@@ -23,14 +24,8 @@ from turnwire.log.input.compression import format_of
 from turnwire.log.input.file_identity import HEAD, digest
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
-from turnwire.log.split_points import (
-    LINE_NUMBERS,
-    SplitCheck,
-    can_be_looked_at,
-    cuts_by_looking,
-    cuts_by_reading,
-    scan_cuts,
-)
+from turnwire.log.search.state import SearchState
+from turnwire.log.split_points import LINE_NUMBERS, Cut, FileCuts, assumes_too_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +82,7 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-__all__ = ["BLOCK_BYTES", "Block", "plan", "read_block", "scan_cuts"]
+__all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]
 BLOCK_BYTES = 64 << 20
 _OPENING = 4096
 """Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
@@ -100,8 +95,9 @@ class Block(NamedTuple):
     number of the first line, None where not counted (:func:`read_block` does). size, mtime_ns, head: the file as it
     was when the plan was made (``head``: SHA-256 of its first KiB, in hex); a block refuses to read another one. wire
     and options: what :func:`turnwire.scan` is given. inode: its device, inode and time of change in ns; digest: SHA-256
-    of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read the
-    file and saw that nothing goes over the end of the block; what it did not see is looked for by who reads the block.
+    of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read all of
+    the file; carried: the state of the search where the block begins, left: where it stops, as bookmarks have it;
+    ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it is so.
 
     files: of a block of several small files, all of them; then file is the name of the first one, start 0, stop None,
     line 1, and size the sum.
@@ -121,6 +117,9 @@ class Block(NamedTuple):
     sampled: bool = True
     proved: bool = True
     files: tuple[FileState, ...] = ()
+    carried: dict[str, Any] | None = None
+    left: dict[str, Any] | None = None
+    ahead: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """This block as JSON can hold it."""
@@ -137,6 +136,9 @@ class Block(NamedTuple):
         if missing or fields.keys() - set(cls._fields):
             raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
         block = cls(**{**fields, "file": restored(fields["file"]), "options": restored(fields["options"])})
+        for state in (block.carried, block.left):
+            if state is not None:
+                SearchState.restored(state)
         files = tuple(FileState(restored(one[0]), *one[1:]) for one in block.files)
         files = tuple(one._replace(inode=_inode(one.inode)) for one in files)
         return block._replace(files=files, inode=_inode(block.inode))
@@ -168,10 +170,10 @@ def plan(
         block_bytes: bytes of a block, about: one ends with the line in which it gets full, however long that line is,
             and not within a record of several lines. Small files are joined to blocks of that size. Compressed
             files are not cut.
-        read: whether to read files that are larger than a block from their beginning to their end. Otherwise this is
-            done where blocks are smaller than 8 MiB, and for files with lines that may go on: with other files a few
-            KiB of each block are looked at, lines are not counted (``line`` is None), and the end of a block is proved
-            when it is read.
+        read: whether to search files that are larger than a block from their beginning to their end. Otherwise this is
+            done where blocks are smaller than 8 MiB, and up to the first place where nothing goes on where a look does
+            not show one: of other files a few KiB of each block are looked at, lines are not counted (``line`` is
+            None), and whether a block ends well is seen when it is read.
         options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
 
@@ -210,12 +212,12 @@ def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Sca
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Where the plan counted no lines,
     those in front of the block are counted, once in a process; ``count_lines=False``: then lines count from the start
     of the block, too. Raises OSError, DecodeError(file_changed) when a file is not the one that was planned with, also
-    when it changes while it is read, and DecodeError(block_open) before anything of the block is given when its end
-    turns out to be no place to cut: plan that file with ``read=True``.
+    when it changes while it is read, and DecodeError(block_open), behind its last batch at the latest, when one of its
+    ends turns out to be no place to cut: plan that file with ``read=True``.
     """
     expect(block, Block, "a Block of turnwire.log.plan is read")
     options = {**block.options, **changes}
-    parts = [_source(block, state, count_lines, options.get("limits", LIMITS).message) for state in block.states]
+    parts = [_source(block, state, count_lines) for state in block.states]
     return scan(parts if block.files else parts[0], wire=block.wire, **options)
 
 
@@ -226,17 +228,38 @@ def lines_in(block: Block) -> int:
         return LINE_NUMBERS.between(state, file, block.start, block.size if block.stop is None else block.stop)
 
 
-def _source(block: Block, state: FileState, count_lines: bool, limit: int) -> Source:
+def _source(block: Block, state: FileState, count_lines: bool) -> Source:
     stop = state.size if block.stop is None or block.files else block.stop
     counted = not count_lines or block.line is not None
     line = (block.line or 1) if counted else None
+
+    def cut(offset: int, left: dict[str, Any] | None) -> DecodeError | None:
+        if offset == stop and _is_left(block.left, left):
+            return None
+        return _block_open(block, stop, "something goes on over it")
+
     return Source(
         state.name,
-        open=lambda: _PlannedFile(block, state, stop, limit, line),
+        open=lambda: _PlannedFile(block, state, stop, line),
         size=stop - block.start,
         start=block.start,
         line=line,
+        carried=block.carried,
+        cut=None if stop == state.size or block.stop is None else cut,
     )
+
+
+def _is_left(planned: dict[str, Any] | None, left: dict[str, Any] | None) -> bool:
+    """True if the state behind a block is that with which the next one is planned. What differs where nobody knows what
+    was found in front of a place is looked for in the next block (``assumes_too_much``)."""
+    expected, found = ({**(one or {}), "version": 0, "touched": True} for one in (planned, left))
+    return expected == found or {**expected, "tail": True} == found
+
+
+def _block_open(block: Block, place: int, why: str) -> DecodeError:
+    text = f"the file cannot be cut at byte {place}, as it was planned: {why}"
+    text += "; plan it with read=True, or read it without a plan"
+    return DecodeError(Reason.BLOCK_OPEN, text, offset=place, wire=block.wire, path=block.file)
 
 
 class _Job(NamedTuple):
@@ -267,24 +290,22 @@ class _Job(NamedTuple):
             if packed:
                 yield Block(name, 0, None, 1, *facts, *_digest(file, 0, size, self.read))
                 return
-            cuts, looked = self._cuts(file, size)
-            start = 0
-            line: int | None = 1
-            for stop, next_line in cuts:
-                yield Block(name, start, stop, line, *facts, *_digest(file, start, stop, not looked), not looked)
-                start, line = stop, next_line
+            cuts, looked = FileCuts(self.wire, self.options, self.every).of(name, file, size, self.read)
+            begin = Cut(0, 1, None, 0)
+            for cut in cuts:
+                yield Block(
+                    *(name, begin.offset, cut.offset, begin.line, *facts),
+                    *_digest(file, begin.offset, cut.offset, not looked),
+                    proved=not looked,
+                    carried=begin.carried,
+                    left=cut.carried,
+                    ahead=cut.ahead,
+                )
+                begin = cut
+            start = begin.offset
             read = self.read or (start > 0 and not looked)
-            yield Block(name, start, size, line, *facts, *_digest(file, start, size, read), not (looked and start))
-
-    def _cuts(self, file: Any, size: int) -> tuple[Iterator[tuple[int, int | None]], bool]:
-        """The place where the blocks of an open file begin, but for the first, with the line if that is known; whether
-        only some of the file is looked at for that."""
-        limit = self.options.get("limits", LIMITS).message
-        if not self.read and can_be_looked_at(size, self.every):
-            found = cuts_by_looking(file, size, self.every, limit)
-            if found is not None:
-                return ((stop, None) for stop in found), True
-        return cuts_by_reading(file, size, self.every, limit), False
+            last = Block(name, start, size, begin.line, *facts, *_digest(file, start, size, read))
+            yield last._replace(proved=not (looked and start), carried=begin.carried)
 
 
 def _digest(file: Any, start: int, stop: int, read: bool) -> tuple[str, bool]:
@@ -324,18 +345,22 @@ def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
 
 
 class _PlannedFile(RawIOBase):
-    """A file up to the end of a block, which makes sure that it is the one that was planned with."""
+    """A file up to the end of a block and what tells that nothing goes on there. It sees that it is the one that was
+    planned with."""
 
-    def __init__(self, block: Block, state: FileState, stop: int, limit: int, line: int | None) -> None:
+    def __init__(self, block: Block, state: FileState, stop: int, line: int | None) -> None:
         self._block = block
         self._state = state
         self.name = state.name
-        self._left = self._stop = stop
+        self._planned, self._stop = stop, stop + block.ahead
+        self._left = self._stop
         self._file = open(state.name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
             self._check()
-            if not block.proved:
-                self._prove(limit)
+            if not block.proved and block.start:
+                why = assumes_too_much(self._file, block.start, stop, block.carried)
+                if why is not None:
+                    raise _block_open(block, block.start, why)
             self._inode = inode_of(os.fstat(self._file.fileno()))
             self.line = line or 1 + LINE_NUMBERS.between(state, self._file, 0, block.start)
             self._file.seek(0)
@@ -375,18 +400,8 @@ class _PlannedFile(RawIOBase):
         return count
 
     def _check(self) -> None:
-        if (text := changed(self._state, self._file, self._block.start, self._stop)) is not None:
+        if (text := changed(self._state, self._file, self._block.start, self._planned)) is not None:
             raise self._changed(text)
-
-    def _prove(self, limit: int) -> None:
-        """Sees that nothing goes over the end of the block."""
-        found = SplitCheck(self._file, self._block.start, self._stop, self._state.size, limit)
-        if found.fault is not None:
-            text = f"the file cannot be cut at byte {self._stop}, as it was planned: {found.fault}"
-            text += "; plan it with read=True, or read it without a plan"
-            wire, name = self._block.wire, self._state.name
-            raise DecodeError(Reason.BLOCK_OPEN, text, offset=self._stop, wire=wire, path=name)
-        LINE_NUMBERS.learn(self._state, self._block.start, self._stop, found.lines)
 
     def _changed(self, text: str) -> DecodeError:
         text = f"the file changed after it was cut into blocks: {text}"

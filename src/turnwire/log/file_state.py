@@ -11,8 +11,8 @@ import time
 from typing import Any, NamedTuple
 
 from turnwire.log.input.file_identity import HEAD, TICK, digest, identity
-from turnwire.log.split_points import READ
 
+READ = 1 << 20
 _SAMPLES, _SAMPLE = 16, 4096
 """So many pieces of so many bytes of each block are digested; all of it, where it is no longer than they are."""
 

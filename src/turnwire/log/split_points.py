@@ -1,4 +1,9 @@
-"""Finds where a file can be split into blocks, by reading it or a few places of it; checks that a block ends there."""
+"""Finds where a file can be cut into blocks: where a search that has read up to there has nothing open.
+
+Such a place is one where a scan could also go on behind a bookmark, so a block begins with the state that a bookmark
+keeps (``SearchState.kept``). A search of the whole file gives them. Of large files a few places are looked at instead:
+what such a look cannot see is found by who reads the block, who ends it with another state than the plan says.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +11,45 @@ import errno
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from mmap import ACCESS_READ, mmap
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnwire import registry
-from turnwire.contract import LINES
+from turnwire.contract import LIMITS
 from turnwire.fences import BEGINNING
 from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.block_scanner import Engine
+from turnwire.log.engine.run import Run
+from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
-from turnwire.log.search.texts import BOM
+from turnwire.log.input.sources import file_source
 
 READ = 1 << 20
-SIGIL = b"\xe2\xab\xbb"
+LEAST_LOOKED_AT = 8 << 20
+"""Files that are cut into smaller blocks are read as a whole: what is looked at would be much of them."""
+_NEAR = 64 << 10
+_PIECES = 32
+"""A file that is read is searched in so many pieces for each block: it ends with one of them."""
 _AROUND = 1 << 12
 _VALUE = rb'"{\[\-0-9tfn'
 _OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
-"""Tokens that can follow each other in JSON, white space apart, at the end of a line and at the start of the next."""
+"""What can follow each other in JSON, white space apart, at the end of a line and at the start of the next."""
 
 
-def first_line(file: Any) -> int:
-    """The place where the first line of a file begins: behind a byte order mark."""
-    return len(BOM) if os.pread(file.fileno(), len(BOM), 0) == BOM else 0
+class Cut(NamedTuple):
+    """A place where a block may begin.
+
+    offset; line: its number, None where not counted; carried: the state of the search; ahead: how many bytes behind it
+    are looked at to see that nothing in front of it goes on.
+    """
+
+    offset: int
+    line: int | None
+    carried: dict[str, Any] | None
+    ahead: int
 
 
 def chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
@@ -47,73 +66,6 @@ def chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
 def line_ends(piece: bytes) -> int:
     """The number of line ends: bytes.count takes six times as long where lines are short."""
     return int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord("\n")))
-
-
-def cuts_of_lines() -> Callable[..., Iterator[tuple[int, int]]] | None:
-    """Returns what tells where the records of wires of lines may be cut; None where one of them does not say it, or
-    several do: their cuts would have to be the same. Wires that have a plan are asked otherwise
-    (``between_records``)."""
-    lines = [wire for wire in map(registry.wire, registry.scanned()) if wire.style == LINES and not wire.has("plan")]
-    return lines[0].cuts if len(lines) == 1 else None
-
-
-def scan_cuts(pieces: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
-    """(offset, number) of lines at least ``every`` bytes apart in front of which no record of several lines is open.
-
-    They are the same for each wire, as a scan searches for all of them. limit: bytes of a message. There are none where
-    :func:`cuts_of_lines` has nothing to ask.
-    """
-    cuts = cuts_of_lines()
-    return iter(()) if cuts is None else cuts(pieces, every, limit=limit)
-
-
-def has_header(file: Any) -> bool:
-    """True if a line of a file begins as the headers of documents do: what is after it may be one document, if
-    nothing is found in front of it."""
-    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        if data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0:
-            return True
-        return any(data.find(one.plan.opening) >= 0 for one in finder().documents[1:])
-
-
-def between_parts(file: Any, offset: int, limit: int) -> bool:
-    """True if nothing goes on from the lines in front of ``offset``, of which the last MiB is searched."""
-    return SplitChecker(file, first_line(file), limit).between(offset)
-
-
-def _memory(dtypes: dict[str, Any], rows: int) -> dict[str, Any]:
-    return {name: np.empty(rows, dtype) for name, dtype in dtypes.items()}
-
-
-class SplitChecker:
-    """The same for one place after the other, each behind those before: since ``start``, over which nothing goes on.
-    What is settled is not looked at again: ``since`` is where lines begin that may go on behind the last place."""
-
-    def __init__(self, file: Any, start: int, limit: int) -> None:
-        self.file = file
-        self.since = start
-        self.limit = limit
-
-    def between(self, offset: int) -> bool:
-        """True if none go on over ``offset``."""
-        first = max(offset - READ, self.since)
-        data = os.pread(self.file.fileno(), offset - first, first)
-        start = data.find(b"\n") + 1 if first > self.since else 0
-        state = finder().state()
-        state.within()
-        block = InputBlock(data[start:], len(data) - start, first + start, True, False)
-        *_, position, _ = finder().search(block, False, 1, state, False, self.limit, {}, _memory)
-        self.since = first + start + position
-        return start + position == len(data) and not state.streams
-
-
-def between_objects(file: Any, offset: int) -> bool:
-    """True if no JSON object can go on from the lines in front of ``offset`` to the line there: the two
-    characters around the line end never meet in JSON, white space apart."""
-    file_number = file.fileno()
-    before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
-    behind = os.pread(file_number, _AROUND, offset).lstrip()
-    return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
 
 
 _MOST_FILES = 256
@@ -163,83 +115,112 @@ class LineNumbers:
 LINE_NUMBERS = LineNumbers()
 
 
-LEAST_LOOKED_AT = 8 << 20
-"""Files that are cut into smaller blocks are read as a whole: what is looked at would be much of them."""
-_CHOICE = 256
-"""Places to choose from for each cut: not every line may be one."""
-_NEAR = 64 << 10
-_TRIES = 64
-_SIGN = re.compile(
-    rb"^(?:[ \t]*(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp]|%b|<{3}|>{3}|%b)" % (BEGINNING.encode(), SIGIL), re.MULTILINE
-)
-"""Beginnings of lines that may open or close something of many lines: messages of CSP/1, fences, heredocs, Space."""
+class FileCuts(NamedTuple):
+    """Cuts files into blocks of ``every`` bytes, about, for scans of ``wire`` with ``options``."""
 
+    wire: str | None
+    options: dict[str, Any]
+    every: int
 
-def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tuple[int, int]]:
-    """(offset, number) of the lines with which blocks of about ``every`` bytes begin, but for the first one. Reads all
-    of a file of ``size`` bytes, where it can be cut."""
-    if size <= every or has_header(file):
-        return
-    start, mark = 0, first_line(file)
-    places = _Places(file, mark, size, limit)
-    for cut, line in scan_cuts(chunks(file, mark, size), max(every // _CHOICE, 1), limit=limit):
-        if places.fits(start, mark + cut, every):
-            start = mark + cut
-            yield start, line
+    def of(self, name: str, file: Any, size: int, read: bool) -> tuple[Iterator[Cut], bool]:
+        """The cuts of an open file of ``size`` bytes, and whether only some of it is looked at for that."""
+        search = finder(self.wire)
+        if size <= self.every or (search.alone and search.own is not None and search.own.state is not None):
+            return iter(()), False  # what its own scan carries on is no state that can be kept
+        large = self.every >= LEAST_LOOKED_AT and not finder().lines and not finder().documents[1:]
+        if not read and large and _SIGN_OF_DOCUMENT.search(os.pread(file.fileno(), _NEAR, 0)) is None:
+            return self._looked(name, file, size), True
+        return self._read(name, Cut(0, 1, None, 0), size), False
 
+    def _read(self, name: str, at: Cut, size: int) -> Generator[Cut]:
+        """The cuts behind one, by searching all that is behind it."""
+        options: dict[str, Any] = {
+            **{"where": None, "resume": None, "follow": False, "progress": None, "borrow": False},
+            **{"fences": False, "limits": LIMITS, "keep": self.options.get("unknown") == "keep"},
+            **{name: self.options[name] for name in ("fences", "limits") if name in self.options},
+            **{"errors": "skip", "threads": 1, "batch_bytes": max(self.every // _PIECES, 1)},
+        }
+        source = file_source(name)._replace(mappable=False, start=at.offset, line=at.line or 1, carried=at.carried)
+        run = Run(source, finder(self.wire), (), options)
+        start = at.offset
+        for _ in run.steps():
+            reading, end = run.collector.latest, run.collector.looked_at
+            if reading is not None and start + self.every <= reading.offset < size:
+                start = reading.offset
+                line = None if at.line is None else reading.line
+                yield Cut(start, line, run.collector.kept(reading), end - start)
 
-def can_be_looked_at(size: int, every: int) -> bool:
-    """True if a few places of a file may tell where it can be cut: no wire has records that only reading tells."""
-    return (
-        size > every >= LEAST_LOOKED_AT
-        and cuts_of_lines() is not None
-        and not finder().lines
-        and len(finder().documents) == 1
-    )
+    def _looked(self, name: str, file: Any, size: int) -> Iterator[Cut]:
+        """The cuts of a file of which some places are looked at; where these show no place, it is read up to one."""
+        at = Cut(0, None, None, 0)
+        while at.offset + self.every < size:
+            line = _next_line(file, at.offset + self.every, size)
+            if line == size:
+                return
+            cut = self._near(file, line, size)
+            if cut is None:
+                reading = self._read(name, at, size)
+                cut = next(reading, None)
+                reading.close()
+            if cut is None:
+                return
+            yield cut
+            at = cut
 
-
-def cuts_by_looking(file: Any, size: int, every: int, limit: int) -> Iterator[int] | None:
-    """The offsets of the lines with which blocks of about ``every`` bytes begin, but for the first one; None where the
-    file has to be read: where it begins like a Space document. Where a place shows signs of something of many lines,
-    the block is read up to there."""
-    if _headed(file):
-        return None
-    return _looked(file, size, every, limit)
-
-
-def _headed(file: Any) -> bool:
-    head = os.pread(file.fileno(), _NEAR, 0)
-    return re.search(rb"^(?:\xef\xbb\xbf)?%b" % SIGIL, head, re.MULTILINE) is not None
-
-
-def _looked(file: Any, size: int, every: int, limit: int) -> Iterator[int]:
-    start = 0
-    while start + every < size:
-        stop = _plain_place(file, start + every, size, limit)
-        if stop is None:
-            stop = _read_place(file, start, size, every, limit)
-        if stop is None or stop == size:
-            return
-        yield stop
-        start = stop
-
-
-def _plain_place(file: Any, place: int, size: int, limit: int) -> int | None:
-    """The first line behind ``place`` around which no line shows a sign, and over which nothing goes on, or ``size``
-    where the file has no further lines; None where there is none near."""
-    at = place
-    for _ in range(_TRIES):
-        line = _next_line(file, at, size)
-        if line == size:
-            return size
+    def _near(self, file: Any, line: int, size: int) -> Cut | None:
+        """The cut at a line, or not far behind it, where nothing near it looks like a part of something larger."""
         first = max(line - _NEAR, 0)
         around = os.pread(file.fileno(), line - first + _NEAR, first)
         skipped = around.find(b"\n") + 1 if first else 0
-        if _SIGN.search(around, skipped):
+        if _SIGN.search(around, skipped) is not None:
             return None
-        if between_objects(file, line) and between_parts(file, line, limit):
-            return line
-        at = line
+        engine = Engine(
+            finder(self.wire),
+            (),
+            None,
+            first_error=False,
+            keep=self.options.get("unknown") == "keep",
+            limit=self.options.get("limits", LIMITS).message,
+            pools=(Pool(), Pool()),
+        )
+        for end in (line - first, around.rfind(b"\n") + 1):
+            state = engine.behind_a_cut()
+            block = InputBlock(around[skipped:end], end - skipped, first + skipped, True, False)
+            place = engine.scan(block, False, 1, state).position if block.size else 0
+            offset, carried = block.base + place, engine.kept(state)
+            plain = carried is None or not carried.keys() - {"version", "touched", "tail"}
+            if line <= offset < size and plain and between_objects(file, offset):
+                return Cut(offset, None, carried, first + end - offset)
+        return None
+
+
+_SIGN = re.compile(rb"^(?:%b|<{3,}|>{3,}|\xe2\xab\xbb)" % BEGINNING.encode(), re.MULTILINE)
+"""What begins lines that may be in something of many lines that a look does not see: fences, heredocs, documents."""
+_SIGN_OF_DOCUMENT = re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)
+_SETTLES = re.compile(
+    rb"^(?:(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|%b)" % BEGINNING.encode(), re.MULTILINE
+)
+"""What begins lines behind which a heredoc is in trailing text, or is not, whatever was in front."""
+
+
+def between_objects(file: Any, offset: int) -> bool:
+    """True if no JSON object can go on from the lines in front of ``offset`` to the line there: the two
+    characters around the line end never meet in JSON, white space apart."""
+    file_number = file.fileno()
+    before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
+    behind = os.pread(file_number, _AROUND, offset).lstrip()
+    return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
+
+
+def assumes_too_much(file: Any, start: int, stop: int, carried: dict[str, Any] | None) -> str | None:
+    """Why a block may not be what a search that comes from its start finds in it, in words: it begins behind a place
+    that was looked at, and what was found in front of that is not known."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        if data.find(b"\n\xe2\xab\xbb", start - 1, stop) >= 0:
+            return "a line begins like the header of a Space document"
+        heredoc = data.find(b"\n<<<", start - 1, stop)
+        if heredoc >= 0 and not (carried or {}).get("tail") and _SETTLES.search(data[start:heredoc]) is None:
+            return "a heredoc may stand in what follows a message in front of it"
     return None
 
 
@@ -260,78 +241,3 @@ def _next_line(file: Any, place: int, size: int) -> int:
             return at + newline + 1
         at += len(piece)
     return size
-
-
-def _read_place(file: Any, start: int, size: int, every: int, limit: int) -> int | None:
-    """The next cut of a file that may be cut at ``start``, by reading it from there; None where there is none."""
-    mark = start or first_line(file)
-    places = _Places(file, mark, size, limit)
-    for cut, _ in scan_cuts(chunks(file, mark, size), max(every // _CHOICE, 1), limit=limit):
-        if places.fits(start, mark + cut, every):
-            return mark + cut
-    return None
-
-
-class _Places:
-    """Places of a file, one behind the other, of which the next cut is chosen. Behind one over which lines go on, the
-    next one is asked for when there is an eighth more of these: each asks for all of them."""
-
-    def __init__(self, file: Any, mark: int, size: int, limit: int) -> None:
-        self.file = file
-        self.size = size
-        self.limit = limit
-        self._parts = SplitChecker(file, mark, limit)
-        self._least = 0
-
-    def fits(self, start: int, stop: int, every: int) -> bool:
-        """True if a block may go from ``start`` to ``stop``."""
-        if not max(start + every, self._least) <= stop < self.size or not between_objects(self.file, stop):
-            return False
-        if not self._parts.between(stop):
-            self._least = stop + (stop - self._parts.since) // 8
-            return False
-        return True
-
-
-_BEHIND = 64 << 10
-
-
-class SplitCheck:
-    """The pass over one block: ``fault`` says in words why its end is no cut, or is None; ``lines``: how many line ends
-    the block has."""
-
-    def __init__(self, file: Any, start: int, stop: int, size: int, limit: int) -> None:
-        self.lines = 0
-        self._header = False
-        self.fault = self._found(file, start, stop, size, limit)
-
-    def _found(self, file: Any, start: int, stop: int, size: int, limit: int) -> str | None:
-        mark = start or first_line(file)
-        pieces = self._through(file, mark, stop, size)
-        if stop == size:
-            for _ in pieces:  # what a message is open in ends with the file
-                pass
-            closed = True
-        else:
-            cut = next(scan_cuts(pieces, stop - mark, limit=limit), None)
-            closed = cut is not None and cut[0] == stop - mark
-        if self._header:
-            return "a line begins like the header of a Space document"
-        if not closed or (stop < size and not (between_objects(file, stop) and between_parts(file, stop, limit))):
-            return "a record of several lines may be open where it ends"
-        return None
-
-    def _through(self, file: Any, start: int, stop: int, size: int) -> Iterator[bytes]:
-        """The bytes of the block, then some of what follows: its first line tells whether a message is open."""
-        before = b"\n"
-        for piece in chunks(file, start, stop):
-            self.lines += line_ends(piece)
-            if SIGIL[:1] in piece or SIGIL[:1] in before:
-                self._header = self._header or b"\n" + SIGIL in before + piece
-            before = piece[-len(SIGIL) :]
-            yield piece
-        for place in range(stop, size, _BEHIND):
-            piece = b"".join(chunks(file, place, min(place + _BEHIND, size)))
-            yield piece
-            if b"\n" in piece:
-                return

@@ -89,10 +89,7 @@ class Engine:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
-            fresh = self._finder.state(self._fences)
-            if block.base:
-                fresh.within()
-            state = {"state": fresh}
+            state = {"state": self._finder.state(self._fences)} if not block.base else self.behind_a_cut()
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
         carried = state["state"]
@@ -111,25 +108,25 @@ class Engine:
         found = Found(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
+    def behind_a_cut(self) -> dict[str, Any]:
+        """The state where an input is not at its beginning, and no more is known."""
+        state = self._finder.state(self._fences)
+        state.within()
+        return {"state": state}
+
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
         follows = self.scanner.follows
         return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
 
-    def kept(self, state: dict[str, Any] | None) -> list[int] | None:
-        """The part of a state that a bookmark keeps: numbers, or None if nothing matters behind the end of a line."""
-        if state is None:
-            return None
-        kept: list[int] | None = state["state"].kept()
-        return kept
+    def kept(self, state: dict[str, Any] | None) -> dict[str, Any] | None:
+        """What a bookmark or a plan keeps of a state, see ``SearchState.kept``."""
+        return None if state is None else state["state"].kept()
 
-    def restored(self, carried: list[int]) -> dict[str, Any]:
-        """The state from what a bookmark kept of it."""
-        state = self._finder.state(self._fences)
-        state.within()
-        state.restore(carried)
-        return {"state": state}
+    def restored(self, carried: dict[str, Any]) -> dict[str, Any]:
+        """The state from what was kept of it."""
+        return {"state": SearchState.restored(carried, self._fences)}
 
     @property
     def wires(self) -> tuple[str, ...]:

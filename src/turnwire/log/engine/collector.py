@@ -42,7 +42,10 @@ class _Stream(NamedTuple):
 
 class Collector:
     """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
-    ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored)."""
+    ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored).
+
+    latest: the input of the block that was searched last, looked_at: the offset up to which that was for it.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,8 @@ class Collector:
         self._pool = pool
         self._eager = eager
         self._looks = 0  # without news
+        self.latest: Reading | None = None
+        self.looked_at = 0
         self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
         self._readings: list[Reading] = []
         self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
@@ -71,7 +76,7 @@ class Collector:
         """True if the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
         grows = reading.identity is not None and not reading.closed
-        return block.last and not (grows and self._bookmarks.waits)
+        return block.last and reading.source.cut is None and not (grows and self._bookmarks.waits)
 
     def take(
         self, reading: Reading, block: InputBlock, found: Found | None
@@ -115,6 +120,7 @@ class Collector:
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
+        self.latest, self.looked_at = reading, block.base + block.size
         if reading.identity is not None and reading.kind is None and found.position:
             last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
             reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
@@ -181,6 +187,10 @@ class Collector:
         marks.pop(file, None)
         recorded = reading.recorded > 0
         marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind, recorded)
+
+    def kept(self, reading: Reading) -> dict[str, Any] | None:
+        """The state of the search up to where an input is accounted for."""
+        return self._engine.kept(reading.state)
 
     def _joined(self, reading: Reading, block: InputBlock) -> InputBlock | None:
         """The block behind what the one before left over; None until enough of it has come."""
@@ -250,6 +260,8 @@ class Collector:
     def _end(self, reading: Reading, block: InputBlock, found: Found) -> WireError | None:
         """The input is at its end. Its bookmark is in front of a last line that may be half-written."""
         reading.finished = True
+        if reading.source.cut is not None:
+            return reading.source.cut(reading.offset, self._engine.kept(reading.state))
         opened = self._opened(found)
         if reading.identity is not None and not self._bookmarks.waits:
             reading.waiting = self._waiting(found, reading, opened)

@@ -16,6 +16,7 @@ from turnwire.contract import LIMITS
 from turnwire.errors import Reason
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
+from turnwire.log.search.state import SearchState
 
 HEAD = 1024
 TAIL = 1024
@@ -50,7 +51,7 @@ class Identity(NamedTuple):
 
 class Bookmark(NamedTuple):
     """The identity of a file and how far it was read: the offset and line to go on at (line 0: nobody goes on there, it
-    was only looked at), and its size then; carried: what a wire whose records span lines carries there; read,
+    was only looked at), and its size then; carried: the state of the search there (``SearchState.kept``); read,
     tail_bytes, tail: the digest of the last bytes in front of what was read last (of a file that is not compressed);
     written, born: when it was written last and made (ns); still: when it was written last as it had just that size (0
     where it grew while it was read); recorded: whether records were read of it; ends: of a file that was written
@@ -64,7 +65,7 @@ class Bookmark(NamedTuple):
     head: str
     offset: int
     line: int
-    carried: list[int] | None = None
+    carried: dict[str, Any] | None = None
     read: int = 0
     tail_bytes: int = 0
     tail: str = ""
@@ -91,7 +92,7 @@ class StartPosition(NamedTuple):
 
     offset: int = 0
     line: int = 1
-    carried: list[int] | None = None
+    carried: dict[str, Any] | None = None
     behind: tuple[int, bytes] = (0, b"")
     recorded: bool = False
 
@@ -180,7 +181,7 @@ def bookmark(
     who: Identity,
     place: tuple[int, int],
     size: int,
-    carried: list[int] | None,
+    carried: dict[str, Any] | None,
     behind: tuple[int, bytes] = (0, b""),
     recorded: bool = False,
 ) -> Bookmark:
@@ -231,8 +232,8 @@ def checked(mark: Bookmark) -> Bookmark:
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
     if mark.tail and mark.offset > max(mark.size, mark.read):
         raise ValueError(f"byte {mark.offset} is behind the end of the file")
-    if not isinstance(mark.carried, list | None) or any(not -1 <= index(one) < MOST for one in mark.carried or ()):
-        raise ValueError(f"{mark.carried!r} is nothing that a wire carries")
+    if mark.carried is not None:
+        SearchState.restored(mark.carried)
     for end, text in mark.ends or ():
         if not isinstance(text, str) or not mark.read - mark.tail_bytes < index(end) < mark.read:
             raise ValueError(f"no line ends at byte {end}, with {text!r} before it")

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from turnwire.contract import Limits
+from turnwire.errors import WireError
 from turnwire.log.input.archives import Refuse
 from turnwire.log.input.bookmarks import Bookmarks, Gap
 from turnwire.log.input.file_identity import Identity, StartPosition
@@ -30,8 +31,10 @@ class Source(NamedTuple):
     mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
     files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
     offset at which reading begins, in what is opened, and the number of the line there; where that is None, what is
-    opened knows it as ``line``. listed: whether it was found in a folder or by a glob: it may be gone by the time it is
-    opened, and nothing is missing then.
+    opened knows it as ``line``. carried: the state of the search there, as ``SearchState.kept`` says. cut: where more
+    follows behind what is read: called at its end with the offset up to which all is decided and the state there, it
+    gives the fault that is to be raised, if any. listed: whether it was found in a folder or by a glob: it may be gone
+    by the time it is opened, and nothing is missing then.
     """
 
     name: str | None
@@ -42,6 +45,8 @@ class Source(NamedTuple):
     start: int = 0
     line: int | None = 1
     listed: bool = False
+    carried: dict[str, Any] | None = None
+    cut: Callable[[int, dict[str, Any] | None], WireError | None] | None = None
 
     def bytes(self) -> int | None:
         """The number of bytes stored there; None where that cannot be told."""
@@ -72,8 +77,8 @@ class Reading:
     from block to block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look
     these were searched last, where it is followed; taken: bytes read, as stored; head: the head of the line that the
     last block ended in;
-    carried: what a bookmark says that the wire carries; behind: an offset and the last bytes in front of it (1024 at
-    most), by which a file that was written anew behind the same beginning is told.
+    carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
+    front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
     """
 
     def __init__(self, source: Source) -> None:
@@ -93,7 +98,7 @@ class Reading:
         self.closed = False
         self.memory: Any = None
         self.state: dict[str, Any] | None = None
-        self.carried: list[int] | None = None
+        self.carried = source.carried
         self.behind = (source.start, b"")
         self.head = b""
         self.pending: list[InputBlock] = []

@@ -319,6 +319,9 @@ def run_of(
         if behind_taken(start) > start:
             continue
         piece = _cri_piece(text, start, behind) if carrier == "cri" else _object_piece(text, start, behind, carrier)
+        alone = piece is not None and carrier != "cri" and not piece.goes_on and b"\n" in piece.text[:-1]
+        if not spans and (piece is None or alone):
+            break
         if piece is None:
             foreign += 1
             size += behind - start
@@ -326,9 +329,7 @@ def run_of(
                 return joiners, spans, True
             continue
         foreign = size = 0
-        if carrier != "cri" and not piece.goes_on and piece.key not in times and b"\n" in piece.text[:-1]:
-            if not spans:
-                return {}, [], False
+        if alone and piece.key not in times:
             continue
         joiner = joiners.setdefault(piece.key, Joiner(text, carrier))
         joiner.add(piece.text, piece.place, piece.written, times.setdefault(piece.key, piece.time))

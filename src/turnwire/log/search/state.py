@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason
@@ -13,7 +14,28 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 1 << 12
 """Bytes of a line that are waited for, however small the limit is."""
-_LONGEST_RUN = 1024
+_VERSION = 1
+_FLAGS = ("touched", "fence_touched", "tail", "mid")
+
+
+def _are_counts(value: Any, least: int = 0) -> bool:
+    return isinstance(value, list) and all(type(one) is int and least <= one < 1 << 63 for one in value)
+
+
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_FLAGS, lambda value: isinstance(value, bool)),
+    "fence": lambda value: isinstance(value, str) and re.fullmatch("`{3,}|~{3,}", value) is not None,
+    "runs": lambda value: _are_counts(value, 3),
+    "streams": lambda value: (
+        isinstance(value, list)
+        and all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], list) and one[0] != [] for one in value)
+        and all(isinstance(part, str) for one in value for part in one[0])
+    ),
+    "foreign": lambda value: (
+        isinstance(value, dict) and all(_are_counts(one) and len(one) == 2 for one in value.values())
+    ),
+}
+"""The members of a state that is kept, and the form of each."""
 
 
 class Found(NamedTuple):
@@ -130,27 +152,46 @@ class SearchState:
         other.foreign = dict(self.foreign)
         return other
 
-    def kept(self) -> list[int] | None:
-        """The part that a bookmark keeps: numbers, or None where it is as :meth:`within` says."""
-        if not self.begun or (self.touched and not self.fence and not self.tail and not self.runs):
-            return None
-        size = min(len(self.fence), _LONGEST_RUN)
-        return [
-            int(self.touched),
-            *self.fence[:1].ljust(1, b"\0"),
-            size,
-            int(self.fence_touched),
-            int(bool(self.tail)),
-            *sorted(self.runs),
-        ]
+    def kept(self) -> dict[str, Any] | None:
+        """All that goes on behind a cut, as JSON has it, for a bookmark or a plan; None: as :meth:`within`."""
+        said = self._said()
+        return None if not self.begun or said == {"touched": True} else {"version": _VERSION, **said}
 
-    def restore(self, numbers: Sequence[int]) -> None:
-        """Takes what was kept."""
-        if len(numbers) >= 5:
-            touched, mark, size, fence_touched, tail = numbers[:5]
-            self.touched, self.fence_touched, self.tail = touched > 0, fence_touched > 0, tail > 0
-            self.fence = (mark & 0xFF).to_bytes() * min(size, _LONGEST_RUN)
-            self.runs = {run for run in numbers[5:] if run >= 3}
+    def _said(self) -> dict[str, Any]:
+        said: dict[str, Any] = {name: True for name in _FLAGS if getattr(self, name)}
+        if self.fence:
+            said["fence"] = self.fence.decode()
+        if self.runs:
+            said["runs"] = sorted(self.runs)
+        streams = {key: one for key, one in self.streams.items() if not one.is_plain()}
+        if streams:
+            said["streams"] = [[list(key), one._said()] for key, one in streams.items()]
+            said["foreign"] = {carrier: list(found) for carrier, found in self.foreign.items()}
+        return said
+
+    @classmethod
+    def restored(cls, said: Any, inside: bool = False) -> SearchState:
+        """The state that was kept. Raises ValueError, with what is wrong in words."""
+        if not isinstance(said, dict) or said.get("version") != _VERSION:
+            raise ValueError(f"{said!r} is no state of a search that this version keeps")
+        state = cls(inside)
+        state._take_said({name: value for name, value in said.items() if name != "version"})
+        state.begun = True
+        return state
+
+    def _take_said(self, said: Any) -> None:
+        if not isinstance(said, dict) or not said.keys() <= _FORMS.keys():
+            raise ValueError(f"{said!r} is no state of a search")
+        for name, value in said.items():
+            if not _FORMS[name](value):
+                raise ValueError(f"{value!r} is no {name} of the state of a search")
+        for name in _FLAGS:
+            setattr(self, name, said.get(name, False))
+        self.fence, self.runs = said.get("fence", "").encode(), set(said.get("runs", ()))
+        self.foreign = {carrier: (found[0], found[1]) for carrier, found in said.get("foreign", {}).items()}
+        for key, inner in said.get("streams", ()):
+            self.streams[tuple(key)] = one = SearchState()
+            one._take_said(inner)
 
     def follows(self, left: SearchState, block: bytes, openings: Sequence[bytes]) -> bool:
         """True if what was found in a block behind :meth:`within`, which left ``left``, is what is found behind this

@@ -104,9 +104,8 @@ class Streams:
         state.foreign = foreign
 
     def state_behind(self, one: Text, count: int, before: SearchState) -> SearchState:
-        """The state behind the first pieces of a text."""
-        stretches = one.stretches[:count]
-        size = stretches[-1].start + stretches[-1].size if stretches else 0
+        """The state behind the first pieces of a text, of which there are more."""
+        stretches, size = one.stretches[:count], one.stretches[count].start
         after = before.copy()
         self._search.run(Text(one.data[:size], one.outer, stretches, final=False, in_string=one.in_string), after)
         return after

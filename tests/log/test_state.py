@@ -1,0 +1,121 @@
+"""What a search knows behind a cut can be kept as JSON: it goes on from there as if there were no cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.golden.logs import log
+from tests.log.found import everything
+from turnwire.errors import DecodeError, Reason
+from turnwire.log.search.state import SearchState
+
+MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT QUERY\n\nQUERY Q1\nGOAL x\n"
+FENCED = f"So:\n```\n{MESSAGE}```\nthen\n````\n{MESSAGE}\n```\n{MESSAGE}````\n"
+UNCLOSED = f"{MESSAGE.replace('GOAL x', 'NOTE')}<<<<\ntext\n{MESSAGE}\nend\n{MESSAGE}\n" + 70 * f"{'x' * 90}\n"
+TAIL = f"{MESSAGE}\n<<<\n{MESSAGE}>>>\n@a3|f0|c1|S0|d1|T1#\n"
+TEXTS = {"fences": FENCED, "a heredoc that never closes": UNCLOSED, "heredocs in trailing text": TAIL}
+TIME = "2026-01-02T03:04:05Z"
+FORMS = {
+    "lines": lambda lines: "".join(f"{line}\n" for line in lines),
+    "cri": lambda lines: "".join(f"{TIME} stdout F {line}\n{TIME} stderr F other\n" for line in lines),
+    "docker": lambda lines: "".join(
+        json.dumps({"log": f"{line}\n", "stream": "stdout", "time": TIME}) + "\nother\n" for line in lines
+    ),
+    "journald": lambda lines: "".join(
+        json.dumps({"MESSAGE": line, "_PID": 3, "__REALTIME_TIMESTAMP": "1767322800000000"}) + "\n" for line in lines
+    ),
+}
+
+
+LIMITS = {"limits": turnwire.LIMITS._replace(message=4000)}  # an open heredoc is one that never closes
+
+
+def two_scans(path: Path, data: bytes, cut: int) -> tuple[Any, Any]:
+    """The records and the rejects of a log that is read up to a place and then to its end."""
+    path.write_bytes(data[:cut])
+    first = turnwire.scan(path, resume={}, **LIMITS)
+    one = everything(first)
+    path.write_bytes(data)
+    second = turnwire.scan(path, resume=json.loads(json.dumps(first.position)), **LIMITS)
+    two = everything(second)
+    assert first.counts.bytes + second.counts.bytes == cut_off(data, second)
+    return {name: one[0][name] + two[0][name] for name in one[0]}, one[1] + two[1]
+
+
+def cut_off(data: bytes, scan: turnwire.Scan[Any]) -> int:
+    """The bytes of a log that a scan does not leave for the next one."""
+    return int(scan.position["files"][0]["offset"]) if data else 0
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_position_at_each_line_goes_on_as_without_it(tmp_path: Path, text: str, form: str) -> None:
+    path = tmp_path / "a.log"
+    data = FORMS[form]([*TEXTS[text].splitlines(), "", "end"]).encode()
+    path.write_bytes(data)
+    whole = everything(turnwire.scan(path, resume={}, **LIMITS))[:2]
+    assert len(whole[0]["offset"]) > 1
+    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][::3]:
+        path.unlink()
+        assert two_scans(path, data, cut) == whole, cut
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_positions_in_any_log(tmp_path: Path) -> None:
+    path, chance = tmp_path / "a.log", random.Random(3)
+    for number in range(0, 50_000, 2_000):
+        data = log(number).data
+        if not data.endswith(b"\n") or data.startswith(b"PK"):
+            continue
+        path.write_bytes(data)
+        whole = everything(turnwire.scan(path, resume={}, **LIMITS))[:2]
+        path.unlink()
+        assert two_scans(path, data, chance.randrange(len(data))) == whole, number
+
+
+DAMAGED: list[Any] = [
+    [0, 3, 0],
+    "text",
+    {},
+    {"version": 2},
+    {"version": 1, "fence": "``"},
+    {"version": 1, "fence": "```x"},
+    {"version": 1, "fence": 3},
+    {"version": 1, "touched": 1},
+    {"version": 1, "runs": [2]},
+    {"version": 1, "runs": [True]},
+    {"version": 1, "runs": "333"},
+    {"version": 1, "runs": [1 << 70]},
+    {"version": 1, "other": True},
+    {"version": 1, "streams": {}},
+    {"version": 1, "streams": [["cri", {}]]},
+    {"version": 1, "streams": [[["cri", 1], {}]]},
+    {"version": 1, "streams": [[[], {}]]},
+    {"version": 1, "streams": [[["cri", "stdout"], {"fence": "x"}]]},
+    {"version": 1, "streams": [[["cri", "stdout"], []]]},
+    {"version": 1, "foreign": {"cri": [1]}},
+    {"version": 1, "foreign": {"cri": [1, -1]}},
+    {"version": 1, "foreign": [1, 2]},
+]
+
+
+@pytest.mark.parametrize("said", DAMAGED, ids=repr)
+def test_a_damaged_state_is_refused_in_words(tmp_path: Path, said: Any) -> None:
+    with pytest.raises(ValueError, match="state of a search"):
+        SearchState.restored(said)
+    path = tmp_path / "a.log"
+    path.write_text(FENCED, "utf-8")
+    first = turnwire.scan(path, resume={})
+    list(first)
+    token = first.position
+    token["files"][0]["carried"] = said
+    with pytest.raises(DecodeError, match="not a position of a scan") as caught:
+        list(turnwire.scan(path, resume=token))
+    assert caught.value.reason is Reason.BAD_POSITION
