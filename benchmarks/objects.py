@@ -104,9 +104,9 @@ def fresh(call: Callable[[Any], Any], decode: Callable[[Any], Any], values: list
 
 
 def runs(work: Work, repeats: int) -> dict[str, Run]:
-    """What is timed, each the best of some passes over all messages."""
-    package = getattr(turnwire, work.wire)
-    decode, check, encode = package.decode, package.check, package.encode
+    """What is timed, each the best of some passes over all messages: the entries of the package, which find the wire
+    themselves."""
+    decode, check, encode = turnwire.decode, turnwire.check, turnwire.encode
     objects = [made(work.wire, text) for text in work.texts]
     written = [encode(decode(text)).encode() for text in work.texts]  # what is written back as it was read
     dicts = [msgspec.json.decode(text) for text in work.json]
