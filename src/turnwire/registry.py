@@ -304,7 +304,9 @@ def _own_class(cls: type) -> tuple[Any, Any, bool, Any] | None:
     if name is None:
         return None
     found = wire(name)
-    plain_text = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "plain_text", None)
+    plain_text = None  # a wire in a folder of its own has the codec that its descriptor names
+    if name in _BUILT_IN:
+        plain_text = getattr(import_module(f"{_BUILT_IN[name]}.codec"), "plain_text", None)
     return found.encode, found.check, found.always_strict, None if plain_text is None else plain_text()
 
 
