@@ -13,7 +13,7 @@ from measure import Group, Run, by_turns, once
 
 import turnwire
 from turnwire import nslip
-from turnwire.nslip import bulk
+from turnwire.log.engine import all_wires
 
 DISTINCT = 100_000
 MEMCHR_PASSES = 5
@@ -82,7 +82,7 @@ def passes(size: int, rounds: int) -> Iterator[Group]:
             "four columns": once(partial(stream, data, traffic.FOUR_COLUMNS), total),
             "offset and length": once(partial(stream, data, ("offset", "length")), total),
         }
-        if hasattr(bulk._core, "choose_simd"):
+        if hasattr(all_wires._core, "choose_simd"):
             runs["all columns, scalar code"] = once(partial(scalar, data), total)
         if kind.endswith("ids"):
             runs["all columns, all batches kept"] = once(partial(keep, data), total)
@@ -120,21 +120,21 @@ def by_pattern(data: bytes) -> int:
 
 def scalar(data: bytes) -> int:
     """One pass of the C code that runs on every processor."""
-    bulk._core.choose_simd("scalar")
+    all_wires._core.choose_simd("scalar")
     try:
         return stream(data, None)
     finally:
-        bulk._core.choose_simd(bulk._core.SIMD)
+        all_wires._core.choose_simd(all_wires._core.SIMD)
 
 
 def pure_stream(data: bytes) -> int:
     """One pass of the pure-Python twin."""
-    native = bulk._core
-    bulk._core = import_module("turnwire.nslip._scan_py")
+    native = all_wires._core
+    all_wires._core = import_module("turnwire.log._search_py")
     try:
         return stream(data, None)
     finally:
-        bulk._core = native
+        all_wires._core = native
 
 
 def in_python(size: int, rounds: int) -> Iterator[Group]:

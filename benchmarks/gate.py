@@ -150,10 +150,9 @@ def level() -> str:
 
 
 def _level() -> str:
-    from turnwire._native.log.search import SIMD as OBJECTS
-    from turnwire._native.nslip.scan import SIMD as TOKENS
+    from turnwire._native.log.search import SIMD
 
-    return f"{platform.machine()}, tokens {TOKENS}, objects {OBJECTS}"
+    return f"{platform.machine()}, {SIMD}"
 
 
 def table(figures: Figures, base: Figures) -> str:

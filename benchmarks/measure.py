@@ -91,7 +91,7 @@ def ratio(samples: dict[str, list[float]], name: str, base: str) -> Ratio:
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
     import turnwire
-    from turnwire.nslip import bulk
+    from turnwire.log.engine import all_wires
 
     cpu: dict[str, str] = {}
     info = Path("/proc/cpuinfo")
@@ -108,6 +108,6 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "turnwire": f"{turnwire.__version__}, {turnwire.backend} core",
-        "simd": getattr(bulk._core, "SIMD", "none"),
+        "simd": getattr(all_wires._core, "SIMD", "none"),
         "versions": {name: version(name) for name in PEERS},
     }

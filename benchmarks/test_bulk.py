@@ -11,7 +11,7 @@ from bulk_scan import KINDS, check, data_of, keep, stream
 
 import turnwire
 from turnwire._backend import core_module
-from turnwire.nslip import bulk
+from turnwire.log.engine import all_wires
 
 BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 BYTES = {"native": 1 << 20, "pure": 1 << 15}
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Iterable[str] | None] = {
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The scan with each twin in turn."""
     name: str = request.param
-    monkeypatch.setattr(bulk, "_core", core_module(name, "nslip.scan"))
+    monkeypatch.setattr(all_wires, "_core", core_module(name, "log.search"))
     return name
 
 

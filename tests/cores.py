@@ -9,7 +9,6 @@ import pytest
 from turnwire._backend import core_module
 
 CORES = (
-    ("nslip.bulk", "_core", "nslip.scan"),
     ("csp.bulk", "_core", "csp.codec"),
     ("json.scanner", "_core", "json.text"),
     ("log.engine.all_wires", "_core", "log.search"),

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import needs_both
-from tests.levels import each_level
-from tests.log import json_engines
+from tests.log import engines, json_engines
 from tests.log.test_times import times_of
 from turnwire import LIMITS, kick, nslip, sap, sstp
 from turnwire._backend import core_module
@@ -122,29 +121,11 @@ FIELDS = ("goal_id", "task_id", "parent_task_id", "result_id", "priority", "scor
 @pytest.mark.parametrize("size", [0, 10, 30, 40, 50, 63, 64, 80])
 def test_records_with_all_fields_at_every_level(size: int, more: str) -> None:
     record = b'@a1|f0|c1|S1|d2|T1|g1|k2|p3|r4|q5|s6|t"' + b"x" * size + b'"#' + more.encode() + b"\n"
-    native, pure = both("nslip.scan")
     for before in (b"", b" " * 64 + b"\n", b"x" * 37 + b"\n"):
         data = before + record * 3 + b" " * 200
-
-        def scanned(core: ModuleType, data: bytes = data, names: Any = (*FIELDS, "tag.offset", "tag.length")) -> Any:
-            columns: dict[str, Any] = {name: np.zeros(8, np.uint64) for name in names if "." not in name}
-            places = ("offset", "length", *(name for name in names if "." in name))
-            columns |= {name: np.zeros(8, np.int64) for name in places} | {"present": np.zeros(8, np.uint16)}
-            rejects: dict[str, Any] = {name: np.zeros(8, np.int64) for name in ("offset", "length", "line", "fault")}
-            rejects["reason"] = np.zeros(8, np.uint8)
-            found = core.scan_block(data, 0, len(data), True, columns, 0, 8, rejects, 0, 8)
-            return found, {name: column.tolist() for name, column in (columns | rejects).items()}
-
-        wanted = scanned(pure)
-        for level in each_level(native):
-            assert scanned(native) == wanted, level
-            for names in (
-                ("tag.offset",),
-                ("tag.length",),
-                FIELDS[:2],
-                (),
-            ):  # a text without one of its columns is left out
-                assert scanned(native, names=names)[0] == wanted[0], level
+        for columns in (None, (*FIELDS, "tag"), ("tag",), FIELDS[:2], ()):
+            found = [engines.read(name, data, columns=columns) for name in engines.ENGINES]
+            assert all(one == found[0] for one in found), columns
 
 
 @pytest.mark.parametrize("extras", ["x1|x2", "x1|g1|x2", "x1|y1|x2", "g1|x1|g1", "x1|y2|z3|k1|y4", "y1|g2|k3|y1"])

@@ -110,7 +110,7 @@ def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
-MODULES = {"nslip": "nslip.scan", "csp": "csp.cuts", "kick": "kick.format"}
+MODULES = {"csp": "csp.cuts", "kick": "kick.format"}
 
 
 """What chooses among the code for several processors; the JSON of the others is tested over every place in
@@ -225,7 +225,7 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
             assert [native.tables_at(level, data) for level in (0, 1)] == [wanted] * 2, before
 
 
-NAMES = ("nslip.scan", "log.search", "kick.format", "csp.cuts")
+NAMES = ("log.search", "kick.format", "csp.cuts")
 
 
 @pytest.fixture(params=NAMES)

@@ -19,7 +19,7 @@ typedef struct {
     uint8_t act[TW_RUN];
 } tw_run;
 
-static int tw_run_has_lanes;                /* this processor runs the code of nslip/avx512.h */
+static int tw_run_lanes;                    /* the code of nslip/avx512.h is in use */
 
 /* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. all (a
  * constant): every column of nSLIP is wanted. */
@@ -196,7 +196,7 @@ static int tw_other_run(tw_lines *k)
         t.length = c->length + first;
         t.line = c->line ? c->line + first : NULL;
         t.room = room;
-        n = tw_run_has_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
+        n = tw_run_lanes ? tw_read_run_lanes(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t))
                              : tw_read_run_avx2(k, &t, room, o->flags & TW_KEEP, &end, tw_wanted(&t));
         if (!n) break;
         int result = tw_fill_run(k, o, &run, first, n);
@@ -216,7 +216,18 @@ static void tw_run_tables(void)
 {
 #ifdef TW_X86
     tw_lane_tables();
-    tw_run_has_lanes = tw_has_lanes();
+#endif
+}
+
+/* Takes the code of nslip/avx512.h for runs where `allowed`, and the processor has it; says if. */
+static int tw_run_by_lanes(int allowed)
+{
+#ifdef TW_X86
+    tw_run_lanes = allowed && tw_has_lanes();
+    return tw_run_lanes;
+#else
+    (void)allowed;
+    return 0;
 #endif
 }
 

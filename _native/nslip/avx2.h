@@ -250,20 +250,6 @@ TW_INLINE_AVX2 void tw_four_fields(const uint8_t *s, const uint32_t *from, const
                                                            tw_eight(s, from[2], to[2]), tw_eight(s, from[3], to[3])));
 }
 
-/* From p on: the next '@', or size. Adds the newlines in front of it to *line. */
-TW_INLINE_AVX2 size_t tw_next_at(const uint8_t *s, size_t p, size_t size, int64_t *line)
-{
-    for (; p + 32 <= size; p += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(s + p));
-        uint32_t at = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('@')));
-        uint32_t newline = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n')));
-        *line += _mm_popcnt_u32(newline & (at ? _blsmsk_u32(at) : ~0u));
-        if (at) return p + _tzcnt_u32(at);
-    }
-    for (; p < size && s[p] != '@'; p++) *line += s[p] == '\n';
-    return p;
-}
-
 /* --- rows of usual records --- */
 
 enum { TW_ZEROED = 64 };

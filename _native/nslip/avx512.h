@@ -348,21 +348,6 @@ TW_INLINE_LANES uint32_t tw_lane_row(const tw_kept *k, const tw_columns *c, cons
     return f.length;
 }
 
-/* From p on: the next '@', or size. Adds the newlines in front of it to *line. */
-TW_INLINE_LANES size_t tw_next_at_lanes(const uint8_t *s, size_t p, size_t size, int64_t *line)
-{
-    while (p < size) {
-        uint64_t live = size - p < 64 ? ((uint64_t)1 << (size - p)) - 1 : ~(uint64_t)0;
-        __m512i v = _mm512_maskz_loadu_epi8(live, s + p);
-        uint64_t at = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('@'));
-        uint64_t newline = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n'));
-        *line += (int64_t)_mm_popcnt_u64(newline & (at ? _blsmsk_u64(at) : ~(uint64_t)0));
-        if (at) return p + _tzcnt_u64(at);
-        p += size - p < 64 ? size - p : 64;
-    }
-    return size;
-}
-
 /* As tw_row_avx2, where it can. */
 TW_INLINE_LANES uint32_t tw_row_lanes(const tw_columns *c, const uint8_t *s, size_t at, size_t limit, int64_t base,
                                       int64_t line, size_t n, tw_kept *kept, int all, uint32_t wanted)

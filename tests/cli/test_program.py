@@ -104,10 +104,10 @@ def test_bench_measures_both_cores_beside_json(measured: list[dict[str, object]]
 
 def test_bench_does_not_change_which_core_scans(measured: list[dict[str, object]]) -> None:
     from turnwire import _backend
-    from turnwire.nslip import bulk
+    from turnwire.log.engine import all_wires
 
     assert measured
-    assert bulk._core is _backend.load("nslip.scan")
+    assert all_wires._core is _backend.load("log.search")
 
 
 def test_bench_refuses_what_holds_no_messages(tmp_path: Path) -> None:

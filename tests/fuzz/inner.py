@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = ("nslip.scan", "log.search", "kick.format", "csp.cuts")
+LEVELLED = ("log.search", "kick.format", "csp.cuts")
 """Modules that choose among SIMD code."""
 
 

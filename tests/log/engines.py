@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pytest
 
-import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
+import turnwire
 from tests.conftest import PURE_ONLY
+from tests.cores import use
+from tests.log.found import everything
 from tests.vectors import load
+from turnwire import LIMITS
 from turnwire._backend import core_module
 from turnwire.nslip import base62
-from turnwire.nslip.spec import Slot
 
 
 def _engines() -> list[str]:
     if PURE_ONLY:
         return ["pure"]
-    core = import_module("turnwire._native.nslip.scan")
+    core = import_module("turnwire._native.log.search")
     levels = [level for level in core.LEVELS if core.choose_simd(level) == level]
     core.choose_simd(core.SIMD)
     return [f"native-{level}" for level in reversed(levels)] + ["pure"]
@@ -32,174 +33,38 @@ def _engines() -> list[str]:
 ENGINES = _engines()
 """The pure core, and the native one by each kind of code that this processor runs."""
 
-HEAD = ("conv_id", "src", "dst", "turn")
-TEXTS = ("status", "tag")
-DTYPES = {
-    "offset": "i8",
-    "length": "i8",
-    "line": "i8",
-    "present": "u2",
-    "act": "u1",
-    "frame": "u1",
-    **dict.fromkeys(HEAD, "u8"),
-    **{slot.name.lower(): "u8" for slot in Slot if slot.name.lower() not in TEXTS},
-    **{f"{text}.{part}": "i8" for text in TEXTS for part in ("offset", "length")},
-}
-REJECT_DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 LIMIT = 16 << 20
-RUBBISH = 77
-"""What stands in arrays before an engine fills them."""
 GOOD = b'@a3|f0|c1|S0|d1|T1|gH|t"hello"#'
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
 
 
 @contextmanager
-def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
-    """``scan_block`` of one of ``ENGINES``."""
+def engine(name: str) -> Iterator[None]:
+    """Makes ``turnwire.scan`` read by one of ``ENGINES``."""
     backend, _, level = name.partition("-")
-    core = core_module(backend, "nslip.scan")
-    if backend == "pure":
-        yield core.scan_block
-        return
-    core.choose_simd(level)
-    try:
-        yield core.scan_block
-    finally:
-        core.choose_simd(core.SIMD)
+    core = core_module(backend, "log.search")
+    with pytest.MonkeyPatch.context() as patch:
+        use(backend, patch)
+        if level:
+            core.choose_simd(level)
+        try:
+            yield
+        finally:
+            if level:
+                core.choose_simd(core.SIMD)
 
 
-Names = tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def by_dtype(dtypes: dict[str, str]) -> Names:
-    """The names of arrays for each dtype."""
-    kinds = dict.fromkeys(dtypes.values())
-    return tuple((kind, tuple(name for name, dtype in dtypes.items() if dtype == kind)) for kind in kinds)
-
-
-def arrays(names: Names, room: int) -> dict[str, Any]:
-    """Arrays of so many values with rubbish in them, cut from one for each dtype: made one by one they took longer than
-    the reading of most logs here."""
-    rows = ((some, np.full((len(some), room), RUBBISH, dtype)) for dtype, some in names)
-    return {name: row for some, block in rows for name, row in zip(some, block, strict=True)}
-
-
-@lru_cache(maxsize=32)
-def _reused(names: Names, room: int) -> dict[str, Any]:
-    return arrays(names, room)
-
-
-def same_arrays(names: Names, room: int) -> dict[str, Any]:
-    """As :func:`arrays`, but the same ones at each call, with new rubbish: what was read into them must be kept
-    elsewhere by then, as :class:`Read` does."""
-    columns = _reused(names, room)
-    for block in {id(array.base): array.base for array in columns.values()}.values():
-        block.fill(RUBBISH)
-    return dict(columns)
-
-
-@cache
-def _names(wanted: tuple[str, ...] | None) -> Names:
-    return by_dtype({name: dtype for name, dtype in DTYPES.items() if wanted is None or name in wanted})
-
-
-_REJECTS = by_dtype(REJECT_DTYPES)
-
-
-def tables(room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns and rejects to fill, with rubbish in them."""
-    return arrays(_names(None), room), arrays(_REJECTS, rejects)
-
-
-class Filled:
-    """The first rows of some arrays, which may be filled anew afterwards. As lists where they are asked for: most are
-    only compared, as they lie in memory."""
-
-    def __init__(self, arrays: dict[str, Any], rows: int) -> None:
-        blocks: dict[int, tuple[Any, list[str]]] = {}
-        for name, array in arrays.items():
-            block = array[np.newaxis] if array.base is None else array.base
-            blocks.setdefault(id(block), (block, []))[1].append(name)
-        self._kept = [(names, block.dtype.str, block[:, :rows].tobytes()) for block, names in blocks.values()]
-        self._rows = rows
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Filled) and self._rows == other._rows and self._kept == other._kept
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def lists(self) -> dict[str, list[Any]]:
-        """The values of each array."""
-        blocks = (
-            (names, np.frombuffer(kept, dtype).reshape(len(names), self._rows)) for names, dtype, kept in self._kept
-        )
-        return {name: row for names, block in blocks for name, row in zip(names, block.tolist(), strict=True)}
-
-
-class Read:
-    """What an engine made of some bytes: two runs over the same bytes compare."""
-
-    def __init__(self, columns: dict[str, Any], rows: int, rejects: dict[str, Any], bad: int, line: int) -> None:
-        self.arena = columns.pop("arena", b"")
-        self._columns = Filled(columns, rows)
-        self._rejects = Filled(rejects, bad)
-        self.rows = rows
-        self.bad = bad
-        self.line = line
-
-    @cached_property
-    def columns(self) -> dict[str, list[Any]]:
-        """The values of each column."""
-        return self._columns.lists()
-
-    @cached_property
-    def rejects(self) -> dict[str, list[Any]]:
-        """The values of each column of the rejects."""
-        return self._rejects.lists()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Read) and (self._columns, self._rejects, self.arena, self.line) == (
-            other._columns,
-            other._rejects,
-            other.arena,
-            other.line,
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line}, arena={self.arena!r})"
-
-    def spans(self) -> list[tuple[int, int]]:
-        """(offset, length) of every record and reject, in order."""
-        kinds = (self.columns, self.rejects)
-        return sorted(pair for found in kinds for pair in zip(found["offset"], found["length"], strict=True))
+Read = tuple[dict[str, list[Any]], list[dict[str, Any]], Any]
+"""Columns with the raw records, rejects, counts."""
 
 
 def read(
-    name: str,
-    data: bytes,
-    *,
-    cuts: tuple[int, ...] = (),
-    limit: int = LIMIT,
-    keep: bool = False,
-    wanted: list[str] | None = None,
+    name: str, data: bytes, *, limit: int = LIMIT, keep: bool = False, wire: str | None = "nslip", **options: Any
 ) -> Read:
-    """All of ``data`` by one engine; at each of ``cuts`` it is told that no more has come yet."""
-    room = data.count(b"@") + 1
-    names = _names(None if wanted is None else tuple(wanted))
-    columns, rejects = same_arrays(names, room), same_arrays(_REJECTS, room)
-    rows = bad = position = 0
-    line = 1
-    with engine(name) as scan_block:
-        for size in (*cuts, len(data)):
-            final = size == len(data)
-            rows, bad, position, line = scan_block(
-                data, position, size, final, columns, rows, room, rejects, bad, room, line=line, limit=limit, keep=keep
-            )
-            assert position <= size
-    assert position == len(data)
-    return Read(columns, rows, rejects, bad, line)
+    """What a scan of ``data`` finds by one engine."""
+    limits = LIMITS._replace(message=limit)
+    with engine(name):
+        return everything(turnwire.scan(data, wire=wire, limits=limits, unknown="keep" if keep else "error", **options))
 
 
 # --- logs -----------------------------------------------------------------------------------------------------------

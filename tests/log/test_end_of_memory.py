@@ -65,29 +65,12 @@ def at_the_end() -> Callable[[bytes], memoryview]:
     return put
 
 
-def moved(
-    function: Callable[..., Any], place: int, stop: int, put: Callable[[bytes], memoryview]
-) -> Callable[..., Any]:
-    """A function of the core that reads a copy of its buffer, up to its end, in front of that page. place, stop: which
-    arguments are the buffer and its end."""
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        data = put(bytes(memoryview(args[place]).cast("B")[: args[stop]]))
-        return function(*args[:place], data, *args[place + 1 :], **kwargs)
-
-    return called
-
-
 def read_all() -> None:
     """Scans all these texts in front of that page. Each is printed first: the last one is that of a crash."""
     import turnwire
-    from turnwire._native.csp import codec
     from turnwire._native.log import search
-    from turnwire._native.nslip import scan
 
     put = at_the_end()
-    for module, name, place in ((codec, "scan_block", 0), (scan, "scan_block", 0)):
-        setattr(module, name, moved(getattr(module, name), place, place + 2, put))
     searched = search.searched
 
     def at_the_page(finder: Any, block: Any, *args: Any) -> Any:

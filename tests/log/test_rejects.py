@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.log.engines import ENGINES, GOOD, damaged_log, read
+from tests.log.engines import ENGINES, GOOD, LIMIT, damaged_log, read
 from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
@@ -225,20 +225,20 @@ def test_a_record_at_the_edge_of_a_piece_of_a_long_line(limit: int) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_candidate_lies_within_the_limit(name: str) -> None:
+def test_candidates_that_are_longer_than_the_limit_are_rejects(name: str) -> None:
     data = b"x @a12345678901|f0 @c1| @d2|\n"
     for limit in range(1, 20):
         once = read(name, data, limit=limit)
-        assert once.rejects["offset"] == [at for at, size in ((2, 14), (19, 4), (24, 4)) if size <= limit]
-        for cut in range(len(data)):
-            assert read(name, data, limit=limit, cuts=(cut,)) == once
+        assert [one["offset"] for one in once[1]] == [2, 19, 24]
+        for size in range(1, len(data)):
+            assert read(name, data, limit=limit, batch_bytes=size) == once
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_damaged_record_ends_where_the_next_candidate_begins(name: str) -> None:
     data = b"@a3|f0 bad @a4 @c123456789012| @T9|\n"
-    found = read(name, data)
-    assert (found.rejects["offset"], found.rejects["length"]) == ([0, 31], [31, 4])
+    _, rejects, _ = read(name, data)
+    assert [(one["offset"], one["length"]) for one in rejects] == [(0, 31), (31, 4)]
 
 
 BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
@@ -258,9 +258,9 @@ def test_a_number_is_too_large_by_the_digits_within_the_limit(core: Callable[[st
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_number_is_too_large_by_the_digits_within_the_limit_of_a_scan(name: str) -> None:
     at = BIG.index(b"z|")
-    whole, cut = (read(name, BIG + b"\n", limit=limit).rejects for limit in (at + 1, at))
-    assert (whole["length"], cut["length"]) == ([at + 1], [at])
-    assert whole["reason"] == read(name, BIG + b"\n").rejects["reason"] != cut["reason"]
+    whole, cut, free = (read(name, BIG + b"\n", limit=limit)[1] for limit in (at + 1, at, LIMIT))
+    assert [[one["length"] for one in found] for found in (whole, cut)] == [[at + 1], [at]]
+    assert [one["reason"] for one in whole] == [one["reason"] for one in free] != [one["reason"] for one in cut]
 
 
 FieldPath = tuple[str, ...]

@@ -47,6 +47,17 @@ def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("first", [GOOD, BAD["nslip"].encode()])
+def test_what_stands_in_front_of_an_escaped_record_is_found_once(first: bytes) -> None:
+    """Between quotes that are no string of JSON, where only the second record shows that it is written as in one."""
+    data = b'x "' + first + b" " + GOOD.replace(b'"', b'\\"') + b'" y\n'
+    found = scan(data, wire="nslip")
+    assert sum(len(batch) for batch in found) == (1 if first is not GOOD else 2)
+    assert [one["raw"] for one in found.rejects.rows()] == ([] if first is GOOD else [first + b" "])
+    assert found.counts.record_bytes + found.counts.reject_bytes + found.counts.text_bytes == len(data)
+
+
+@pytest.mark.usefixtures("scan_core")
 def test_rejects_in_arrow_have_inner() -> None:
     polars = pytest.importorskip("polars")
     found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3|f0 bad\n")

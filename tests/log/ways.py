@@ -219,14 +219,12 @@ def simd(level: str, backend: str) -> Iterator[None]:
     if backend == "pure":
         yield
         return
-    cores = [import_module(f"turnwire._native.{name}") for name in ("nslip.scan", "log.search")]
+    core = import_module("turnwire._native.log.search")
     try:
-        for core in cores:
-            core.choose_simd(level if level in core.LEVELS else core.SIMD)
+        core.choose_simd(level)
         yield
     finally:
-        for core in cores:
-            core.choose_simd(core.SIMD)
+        core.choose_simd(core.SIMD)
 
 
 def read(data: bytes, way: Way, folder: Path, chance: random.Random) -> Found:

@@ -63,10 +63,6 @@ MOST_DIGITS = 11
 """Digits of the first field of a candidate in a log; no 64-bit integer needs more."""
 CANDIDATE = rb"@[%b][0-9A-Za-z]{1,%d}\|" % (HEADER_PREFIXES.encode(), MOST_DIGITS)
 """Regular expression of what may be a record in a log; all else is text."""
-CANDIDATE_CUT = rb"@(?:[%b][0-9A-Za-z]{0,%d})?" % (HEADER_PREFIXES.encode(), MOST_DIGITS)
-"""The same of what may become one when more follows."""
-MOST_CANDIDATE = 3 + MOST_DIGITS
-"""Bytes of the longest one."""
 SLOT_PREFIX = {
     Slot.GOAL_ID: "g",
     Slot.TASK_ID: "k",

@@ -117,7 +117,7 @@ def _works(lines: bytes) -> tuple[dict[str, dict[str, Work]], int]:
     cores = _cores("nslip.codec")
     readers: dict[str, Work] = {name: (core.decode_many, lines, len(lines)) for name, core in cores.items()}
     writers: dict[str, Work] = {name: (core.encode_many, core.decode_many(lines), 0) for name, core in cores.items()}
-    scans: dict[str, Work] = {name: (_scan(core), lines, len(lines)) for name, core in _cores("nslip.scan").items()}
+    scans: dict[str, Work] = {name: (_scan(core), lines, len(lines)) for name, core in _cores("log.search").items()}
     readers["msgspec"] = msgspec.json.Decoder(record).decode_lines, joined, len(joined)
     writers["msgspec"] = msgspec.json.Encoder().encode_lines, [record(**each) for each in values], 0
     readers["json"] = lambda items: [json.loads(item) for item in items], packed, len(joined)
@@ -132,16 +132,16 @@ def _fields(message: Any) -> dict[str, Any]:
 
 
 def _scan(core: Any) -> Callable[[bytes], int]:
-    """A bulk scan on this core, whichever is the usual one."""
+    """A scan on this core, whichever is the usual one."""
     import turnwire
-    from turnwire.nslip import bulk
+    from turnwire.log.engine import all_wires
 
     def scan(data: bytes) -> int:
-        usual, bulk._core = bulk._core, core
+        usual, all_wires._core = all_wires._core, core
         try:
             return sum(len(batch) for batch in turnwire.scan(data, wire="nslip"))
         finally:
-            bulk._core = usual
+            all_wires._core = usual
 
     return scan
 

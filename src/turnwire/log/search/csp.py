@@ -15,14 +15,14 @@ from turnwire.fences import FENCE, fence_after
 from turnwire.json.times import head_time
 from turnwire.log.search.state import More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
-from turnwire.nslip._scan_py import CANDIDATES
+from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search
 
 AT_LINE = rb"(?P<csp>(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9])|(?P<heredoc><{3,}-?\r?$)"
 _UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
-OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATES.pattern + rb")")
+OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATE + rb")")
 """A line with which a message of another wire may begin."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from turnwire.json._rows_py import Cell, filled, time_of
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import Found
 from turnwire.log.search.texts import Text
+from turnwire.nslip.bulk import text_spans
+from turnwire.nslip.spec import Slot
 
 if TYPE_CHECKING:
     from turnwire.log.engine.all_wires import Finder
@@ -31,7 +32,6 @@ REJECT_DTYPES = {
     "wire": "u1",
 }
 _CONV, _TURN, _SRC, _DST, _ACT = range(5)
-_TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Rows:
@@ -153,7 +153,7 @@ class Rows:
             if name in self.plan.valid and value <= GREATEST:
                 values[name] = value
                 bits |= self._bit(name)
-        tag = _tag(found.text.data, found.start, found.stop)
+        tag = text_spans(found.text.data, found.start, found.stop).get(Slot.TAG)
         if tag is not None:
             bits |= self._text(values, "subject", tag[0] + shift, tag[1], tag[2])
         return None, bits
@@ -217,11 +217,3 @@ class Rows:
             arrays["arena"] = b"".join(self.arena)
         table = {name: np.array([row[name] for row in self.rejects], dtype) for name, dtype in REJECT_DTYPES.items()}
         return arrays, count, [(table, len(self.rejects))] if self.rejects else []
-
-
-def _tag(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
-    """The tag of the record from ``at`` to ``end``: offset and length of its inside, and whether it holds escapes."""
-    for match in _TAG.finditer(raw, at, end):
-        if match[1] == b"t":
-            return match.start(2), len(match[2]), b"\\" in match[2]
-    return None

@@ -82,8 +82,9 @@ class Strings:
 
     def around(self, walk: Walk, at: int, floor: int) -> int:
         """Searches the string around a place, in bytes that are not good JSON: what lies between the nearest quotes of
-        its line, from ``floor`` on. Where to go on."""
+        its line, from ``floor`` and behind what was found last. Where to go on."""
         text, data = walk.text, walk.text.data
+        floor = max(floor, walk.found[-1].behind if walk.found else 0)
         if len(data) - at <= max(self._search.limit, LONGEST_LINE):
             walk.needs_line(at)
         end = min(walk.end, text.line_end(at))

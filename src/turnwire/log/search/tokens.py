@@ -9,13 +9,14 @@ from turnwire.errors import Reason
 from turnwire.log.search.state import More, Walk
 from turnwire.log.search.texts import BOM, DEEPEST_STRING
 from turnwire.nslip._parser_py import ParseFault, parse
-from turnwire.nslip._scan_py import CANDIDATES, next_candidate
+from turnwire.nslip.spec import CANDIDATE
 
 if TYPE_CHECKING:
     from turnwire.log.search.search import Search
     from turnwire.log.search.text_wires import TextSpan, TextWires
 
-IN_LINE = rb"(?P<slip>" + CANDIDATES.pattern + rb")"
+IN_LINE = rb"(?P<slip>" + CANDIDATE + rb")"
+_CANDIDATES = re.compile(CANDIDATE)
 
 
 class NslipTokens:
@@ -42,11 +43,21 @@ class NslipTokens:
                 return self._search.strings.around(walk, at, text.line_start(at))
             following = self._search.in_line.search(data, at + 1, stop)
             last = stop if following is None else following.start()
-            last = min(last, next_candidate(data, at + 1, stop, line, limit))
+            last = min(last, _next_candidate(data, at + 1, stop, line, limit))
             walk.add(at, last, self._search.nslip, reason=reason, fault=fault)
             return max(last, at + 1)
         walk.add(at, behind, self._search.nslip, value=fields)
         return int(behind)
+
+
+def _next_candidate(data: bytes, start: int, to: int, end: int, limit: int) -> int:
+    """The next candidate that starts in ``data[start:to]`` and is in ``data[:end]`` and within ``limit`` bytes, or
+    ``to``."""
+    while (at := data.find(b"@", start, to)) >= 0:
+        if _CANDIDATES.match(data, at, min(end, at + limit)):
+            return at
+        start = at + 1
+    return to
 
 
 class FurtherWires:
