@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     """Columns, rows, tables of rejects with how many there are in each, position, line."""
 
 
-class Found(NamedTuple):
+class BlockResult(NamedTuple):
     """The result of one block.
 
     rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
@@ -85,7 +85,7 @@ class Engine:
 
     def scan(
         self, block: InputBlock, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
-    ) -> Found:
+    ) -> BlockResult:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
@@ -105,7 +105,7 @@ class Engine:
         own = int(arrays.get("own_bytes", lengths)[:rows].sum())
         behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
         wires = self._wires(arrays, rows)
-        found = Found(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
+        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def behind_a_cut(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Engine:
         state.within()
         return {"state": state}
 
-    def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
+    def follows(self, state: dict[str, Any] | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
         follows = self.scanner.follows
@@ -217,7 +217,7 @@ class Engine:
             array[:rows] = arrays[name][:rows]
         return {**arrays, **larger}
 
-    def _chosen(self, chosen: Filter, found: Found) -> Found:
+    def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))

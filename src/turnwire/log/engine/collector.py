@@ -10,7 +10,7 @@ import numpy as np
 
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, Reason, WireError
-from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.block_scanner import BlockResult, Engine
 from turnwire.log.input.bookmarks import Bookmarks
 from turnwire.log.input.compression import REASONS
 from turnwire.log.input.file_identity import TAIL, bookmark
@@ -79,7 +79,7 @@ class Collector:
         return block.last and reading.source.cut is None and not (grows and self._bookmarks.waits)
 
     def take(
-        self, reading: Reading, block: InputBlock, found: Found | None
+        self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
         itself, which does not count where the block before left something over, or ended within a line."""
@@ -101,7 +101,7 @@ class Collector:
                 yield from self._given(reading, self._together(reading), None)
 
     def _given(
-        self, reading: Reading, whole: InputBlock | None, found: Found | None
+        self, reading: Reading, whole: InputBlock | None, found: BlockResult | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
@@ -110,7 +110,7 @@ class Collector:
                 yield batch, error
 
     def _take(
-        self, reading: Reading, block: InputBlock, found: Found | None
+        self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines = reading.line - 1
@@ -141,7 +141,7 @@ class Collector:
         return batch, error, rest if block.last and final else None
 
     @staticmethod
-    def _reached(reading: Reading, found: Found) -> None:
+    def _reached(reading: Reading, found: BlockResult) -> None:
         """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
         base = found.block.base
         stop = line_end(found.buffer, 0, found.position)
@@ -232,7 +232,7 @@ class Collector:
         reading.left, reading.pending, reading.pending_bytes = None, [], 0
         return InputBlock(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
 
-    def _quarantine(self, reading: Reading, found: Found) -> WireError | None:
+    def _quarantine(self, reading: Reading, found: BlockResult) -> WireError | None:
         scanner = self._engine.scanner
         for table, count in found.rejects:
             base, keep = found.block.base, self._errors != "skip"
@@ -242,7 +242,7 @@ class Collector:
         table = found.rejects[0][0]
         return quarantine.first_error(table, scanner, reading.name, found.buffer, found.block.base)
 
-    def _batch(self, reading: Reading, found: Found) -> Batch | None:
+    def _batch(self, reading: Reading, found: BlockResult) -> Batch | None:
         first = self._bookmarks.record + self.records
         for wire, count in found.wires.items():
             self.records += count
@@ -257,7 +257,7 @@ class Collector:
         rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
         return Batch(self._engine.scanner, self._columns, rows)
 
-    def _end(self, reading: Reading, block: InputBlock, found: Found) -> WireError | None:
+    def _end(self, reading: Reading, block: InputBlock, found: BlockResult) -> WireError | None:
         """The input is at its end. Its bookmark is in front of a last line that may be half-written."""
         reading.finished = True
         if reading.source.cut is not None:
@@ -283,14 +283,14 @@ class Collector:
         )
 
     @staticmethod
-    def _opened(found: Found) -> int:
+    def _opened(found: BlockResult) -> int:
         """The place where a JSON object begins that the end of the input cuts off, or -1."""
         state = found.state.get("state")
         opened: int = getattr(getattr(state, "lines", state), "held", -1)
         return opened
 
     @staticmethod
-    def _waiting(found: Found, reading: Reading, opened: int) -> tuple[int, int] | None:
+    def _waiting(found: BlockResult, reading: Reading, opened: int) -> tuple[int, int] | None:
         """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
         last damaged range begins if it reaches the end, or the object that was ``opened`` last; but behind the last
         record. None where the last line has its end and nothing is open. It does not depend on how the input was cut
@@ -321,7 +321,7 @@ class Collector:
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 
-def _tail(found: Found, position: int) -> InputBlock:
+def _tail(found: BlockResult, position: int) -> InputBlock:
     """The part of a block behind a position."""
     block = found.block
     data = bytes(found.buffer[position:])

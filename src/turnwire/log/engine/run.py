@@ -12,7 +12,7 @@ from typing import Any
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused
 from turnwire.log.engine.all_wires import Finder
-from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.block_scanner import BlockResult, Engine
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.bookmarks import Bookmarks, Gap
@@ -135,7 +135,7 @@ class Run:
     def _pieces(self) -> Iterator[Piece]:
         return pieces(self._source, self._job, self._follow)
 
-    def _scanned(self) -> Iterator[tuple[Piece, Found | None]]:
+    def _scanned(self) -> Iterator[tuple[Piece, BlockResult | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""
         self._process = os.getpid()
         pieces = self._pieces()
@@ -160,7 +160,7 @@ class Run:
         if os.getpid() != self._process:
             raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
 
-    def _work(self, piece: Piece) -> Found | None:
+    def _work(self, piece: Piece) -> BlockResult | None:
         if isinstance(piece, Idle) or piece[1].within:
             return None
         return self._engine.scan(piece[1], self.collector.final(*piece))

@@ -14,7 +14,7 @@ from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
 from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.block_scanner import BlockResult, Engine
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
@@ -322,7 +322,7 @@ class BlockStream:
             self._coming = []
         return self._data
 
-    def _found(self, size: int, final: bool, state: dict[str, Any]) -> Found:
+    def _found(self, size: int, final: bool, state: dict[str, Any]) -> BlockResult:
         data = self._joined()[:size]
         block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
         return self._engine.scan(block, final, self._line, state)
@@ -360,7 +360,7 @@ class BlockStream:
             if not size:
                 break
 
-    def _certain(self, found: Found) -> bool:
+    def _certain(self, found: BlockResult) -> bool:
         """True if nothing that follows can change what a part of a line was found to contain: there is no damage in it,
         no object may have begun outside of its messages, and the last of them is no line that goes on."""
         if found.arrays["wire"][found.rows - 1] == self._lines_code:
@@ -386,7 +386,7 @@ class BlockStream:
         self._due = max(self._due - position, 0)
         self._retry = 0
 
-    def _keep(self, found: Found) -> None:
+    def _keep(self, found: BlockResult) -> None:
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
         batch = Batch(self._scanner, (), rows)
         wanted = range(found.rows) if self._code is None else self._wanted(found.arrays["wire"][: found.rows])
