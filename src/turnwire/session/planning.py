@@ -20,7 +20,7 @@ TEMPLATE = 12.0
 BAR = 0.5
 """The cost of a field in a row though it is empty."""
 MOST_CANDIDATES = 12
-"""Leaves that are tried to tell kinds of event apart: the dearest."""
+"""Leaves that are tried to tell kinds of event apart: those that cost most."""
 MOST_SPLITS = 4
 """So often events of one structure are parted at most."""
 MOST_MISSED = 20

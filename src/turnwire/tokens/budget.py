@@ -102,7 +102,7 @@ class Spent:
 
     Attributes:
         wire, tokenizer: which. bytes: of the messages as written. meter: their tokens, by conversation.
-        largest: the dearest messages, the dearest first. over: how many went over the budget of a message.
+        largest: the messages with the most tokens, in that order. over: how many went over the budget of a message.
     """
 
     def __init__(self, wire: str, tokenizer: str) -> None:

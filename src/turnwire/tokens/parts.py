@@ -79,7 +79,7 @@ def without(text: str, wire: str, *parts: str) -> str:
 
 
 def ablate(messages: Any, tokenizer: str | Tokenizer = DEFAULT, *, threads: int = 1) -> list[Part]:
-    """The cost of each part of the messages' own wires, the dearest first.
+    """The cost of each part of the messages' own wires, the most expensive first.
 
     messages: as ``compare`` takes them. "names" are the names of JSON members, "words" the keywords of CSP/1, "codes"
     act and frame of nSLIP; "uuids and timestamps" is both taken out at once. Raises as ``compare`` does.

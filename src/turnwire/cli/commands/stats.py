@@ -35,7 +35,7 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 @options.sources_argument
 @options.wire_option
 @options.scan_options
-@click.option("--by", type=options.Choice(BY), help="Add up the records by one value, and show the dearest.")
+@click.option("--by", type=options.Choice(BY), help="Add up the records by one value, the most first.")
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 def command(
