@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("sap.codec")
 
-_CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
 _plans: dict[tuple[Any, str], Any] = {}
-_messages: dict[Any, Any] = {}
-_clearing: dict[Any, Callable[[dict[str, Any]], bool] | None] = {}
 _reader = json_text.reader(WIRE, KEYS)
+
+
+@cache
+def _messages(core: Any) -> Any:
+    """The core's maker, checker and writer of messages of which there is nothing to say."""
+    plans = [(cls, core.Plan(cls.TABLE)) for cls in (Task, Result, Ack, Nack)]
+    return core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
 
 
 def is_sound(fields: Any, table: Table) -> bool:
     """True if there is nothing to say about the fields of an object."""
     core = _core
-    try:
-        plan = _plans[core, table.name]
-    except KeyError:
+    if (plan := _plans.get((core, table.name))) is None:
         plan = _plans[core, table.name] = core.Plan(table)
     return core.sound(fields, plan)
 
@@ -42,27 +44,12 @@ def is_sound(fields: Any, table: Table) -> bool:
 def is_clean(message: JsonObject) -> bool:
     """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
     only of a Task and a Result."""
-    core = _core
-    messages = _messages.get(core) or _messages_of(core)
-    return bool(messages.is_clean(message))
+    return bool(_messages(_core).is_clean(message))
 
 
 def all_clear(data: bytes) -> bool:
     """True if ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
-    core = _core
-    if (_messages.get(core) or _messages_of(core)).is_calm(data):
-        return True
-    try:
-        clear = _clearing[core]
-    except KeyError:
-        clear = _clearing[core] = _clearing_of(core)
-    return clear is not None and clear(_reader.read(data, LIMITS))
-
-
-def _clearing_of(core: Any) -> Callable[[dict[str, Any]], bool] | None:
-    """The test of fields for that, None where the core has none."""
-    clean = getattr(core, "clean", None)
-    return None if clean is None else partial(clean, *(core.Plan(_CLASSES[name].TABLE) for name in ("Task", "Result")))
+    return bool(_messages(_core).is_calm(data))
 
 
 def is_quiet(value: Any) -> bool:
@@ -92,8 +79,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
-    core = _core
-    messages = _messages.get(core) or _messages_of(core)
+    messages = _messages(_core)
     if limits is LIMITS and (read := messages.read(raw)) is not None:
         return read  # type: ignore[no-any-return]
     fields, source = _reader.read_source(raw, limits)
@@ -180,8 +166,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """
-    core = _core
-    text = (_messages.get(core) or _messages_of(core)).text(message, strict)
+    text = _messages(_core).text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
     whole = _message(message)
@@ -212,13 +197,6 @@ def text_as_read(task: Task) -> str | None:
     if isinstance(source, (str, bytes)) and _whole_pressure(task._fields) is task._fields:
         return source if isinstance(source, str) else source.decode()
     return None
-
-
-def _messages_of(core: Any) -> Any:
-    """The core's maker, checker and writer of messages of which there is nothing to say."""
-    plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
-    _messages[core] = core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
-    return _messages[core]
 
 
 def _message(message: JsonObject | Mapping[str, Any]) -> Message:
