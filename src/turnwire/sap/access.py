@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol
 
@@ -59,7 +59,7 @@ async def identified(identify: Callable[[Any], Any] | None, request: Any) -> Pri
     return authenticated(await found if inspect.isawaitable(found) else found)
 
 
-class Action(str, Enum):
+class Action(StrEnum):
     """An action that a principal asks for."""
 
     SUBMIT = "submit"  # a Task: have it executed

@@ -113,11 +113,6 @@ def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
     It may when it was vetted at least as strictly: every constraint and objective asked for was in force, the decision
     level was no lower, the risk tolerance no higher, and every pressure named now was known and no lower.
     """
-    for name in SNAPSHOT:
-        if asked.get(name) != stored.get(name):
-            break
-    else:
-        return None  # the common case, and the quick one
     for name in ("constraints", "objectives"):
         missing = set(asked.get(name, ())) - set(stored.get(name, ()))
         if missing:
@@ -223,7 +218,26 @@ class Miss(NamedTuple):
         return False
 
 
-class Cache:
+class Store:
+    """A store of SAP in a ledger, which it opens by its path or shares with others. essence: how the essence is drawn
+    from a payload."""
+
+    def __init__(self, path: str | os.PathLike[str] | Ledger, essence: Essence) -> None:
+        self.ledger = path if isinstance(path, Ledger) else Ledger(path)
+        self.essence = essence
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the ledger."""
+        self.ledger.close()
+
+
+class Cache(Store):
     """The cache of one tenant, in a ledger: rows are never changed, a new outcome is a further row.
 
     Args:
@@ -243,21 +257,10 @@ class Cache:
         align: Align = aligned,
         unvetted: bool = False,
     ) -> None:
-        self.ledger = path if isinstance(path, Ledger) else Ledger(path)
-        self.essence = essence
+        super().__init__(path, essence)
         self.align = align
         self._salt = salt
         self._unvetted = unvetted
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the ledger."""
-        self.ledger.close()
 
     def key(self, task: Task) -> str:
         """The key of a task in this cache. Raises EncodeError for a payload without canonical form."""

@@ -6,7 +6,7 @@ import asyncio
 import pickle
 import sys
 from collections.abc import Awaitable, Callable
-from enum import Enum
+from enum import StrEnum
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -20,7 +20,7 @@ from turnwire.sap.spec import TERMINAL, Priority, Status
 T = TypeVar("T")
 
 
-class Stage(str, Enum):
+class Stage(StrEnum):
     """A stage of a task within an agent."""
 
     RECEIVED = "received"  # it is being judged; nobody else has heard of it
@@ -29,9 +29,6 @@ class Stage(str, Enum):
     RUNNING = "running"  # its handler may be at work
     FINISHED = "finished"  # its terminal Result is fixed, and in the transcript where there is one
     DELIVERED = "delivered"  # whoever was to get the Result has got it, or could not be reached
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 STAGES: dict[Stage, frozenset[Stage]] = {

@@ -21,14 +21,14 @@ from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
 from turnwire.ledger import Entry, Ledger
-from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, fingerprint, without
+from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, fingerprint, without
 from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
 from turnwire.sap.times import uuid_key
 
 if TYPE_CHECKING:
-    from typing import Self
+    pass
 
 PRODUCER, OPERATOR = "producer", "operator"
 RATINGS = range(1, 6)
@@ -303,47 +303,39 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _idle_fields(found: Numbered) -> tuple[list[str], list[int]]:
-    """Payload fields that took several values while everything else, and the output, stayed the same."""
+    """Payload fields that took several values while everything else, and the output, stayed the same.
+
+    All other inputs of a run are known by the sum of their marks, so that what it costs grows with the fields alone.
+    """
     runs = [(seq, signal) for seq, signal in found if signal.source == PRODUCER and signal.answer is not None]
-    whole: dict[int, dict[_Inputs, set[Any]]] = defaultdict(lambda: defaultdict(set))  # all inputs -> some answers
+    whole: dict[int, set[Any]] = defaultdict(set)  # all inputs -> the answers to them
     groups: dict[str, dict[int, list[Signal]]] = defaultdict(lambda: defaultdict(list))  # a name -> all others -> who
     for _, signal in runs:
-        marks = {name: hash((name, value)) for name, value in signal.inputs.items()}
+        marks = {name: _mark(name, value) for name, value in signal.inputs.items()}
         together = sum(marks.values())
-        answers = whole[together][tuple(sorted(signal.inputs.items()))]
-        if len(answers) < _SEVERAL:
-            answers.add(signal.answer)
+        whole[together].add(signal.answer)
         for name, mark in marks.items():
             groups[name][together - mark].append(signal)
     idle = [name for name in sorted(groups) if _is_idle(name, groups[name], whole)]
     return idle, [seq for seq, _ in runs]
 
 
-_Inputs = tuple[tuple[str, str], ...]
-_SEVERAL = 2
+def _mark(name: str, digest: str) -> int:
+    return int.from_bytes(sha256(f"{name}\0{digest}".encode("utf-8", "surrogatepass")).digest())
 
 
-def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, dict[_Inputs, set[Any]]]) -> bool:
-    """True if outputs do not depend on a field. groups: who has it, by a number that stands for all other inputs;
-    whole: by that of all inputs, what was answered to them. Few who have a field differ in nothing else, so that the
-    other inputs of these can be looked at."""
+def _is_idle(name: str, groups: dict[int, list[Signal]], whole: dict[int, set[Any]]) -> bool:
+    """True if outputs do not depend on a field. groups: who has it, by all other inputs; whole: the answers by all
+    inputs, those of who does not have it among them."""
     seen = 0
-    for rest, group in groups.items():
-        alone = whole.get(rest, {})
-        if not alone and len({signal.inputs[name] for signal in group}) < _SEVERAL:
-            continue
-        found: dict[_Inputs, tuple[set[Any], set[Any]]] = {}
-        for signal in group:
-            others = tuple(sorted((key, value) for key, value in signal.inputs.items() if key != name))
-            if others not in found:
-                found[others] = ({None} if others in alone else set(), set(alone.get(others, ())))
-            values, answers = found[others]
-            values.add(signal.inputs[name])
-            answers.add(signal.answer)
-        for values, answers in found.values():
-            if len(values) >= _SEVERAL and len(answers) >= _SEVERAL:
+    for others, group in groups.items():
+        values = {signal.inputs[name] for signal in group}
+        answers = {signal.answer for signal in group} | whole.get(others, set())
+        many = len(values) + (others in whole)
+        if many > 1:
+            if len(answers) > 1:
                 return False
-            seen += len(values) if len(values) >= _SEVERAL else 0
+            seen += many
     return seen >= ENOUGH
 
 
@@ -453,7 +445,7 @@ class NoArtifacts:
         """Takes the artifact, which the ledger has."""
 
 
-class LearningLoop:
+class LearningLoop(Store):
     """Records signals and derives artifacts from them.
 
     Args:
@@ -465,20 +457,9 @@ class LearningLoop:
     def __init__(
         self, path: str | os.PathLike[str] | Ledger, *, sink: Sink | None = None, essence: Essence = WHOLE_PAYLOAD
     ) -> None:
-        self.ledger = path if isinstance(path, Ledger) else Ledger(path)
+        super().__init__(path, essence)
         home = NoArtifacts() if self.ledger.in_memory else ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
         self.sink: Sink = home if sink is None else sink
-        self.essence = essence
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the ledger."""
-        self.ledger.close()
 
     def record(self, signal: Signal) -> int:
         """Appends a signal and answers its number."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 WIRE = "sap"
 VERSION = "2.0"
 
 
-class _Name(str, Enum):
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-class Status(_Name):
+class Status(StrEnum):
     """The state of a task (section 4.2)."""
 
     QUEUED = "QUEUED"
@@ -26,7 +21,7 @@ class Status(_Name):
     PARTIAL = "PARTIAL"
 
 
-class Alignment(_Name):
+class Alignment(StrEnum):
     """The verdict of constitutional evidence (section 4.2)."""
 
     VALID = "VALID"
@@ -34,7 +29,7 @@ class Alignment(_Name):
     ESCALATE = "ESCALATE"
 
 
-class PressureLevel(_Name):
+class PressureLevel(StrEnum):
     """Hydraulic decision level (section 4.1)."""
 
     INSTANT = "instant"
@@ -42,7 +37,7 @@ class PressureLevel(_Name):
     DELIBERATED = "deliberated"
 
 
-class AgentKind(_Name):
+class AgentKind(StrEnum):
     """The kind of an issuer; a producer is never a user."""
 
     USER = "user"
@@ -50,7 +45,7 @@ class AgentKind(_Name):
     AGENT = "agent"
 
 
-class CacheMode(_Name):
+class CacheMode(StrEnum):
     """The use of the cache that a task asks for (section 6)."""
 
     PREFER = "prefer"
@@ -58,7 +53,7 @@ class CacheMode(_Name):
     BYPASS = "bypass"
 
 
-class RiskTolerance(_Name):
+class RiskTolerance(StrEnum):
     """Risk tolerance (section 4.1)."""
 
     LOW = "low"
@@ -66,7 +61,7 @@ class RiskTolerance(_Name):
     HIGH = "high"
 
 
-class Priority(_Name):
+class Priority(StrEnum):
     """Priority of a task (section 4.1, telemetry)."""
 
     LOW = "low"
@@ -75,14 +70,14 @@ class Priority(_Name):
     URGENT = "urgent"
 
 
-class Receipt(_Name):
+class Receipt(StrEnum):
     """The receipt that a transport answers at once (section 4.3)."""
 
     ACK = "ACK"
     NACK = "NACK"
 
 
-class ErrorCode(_Name):
+class ErrorCode(StrEnum):
     """The codes that section 8 recommends; the set is open."""
 
     INVALID_TASK = "INVALID_TASK"
