@@ -50,12 +50,9 @@ class Frontier:
         self.size += 1
         return completed
 
-    def root(self, more: Sequence[bytes] = ()) -> bytes:
-        """The root over all leaves pushed so far, and over ``more``: fewer leaves, of one subtree of the next leaf."""
-        edge = Frontier()
-        for leaf in more:
-            edge.push(leaf)
-        return _fold([*self._roots, *edge._roots])
+    def root(self) -> bytes:
+        """The root over all leaves pushed so far."""
+        return _fold(self._roots)
 
 
 def _fold(roots: Sequence[bytes]) -> bytes:

@@ -107,34 +107,25 @@ class HashedRows:
         self.chain = first_link(identity)
         self.nodes: dict[tuple[int, int], bytes] = {}
         self.seen: dict[int, tuple[str, str]] = {}
-        self._tiles = merkle.Frontier()  # its leaves are the roots of whole tiles
-        self._tail: list[bytes] = []
+        self._tree = merkle.Frontier()
 
     def go_on(self, connection: sqlite3.Connection, wanted: Collection[int] = ()) -> None:
         """Reads the rows behind those that were read. Raises ProofFailed at the first that the chain does not fit."""
         if 0 in wanted:
             self.seen[0] = (self.root(), self.chain.hex())
         rows = connection.execute(_ROWS.format(f" WHERE rowid > {self.size}" if self.size else ""))
-        while page := rows.fetchmany(TILE_SIZE - len(self._tail)):
+        while page := rows.fetchmany(TILE_SIZE):
             leaves, self.chain, wrong = hashing.follow(page, self.size, self.chain)
-            for size in wanted:
-                if self.size < size <= self.size + len(leaves):
-                    leaf = size - self.size
-                    self.seen[size] = (self.root(leaves[:leaf]), page[leaf - 1][5].hex())
-            self.size += len(leaves)
-            self._tail = leaves if not self._tail else self._tail + leaves
+            for row, leaf in zip(page, leaves, strict=False):
+                completed = self._tree.push(leaf)
+                self.size += 1
+                for level in range(TILE, len(completed), TILE):
+                    self.nodes[level, (self.size >> level) - 1] = completed[level]
+                if self.size in wanted:
+                    self.seen[self.size] = (self.root(), row[5].hex())
             if wrong is not None:
                 raise ProofFailed(_WHERE[wrong], _TEXT[wrong], self.size + 1)
-            if len(self._tail) == TILE_SIZE:
-                self._close_tile()
 
-    def _close_tile(self) -> None:
-        completed = self._tiles.push(hashing.fold(self._tail))
-        self._tail = []
-        for above in range(0, len(completed), TILE):
-            level = TILE + above
-            self.nodes[level, (self.size >> level) - 1] = completed[above]
-
-    def root(self, more: list[bytes] | None = None) -> str:
-        """The tree head (hex) over what was read, and over some leaves more of the tile that is open."""
-        return self._tiles.root(self._tail + (more or [])).hex()
+    def root(self) -> str:
+        """The tree head (hex) over what was read."""
+        return self._tree.root().hex()
