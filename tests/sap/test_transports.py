@@ -275,7 +275,7 @@ def test_strangers_and_a_bus_that_is_not_entered_are_refused_in_words(tmp_path: 
                 unknown = task(name, {}, target={"capability": name})
                 stranger = await bus.receive(unknown, principal=None)
                 assert not isinstance(stranger, sap.Nack) or (stranger.reason or "").startswith("UNAUTHORIZED")
-                told = await bus.send(unknown, principal=None)
+                told = await bus.acting(None).send(unknown)
                 assert isinstance(told, sap.Nack)
                 assert told.reason == "UNAUTHORIZED: the credentials are unknown"
             with pytest.raises(KeyError):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
-
-from turnwire.sap.access import ANONYMOUS, Named
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from turnwire.sap.agent import Route
-    from turnwire.sap.handlers import Capability
-    from turnwire.sap.jobs import Job, Reply
+    from turnwire.sap.agent import Agent
     from turnwire.sap.messages import Ack, Nack, Result, Task
+    from turnwire.sap.transports.bus import Bus
 
 
 class Transport(Protocol):
@@ -38,45 +35,5 @@ class Transport(Protocol):
         raise NotImplementedError
 
 
-class Serving(Protocol):
-    """The end of a transport where tasks are executed: an :class:`~turnwire.sap.Agent` or a
-    :class:`~turnwire.sap.Bus`."""
-
-    @property
-    def agent_id(self) -> str | None:
-        """The agent that tasks are for which name none; None where one is chosen."""
-
-    @property
-    def running(self) -> bool:
-        """True if somebody works on accepted tasks."""
-
-    @property
-    def capabilities(self) -> Mapping[str, Capability]:
-        """The capabilities that are offered, by name."""
-
-    def add_route(self, scheme: str, route: Route) -> None:
-        """Sends Results whose replyTo has this scheme there, unless there is such a route already."""
-
-    def reserve(self, size: int) -> bool:
-        """Takes bytes for what is read of a task; False where so many are not left."""
-
-    def release(self, size: int) -> None:
-        """Gives back bytes that were reserved."""
-
-    async def receive(
-        self,
-        task: Task,
-        reply: Reply | None = None,
-        *,
-        principal: Named = ANONYMOUS,
-        kept: bool = False,
-        limit: int | None = None,
-        given: bool = False,
-    ) -> Job | Nack:
-        """As :meth:`turnwire.sap.Agent.receive`."""
-
-    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """As :meth:`turnwire.sap.Agent.look_up`."""
-
-    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """As :meth:`turnwire.sap.Agent.cancel`."""
+Serving: TypeAlias = "Agent | Bus"
+"""The end of a transport where tasks are executed."""

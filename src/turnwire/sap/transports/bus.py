@@ -67,7 +67,72 @@ class Mailbox:
         return await self._envelopes.get()
 
 
-class Bus(Caller):
+class BusClient(Caller):
+    """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`."""
+
+    def __init__(self, bus: Bus, principal: Named, issuer: str | Issuer | None, objects: Objects | None) -> None:
+        super().__init__(issuer, objects=objects)
+        self._bus = bus
+        self._principal = principal
+
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt.
+
+        Raises EncodeError for one that may not be written, Unanswered when there is no receipt after ``ack_seconds``,
+        and RuntimeError outside ``async with bus:``.
+        """
+        copy = self._copied(task)
+        try:
+            async with asyncio.timeout(self._bus.ack_seconds):
+                job = await self._bus.receive(copy, principal=self._principal)
+        except TimeoutError:
+            if expects_ack(task):
+                raise self._unanswered(task) from None
+            return ack(task)
+        return job if isinstance(job, Nack) else ack(task)
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task as they come. Raises as :meth:`call`."""
+        coming: asyncio.Queue[Result] = asyncio.Queue()
+        try:
+            async with asyncio.timeout(self._bus.ack_seconds if expects_ack(task) else None):
+                job = await self._bus.receive(self._copied(task), coming.put, principal=self._principal, given=True)
+        except TimeoutError:
+            raise self._unanswered(task) from None
+        if isinstance(job, Nack):
+            raise Refused(job)
+        known = job.result()
+        while True:
+            result = self.checked(task, known or await coming.get())
+            yield result
+            if known is not None or is_final(result):
+                return
+
+    async def result(self, task_id: str) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
+        return self.answer_to(task_id, await self._bus.look_up(task_id, principal=self._principal))
+
+    async def cancel(self, task_id: str) -> Result:
+        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
+        return await self._bus.cancel(task_id, principal=self._principal)
+
+    async def _result_of(self, task: Task) -> Result:
+        job = await self._bus.receive(self._copied(task), principal=self._principal, given=True)
+        if isinstance(job, Nack):
+            raise Refused(job)
+        return await job.wait()
+
+    def _unanswered(self, task: Task) -> Unanswered:
+        return Unanswered(f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds")
+
+    def _copied(self, task: Task) -> Task:
+        if not self._bus.running:  # nobody would ever work on it, and whoever waits would wait for ever
+            raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
+        copy: Task = copy_of(task)
+        return copy
+
+
+class Bus(BusClient):
     """Routes tasks to agents by target.agentId, or else by capability and target.routingHints.
 
     Args:
@@ -89,8 +154,8 @@ class Bus(Caller):
         objects: Objects | None = None,
         ack_seconds: float = 10.0,
     ) -> None:
-        super().__init__(issuer, objects=objects)
-        self._ack_seconds = ack_seconds
+        super().__init__(self, ANONYMOUS, issuer, objects)
+        self.ack_seconds = ack_seconds
         if transcript is None:
             transcript = os.path.join(tempfile.mkdtemp(prefix="turnwire-bus-"), "transcript.ledger")
         self._owned = not isinstance(transcript, Ledger)
@@ -196,27 +261,8 @@ class Bus(Caller):
 
     def acting(self, principal: Named) -> BusClient:
         """A client for one caller, who is known to be ``principal``."""
-        return BusClient(self, principal)
-
-    async def send(self, task: Task, *, principal: Named = ANONYMOUS) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt.
-
-        Raises EncodeError for one that may not be written, Unanswered when there is no receipt after ``ack_seconds``,
-        and RuntimeError outside ``async with bus:``.
-        """
-        copy = self._copied(task)
-        try:
-            async with asyncio.timeout(self._ack_seconds):
-                job = await self.receive(copy, principal=principal)
-        except TimeoutError:
-            if expects_ack(task):
-                raise self._unanswered(task) from None
-            return ack(task)
-        return job if isinstance(job, Nack) else ack(task)
-
-    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
-        return self.answer_to(task_id, await self.look_up(task_id, principal=principal))
+        name = principal.name if isinstance(principal, Principal) else principal
+        return BusClient(self, principal, name or None, self._objects)
 
     async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
         """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
@@ -239,71 +285,9 @@ class Bus(Caller):
             return await super().call(what, payload, **more)  # type: ignore[arg-type]
         return await self.acting(principal).call(what, payload, **more)  # type: ignore[arg-type]
 
-    async def statuses(self, task: Task, *, principal: Named = ANONYMOUS) -> AsyncIterator[Result]:
-        """The Results of a task as they come. Raises as :meth:`call`."""
-        coming: asyncio.Queue[Result] = asyncio.Queue()
-        try:
-            async with asyncio.timeout(self._ack_seconds if expects_ack(task) else None):
-                job = await self.receive(self._copied(task), coming.put, principal=principal, given=True)
-        except TimeoutError:
-            raise self._unanswered(task) from None
-        if isinstance(job, Nack):
-            raise Refused(job)
-        known = job.result()
-        while True:
-            result = self.checked(task, known or await coming.get())
-            yield result
-            if known is not None or is_final(result):
-                return
-
-    async def _result_of(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
-        job = await self.receive(self._copied(task), principal=principal, given=True)
-        if isinstance(job, Nack):
-            raise Refused(job)
-        return await job.wait()
-
-    def _unanswered(self, task: Task) -> Unanswered:
-        return Unanswered(f"no receipt of task {task.task_id} within {self._ack_seconds:g} seconds")
-
-    def _copied(self, task: Task) -> Task:
-        if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever
-            raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
-        copy: Task = copy_of(task)
-        return copy
-
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
             mailbox.put(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
-
-
-class BusClient(Caller):
-    """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`."""
-
-    def __init__(self, bus: Bus, principal: Named) -> None:
-        name = principal.name if isinstance(principal, Principal) else principal
-        super().__init__(issuer=name or None, objects=bus._objects)
-        self._bus = bus
-        self._principal = principal
-
-    async def send(self, task: Task) -> Ack | Nack:
-        """As :meth:`Bus.send`."""
-        return await self._bus.send(task, principal=self._principal)
-
-    async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """As :meth:`Bus.statuses`."""
-        async for result in self._bus.statuses(task, principal=self._principal):
-            yield result
-
-    async def result(self, task_id: str) -> Result | None:
-        """As :meth:`Bus.result`."""
-        return await self._bus.result(task_id, principal=self._principal)
-
-    async def cancel(self, task_id: str) -> Result:
-        """As :meth:`Bus.cancel`."""
-        return await self._bus.cancel(task_id, principal=self._principal)
-
-    async def _result_of(self, task: Task) -> Result:
-        return await self._bus._result_of(task, principal=self._principal)
 
 
 def _nobody(task: Task, principal: Named) -> Nack:

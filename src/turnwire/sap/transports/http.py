@@ -230,7 +230,7 @@ class _Endpoint:
             return _answer(await job.text_of_result(), 200, job.correlation_id)
         if not job.expects_ack:
             return Response(status_code=202, headers={CORRELATION: job.correlation_id})
-        return _answer(encode(_ack(job)), 202, job.correlation_id)
+        return _answer(encode(job.ack()), 202, job.correlation_id)
 
     async def _job(self, request: Request, caller: Principal | None, reply: Reply | None = None) -> Job:
         """The job of the task that is posted; nobody but the agent keeps the task."""
@@ -322,10 +322,6 @@ def _decoded(request: Request, body: bytes) -> Task | Result | Ack | Nack:
     except DecodeError as error:
         refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
         raise _refusal(refused, reason=str(error.reason), offset=error.offset, path=error.path) from None
-
-
-def _ack(job: Job) -> Ack:
-    return Ack(message_id=job.task_id, correlation_id=job.correlation_id)
 
 
 async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:

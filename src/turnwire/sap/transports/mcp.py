@@ -173,7 +173,7 @@ async def _call(
         if isinstance(job, Nack):
             return _refused(job)
         if meta.get(RECEIPT) is True:
-            return _receipt(Ack(message_id=job.task_id, correlation_id=job.correlation_id))
+            return _receipt(job.ack())
         await _progress(request, job)
         return _answered(await job.wait())
     except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now

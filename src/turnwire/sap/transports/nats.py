@@ -18,7 +18,6 @@ says.
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import logging
 import re
@@ -123,16 +122,9 @@ def signed(keys: Mapping[str, bytes]) -> Identify:
         name, signature = headers.get(SIGNER, ""), headers.get(SIGNATURE, "")
         if name not in keys:
             return None
-        return name if verify(message.data, _unbase64(signature), keys[name]) else None
+        return name if verify(message.data, signature, keys[name]) else None
 
     return identify
-
-
-def _unbase64(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError:
-        return b""
 
 
 class Reconnected(Exception):
@@ -391,7 +383,8 @@ class OrderedTasks:
         """The next message; waits for it."""
         while True:
             self._news.clear()
-            first = min((source for source in self._sources if source.head is not None), key=_rank, default=None)
+            heads = [source for source in self._sources if source.head is not None]
+            first = min(heads, key=lambda source: source.rank, default=None)
             if first is None:
                 await self._news.wait()
                 continue
@@ -457,10 +450,6 @@ class OrderedTasks:
             if source.head is not None:
                 with contextlib.suppress(NatsError):
                     await source.take().nak()
-
-
-def _rank(source: TaskSource) -> int:
-    return source.rank
 
 
 HEADERS = 512  # bytes of a message that are kept for its headers
@@ -635,7 +624,7 @@ class Worker:
                 del self._cancels[job.key]
                 job.cancel()
             if expected:
-                await self._receipt(message, task_id, Ack(message_id=task_id, correlation_id=job.correlation_id))
+                await self._receipt(message, task_id, job.ack())
             await self._publish(await job.wait(), caller)
         await message.ack_sync()
 
@@ -832,10 +821,7 @@ class Client(Caller):
             return {}
         from turnwire.sap.signing import sign
 
-        return {
-            SIGNER: self._principal.name,
-            SIGNATURE: base64.b64encode(sign(text, self._signer)).decode(),
-        }
+        return {SIGNER: self._principal.name, SIGNATURE: sign(text, self._signer)}
 
     async def _next(
         self, task_id: str, results: Any, check: Callable[[Any], Result], seconds: float | None = None
