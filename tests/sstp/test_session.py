@@ -514,8 +514,8 @@ def test_judging_a_message_foresees_what_feeding_it_finds_and_changes_nothing(ro
             clock = max(1, session.next_clock(actor, where) + chance.choice((0, 0, 0, 1, -1)))
             kind, to = chance.choice((Kind.INTENT, Kind.QUERY, Kind.KNOWLEDGE)), chance.choice((None, "b", "nobody"))
             given = message(actor, clock, kind, to, where, chance.choice((None, "Got it, thanks", "two cores fail")))
-            foreseen = session.judged(given)[0]
-            assert session.judged(given)[0] == foreseen
+            foreseen = session._found(given, None).issues
+            assert session._found(given, None).issues == foreseen
             assert session.feed(given) == foreseen
 
 

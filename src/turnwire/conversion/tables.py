@@ -134,10 +134,6 @@ class Place(NamedTuple):
     need: str = "may"
 
 
-def _all(kinds: str, *places: Place) -> dict[str, tuple[Place, ...]]:
-    return dict.fromkeys(kinds.split(), places)
-
-
 _NSLIP = (
     Place("conv_id", "conversation", "conversation_number", "must"),
     Place("turn", "sequence", "number", "must"),
@@ -164,6 +160,8 @@ _SSTP_TO = (
     Place("header.directed_to", "receiver", "name", "read"),
 )
 """Fields in which any message may name who is to answer. It is written to questions only: it gives away the floor."""
+_OWN = ("", "text")
+"""Fact and form of what no other wire has."""
 _SSTP_FACTS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(sstp.MAIN_TEXT.values(), ("text", "filled")),
     "actor_id": ("sender", "name"),
@@ -184,9 +182,7 @@ def _of_sstp(kind: sstp.Kind) -> tuple[Place, ...]:
     """The fields of the specification; those that the kind fixes are left out."""
     parts = (("header", sstp.HEADER), ("payload", sstp.PAYLOADS[kind]))
     places = [
-        Place(
-            f"{part}.{field.name}", *_SSTP_FACTS.get(field.name, ("",)), need="may" if field.need == "never" else "must"
-        )
+        Place(f"{part}.{field.name}", *_SSTP_FACTS.get(field.name, _OWN), "may" if field.need == "never" else "must")
         for part, fields in parts
         for field in fields
         if field.name not in ("kind", "schema_id")
@@ -237,7 +233,7 @@ def _of_sap(table: sap.Table, must: bool = True, above: str = "") -> Iterator[Pl
         if field.kind is sap.Kind.RECORD and field.table is not None and field.name not in OPENED:
             yield from _of_sap(field.table, needed, f"{path}.")
         elif path not in FIXED["sap"].get(table.name, ()):
-            yield Place(path, *_SAP_FACTS.get(path, ("",)), need="must" if needed else "may")
+            yield Place(path, *_SAP_FACTS.get(path, _OWN), "must" if needed else "may")
 
 
 FIXED: dict[str, dict[str, dict[str, object]]] = {
@@ -287,7 +283,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("block.CAUSE", "text", need="must"),
             Place("block.NEXT", ""),
         ),
-        **_all("PLAN QUERY MEM", *_CSP, *_CSP_GENERIC),
+        **dict.fromkeys(("PLAN", "QUERY", "MEM"), (*_CSP, *_CSP_GENERIC)),
         "PATCH": (
             *_CSP,
             Place("block.id", "", need="must"),

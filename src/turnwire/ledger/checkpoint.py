@@ -124,11 +124,19 @@ class Checkpoint(NamedTuple):
 
 def _good(key: str, signature: str, text: bytes) -> bool:
     """True if a signature (hex) of a text is one of a public key (hex)."""
+    try:
+        return is_signature(key, bytes.fromhex(signature), text)
+    except ValueError:  # no hex
+        return False
+
+
+def is_signature(key: Ed25519PublicKey | bytes | str, signature: bytes, text: bytes) -> bool:
+    """True if a signature of a text is one of a public key. Raises ValueError for what is no key."""
     from cryptography.exceptions import InvalidSignature
 
     try:
-        public_key(key).verify(bytes.fromhex(signature), text)
-    except (InvalidSignature, ValueError):  # ValueError: no hex
+        public_key(key).verify(signature, text)
+    except InvalidSignature:
         return False
     return True
 
@@ -137,7 +145,8 @@ def _bad_checkpoint(text: str) -> RuleError:
     return RuleError(Reason.BAD_CHECKPOINT, text, rule="checkpoint")
 
 
-def _ed25519() -> Any:
+def require_cryptography() -> Any:
+    """The module of Ed25519. Raises MissingDependency without the extra ``sign``."""
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as missing:
@@ -149,14 +158,14 @@ def _ed25519() -> Any:
 
 def private_key(key: Ed25519PrivateKey | bytes) -> Ed25519PrivateKey:
     """An Ed25519 private key from itself or from its 32 raw bytes."""
-    ed25519 = _ed25519()
+    ed25519 = require_cryptography()
     made: Ed25519PrivateKey = ed25519.Ed25519PrivateKey.from_private_bytes(key) if isinstance(key, bytes) else key
     return made
 
 
 def public_key(key: Ed25519PublicKey | bytes | str) -> Ed25519PublicKey:
     """An Ed25519 public key from itself, its 32 raw bytes, or their hex digits."""
-    ed25519 = _ed25519()
+    ed25519 = require_cryptography()
     raw = bytes.fromhex(key) if isinstance(key, str) else key
     made: Ed25519PublicKey = ed25519.Ed25519PublicKey.from_public_bytes(raw) if isinstance(raw, bytes) else raw
     return made

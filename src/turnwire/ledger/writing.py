@@ -71,12 +71,6 @@ def item(kind: str, body: Any, key: str) -> Item:
     return kind, body.encode() if isinstance(body, str) else canonical(body), key
 
 
-def _conflict(expected: int, last: int) -> RuleError:
-    return RuleError(
-        Reason.APPEND_CONFLICT, f"the last entry is {last}, not {expected}: somebody else has written", rule="expect"
-    )
-
-
 class Writer:
     """Appends to a ledger, for several threads at a time.
 
@@ -141,7 +135,8 @@ class Writer:
             now = time.time_ns() // 1000
             for ticket in taken:
                 if ticket.expected is not None and ticket.expected != self._last:
-                    ticket.error = _conflict(ticket.expected, self._last)
+                    text = f"the last entry is {self._last}, not {ticket.expected}: somebody else has written"
+                    ticket.error = RuleError(Reason.APPEND_CONFLICT, text, rule="expect")
                     firsts.append(0)
                     continue
                 firsts.append(self._last + 1)

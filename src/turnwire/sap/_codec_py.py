@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
-from turnwire.errors import EncodeError, Reason
+from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json._canonical_py import pointer_step
 from turnwire.json._write_py import write
 from turnwire.sap.secrets import secrets
@@ -19,15 +19,6 @@ from turnwire.sap.times import DIGEST, UUID, read_time
 
 ERROR, WARNING = "error", "warning"
 HIGHEST_PRESSURE = 100
-
-
-class Finding(NamedTuple):
-    """One remark on a field: severity "error" or "warning", and where it is (JSON pointer)."""
-
-    reason: Reason
-    where: str
-    severity: str
-    text: str
 
 
 class Plan:
@@ -103,8 +94,8 @@ def sound(fields: Any, plan: Plan) -> bool:
     return next(judge(fields, plan.table), None) is None
 
 
-def judge(fields: Any, table: Table, path: str = "") -> Iterator[Finding]:
-    """The findings about an object, in the order of its table."""
+def judge(fields: Any, table: Table, path: str = "") -> Iterator[Issue]:
+    """The issues of an object, in the order of its table: an "error" is what reading refuses."""
     if not isinstance(fields, dict):
         yield _wrong_type(path, "an object", fields)
         return
@@ -116,7 +107,7 @@ def judge(fields: Any, table: Table, path: str = "") -> Iterator[Finding]:
                 yield from _judge_value(value, field, f"{path}/{name}")
         elif field.need == "MUST":
             text = f"{table.name} must have {name} (section {table.section})"
-            yield Finding(Reason.MISSING_FIELD, f"{path}/{name}", WARNING if field.late else ERROR, text)
+            yield Issue(Reason.MISSING_FIELD, f"{path}/{name}", WARNING if field.late else ERROR, text)
 
 
 _TEXT, _ENUM, _UUID, _TIME, _VERSION, _ANY = Kind.TEXT, Kind.ENUM, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ANY
@@ -141,7 +132,7 @@ def _fine(value: Any, field: Field) -> bool:
     return kind is _VERSION and value == VERSION
 
 
-def _judge_value(value: Any, field: Field, where: str) -> Iterator[Finding]:
+def _judge_value(value: Any, field: Field, where: str) -> Iterator[Issue]:
     kind = field.kind
     if kind is Kind.ANY or (value is None and field.nullable):
         return
@@ -158,7 +149,7 @@ def _judge_value(value: Any, field: Field, where: str) -> Iterator[Finding]:
         yield from _judge_count(value, where)
     elif kind is Kind.QUANTITY:
         if not _is_number(value) or value < 0:
-            yield Finding(Reason.OUT_OF_RANGE, where, WARNING, "a budget is a number from 0 on")
+            yield Issue(Reason.OUT_OF_RANGE, where, WARNING, "a budget is a number from 0 on")
     elif not isinstance(value, dict):
         yield _wrong_type(where, "an object", value)
     elif kind in (Kind.NUMBERS, Kind.PRESSURE):
@@ -169,30 +160,30 @@ _OF_TEXT = frozenset({Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM, 
 _ARRAYS = frozenset({Kind.TEXTS, Kind.OBJECTS, Kind.RECORDS})
 
 
-def _judge_text(value: Any, field: Field, where: str) -> Iterator[Finding]:
+def _judge_text(value: Any, field: Field, where: str) -> Iterator[Issue]:
     if not isinstance(value, str):
         yield _wrong_type(where, "a string", value)
     elif field.kind is Kind.ENUM:
         if value not in field.values:
-            yield Finding(Reason.UNKNOWN_VALUE, where, ERROR, f"{field.name} is one of {', '.join(field.values)}")
+            yield Issue(Reason.UNKNOWN_VALUE, where, ERROR, f"{field.name} is one of {', '.join(field.values)}")
     elif field.kind is Kind.UUID:
         if not UUID.fullmatch(value):
-            yield Finding(Reason.BAD_UUID, where, ERROR, "an id is a UUID of 36 characters (RFC 4122, section 3)")
+            yield Issue(Reason.BAD_UUID, where, ERROR, "an id is a UUID of 36 characters (RFC 4122, section 3)")
     elif field.kind is Kind.VERSION:
         if value != VERSION:
-            yield Finding(Reason.UNSUPPORTED_VERSION, where, ERROR, f'protocolVersion is "{VERSION}" (section 2)')
+            yield Issue(Reason.UNSUPPORTED_VERSION, where, ERROR, f'protocolVersion is "{VERSION}" (section 2)')
     elif field.kind is Kind.DIGEST:
         if not DIGEST.fullmatch(value):
-            yield Finding(Reason.BAD_DIGEST, where, WARNING, "a digest is sha256: and 64 hex digits")
+            yield Issue(Reason.BAD_DIGEST, where, WARNING, "a digest is sha256: and 64 hex digits")
     elif field.kind is Kind.TIME:
         moment = read_time(value)
         if moment is None:
-            yield Finding(Reason.BAD_TIMESTAMP, where, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)")
+            yield Issue(Reason.BAD_TIMESTAMP, where, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)")
         elif not moment[1]:
-            yield Finding(Reason.TIMESTAMP_FORM, where, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)")
+            yield Issue(Reason.TIMESTAMP_FORM, where, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)")
 
 
-def _judge_array(value: Any, field: Field, where: str) -> Iterator[Finding]:
+def _judge_array(value: Any, field: Field, where: str) -> Iterator[Issue]:
     if not isinstance(value, (list, tuple)):
         yield _wrong_type(where, "an array", value)
         return
@@ -206,20 +197,20 @@ def _judge_array(value: Any, field: Field, where: str) -> Iterator[Finding]:
             yield _wrong_type(f"{where}/{index}", "an object", item)
 
 
-def _judge_count(value: Any, where: str) -> Iterator[Finding]:
+def _judge_count(value: Any, where: str) -> Iterator[Issue]:
     if not isinstance(value, int) or isinstance(value, bool):
         yield _wrong_type(where, "an integer", value)
     elif value < 0:
-        yield Finding(Reason.OUT_OF_RANGE, where, ERROR, "this integer starts at 0")
+        yield Issue(Reason.OUT_OF_RANGE, where, ERROR, "this integer starts at 0")
 
 
-def _judge_numbers(value: dict[Any, Any], kind: Kind, where: str) -> Iterator[Finding]:
+def _judge_numbers(value: dict[Any, Any], kind: Kind, where: str) -> Iterator[Issue]:
     for name, number in value.items():
         if not _is_number(number):
             yield _wrong_type(f"{where}/{pointer_step(str(name))}", "a number", number)
         elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
             text = f"pressure is an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
-            yield Finding(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
+            yield Issue(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
 
 
 def _is_number(value: Any) -> bool:
@@ -231,9 +222,9 @@ def _is_number(value: Any) -> bool:
 _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
-def _wrong_type(where: str, wanted: str, value: Any) -> Finding:
+def _wrong_type(where: str, wanted: str, value: Any) -> Issue:
     found = _JSON_NAMES.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
-    return Finding(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is due here, not {found}")
+    return Issue(Reason.WRONG_TYPE, where, ERROR, f"{wanted} is due here, not {found}")
 
 
 def quiet(value: Any) -> bool:

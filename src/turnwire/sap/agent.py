@@ -590,7 +590,7 @@ class Agent:
         """
         caller = self._reader(task_id, principal)
         if (job := await self._accepted(caller, task_id)) is not None:
-            return job.result() or Ack(message_id=job.task_id, correlation_id=job.correlation_id)
+            return job.result() or job.ack()
         known = await self._transcript.known(key_of(caller, task_id)) if self._transcript is not None else None
         if known is None or known.content is None:
             raise KeyError(task_id)

@@ -54,27 +54,11 @@ _KINDS: dict[Kind, tuple[str, ...]] = {
 """The JSON kinds of each field's value that ``decode`` surely takes."""
 _FORMS = {Kind.UUID: "uuid", Kind.TIME: "time", Kind.VERSION: "word", Kind.ENUM: "word"}
 
-COLUMNS = (
-    Column("kind", "enum", names=tuple(table.name for table in MESSAGES)),
-    Column("task_id", "text", nullable=True),
-    Column("parent_task_id", "text", nullable=True),
-    Column("correlation_id", "text", nullable=True),
-    Column("message_id", "text", nullable=True),
-    Column("agent", "text", nullable=True),
-    Column("target", "text", nullable=True),
-    Column("capability", "text", nullable=True),
-    Column("status", "enum", nullable=True, names=_STATUSES),
-    Column("pressure_level", "enum", nullable=True, names=tuple(level.value for level in PressureLevel)),
-    Column("territory", "text", nullable=True),
-    Column("principles", "i64", nullable=True),
-    Column("alignment", "enum", nullable=True, names=tuple(alignment.value for alignment in Alignment)),
-    Column("issued_at", "timestamp", nullable=True),
-    Column("reported_at", "timestamp", nullable=True),
-    Column("deadline", "timestamp", nullable=True),
-    Column("error_code", "text", nullable=True),
-    Column("error_message", "text", nullable=True),
-    Column("reason", "text", nullable=True),
-)
+_WORDS = {
+    "status": _STATUSES,
+    "pressure_level": tuple(level.value for level in PressureLevel),
+    "alignment": tuple(alignment.value for alignment in Alignment),
+}
 _FILLS = (
     Fill("task_id", "text", "taskId"),
     Fill("parent_task_id", "text", "parentTaskId"),
@@ -94,8 +78,15 @@ _FILLS = (
     Fill("error_code", "text", "error/code"),
     Fill("error_message", "text", "error/message"),
     Fill("reason", "text", "reason"),
-    Fill("time", "time", "issuedAt", "reportedAt"),
 )
+"""The columns of SAP and the fields that fill them."""
+_TYPES = {"text": "text", "word": "enum", "count": "i64", "time": "timestamp"}
+COLUMNS = (
+    Column("kind", "enum", names=tuple(table.name for table in MESSAGES)),
+    *(Column(fill.column, _TYPES[fill.how], nullable=True, names=_WORDS.get(fill.column, ())) for fill in _FILLS),
+)
+_TIME = Fill("time", "time", "issuedAt", "reportedAt")
+"""Fills the column that all wires have."""
 
 
 def _needs(table: Table, path: str = "") -> Iterator[Need]:
@@ -178,7 +169,7 @@ PLAN = WirePlan(
     wire=WIRE,
     values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
     variants=tuple(
-        Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS))
+        Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS, _TIME))
         for place, table in enumerate(MESSAGES)
     ),
     choose="marks",

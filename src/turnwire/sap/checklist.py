@@ -110,7 +110,7 @@ class SapChecklist(checklists.RecordChecklist):
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
         self._stamp = ""  # the one that it is of, as section 3 writes it
-        self._lifecycle = Lifecycle(strict=False, frozen=True)
+        self._lifecycle = Lifecycle(strict=False)
         self._tasks: dict[str, _Known] = {}
         self._waiting: dict[str, None] = {}  # tasks that have not ended
         self._acknowledged: set[str] = set()

@@ -57,8 +57,8 @@ def is_quiet(value: Any) -> bool:
     return _core.quiet(value)
 
 
-def findings(message: JsonObject) -> list[Any]:
-    """The findings of a message's table about its fields: errors and warnings, in order."""
+def findings(message: JsonObject) -> list[Issue]:
+    """The issues of a message's fields by their table, in order: an "error" is what reading refuses."""
     fields = message._fields
     if is_sound(fields, message.TABLE):
         return []
@@ -114,7 +114,7 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
 
     for finding in judge(fields, kind.TABLE):
         if finding.severity == "error":
-            return finding.reason, finding.text, finding.where
+            return finding.reason, finding.text, str(finding.where)
     return None
 
 
@@ -175,7 +175,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
     if strict:
         if source is None:
             for finding in findings(whole):
-                raise EncodeError(finding.reason, finding.text, wire=WIRE, path=finding.where)
+                raise EncodeError(finding.reason, finding.text, wire=WIRE, path=str(finding.where))
         for issue in conditions(whole):
             if issue.severity == "warning":
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
@@ -232,11 +232,6 @@ def detect(data: str | Buffer) -> bool:
     if b'"protocolVersion"' in raw and b'"taskId"' in raw:
         return True
     return b'"messageId"' in raw and b'"correlationId"' in raw and (b'"ACK"' in raw or b'"NACK"' in raw)
-
-
-def issue_of(finding: Any) -> Issue:
-    """A finding as an issue: what reading refuses cannot be worse than a warning here."""
-    return Issue(finding.reason, finding.where, "warning", finding.text)
 
 
 def conditions(message: JsonObject) -> list[Issue]:

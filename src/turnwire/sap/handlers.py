@@ -117,10 +117,10 @@ class _Place:
 
     __slots__ = ("process", "task", "thread")
 
-    def __init__(self, process: Process | None) -> None:
+    def __init__(self) -> None:
         self.thread: asyncio.Future[Made] | None = None
         self.task: asyncio.Task[None] | None = None
-        self.process = process
+        self.process: Process | None = None
 
 
 class HandlerPool:
@@ -163,7 +163,11 @@ class HandlerPool:
             raise Stuck(self.words)
         loop = asyncio.get_running_loop()
         end = None if seconds is None else loop.time() + seconds
-        place, first = _Place(_process_for(call, values) if isolated else None), loop.create_future()
+        place, first = _Place(), loop.create_future()
+        if isolated:
+            from turnwire.sap.processes import Process
+
+            place.process = Process(call, values)
         running = loop.create_task(self._guarded(place, first, call, values))
         place.task = running  # a place that is left behind keeps it: the loop alone would let it go
         try:
@@ -212,12 +216,6 @@ class HandlerPool:
             return made, error
         except BaseException as error:
             return None, error
-
-
-def _process_for(call: Callable[..., Any], values: tuple[Any, ...]) -> Process:
-    from turnwire.sap.processes import Process
-
-    return Process(call, values)
 
 
 def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Future[Made]:

@@ -14,7 +14,7 @@ from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
 from turnwire.sap.builders import thaw
 from turnwire.sap.codec import encode
-from turnwire.sap.messages import CacheEvidence, Nack, Result, Task
+from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, Priority, Status
 
 T = TypeVar("T")
@@ -116,6 +116,10 @@ class Job:
         if self._task is None:
             self._task = thaw(self.text)
         return self._task
+
+    def ack(self) -> Ack:
+        """The Ack of the task."""
+        return Ack(message_id=self.task_id, correlation_id=self.correlation_id)
 
     def copy(self) -> Task:
         """The task, for somebody who may do with it what he likes."""

@@ -20,7 +20,7 @@ from turnwire.atomic import AtomicFile
 from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
-from turnwire.ledger import Entry, Ledger
+from turnwire.ledger import Ledger
 from turnwire.sap.cache import WHOLE_PAYLOAD, Essence, Store, fingerprint, without
 from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
@@ -524,16 +524,13 @@ class LearningLoop(Store):
 
     def versions(self, kind: str, capability: str, territory: str | None) -> Iterator[Artifact]:
         """All versions of an artifact, newest first."""
-        yield from map(_artifact, self.ledger.find(ARTIFACT_KIND, _artifact_key(kind, capability, territory)))
+        for entry in self.ledger.find(ARTIFACT_KIND, _artifact_key(kind, capability, territory)):
+            fields = entry.json()
+            yield Artifact(**{**fields, "evidence": tuple(fields["evidence"])})
 
 
 def _artifact_key(kind: str, capability: str, territory: str | None) -> str:
     return canonical([kind, capability, territory]).decode()
-
-
-def _artifact(entry: Entry) -> Artifact:
-    fields = entry.json()
-    return Artifact(**{**fields, "evidence": tuple(fields["evidence"])})
 
 
 def thresholds_of(artifact: Artifact) -> Mapping[str, float]:

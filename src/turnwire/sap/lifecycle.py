@@ -53,13 +53,12 @@ class TaskProgress(NamedTuple):
 
 
 class _Track:
-    __slots__ = ("correlation", "last", "seen", "status", "task")
+    __slots__ = ("correlation", "seen", "status", "task")
 
     def __init__(self, correlation: str) -> None:
         self.correlation = correlation
         self.task: Task | None = None
         self.status: Status | None = None
-        self.last: Result | None = None  # the one of which there is no digest yet
         self.seen: set[bytes] = set()  # digests of all its results: queues deliver old ones again, too
 
 
@@ -68,12 +67,10 @@ class Lifecycle:
 
     Args:
         strict: raise RuleError for a broken rule; False gives it back as a warning and keeps the state as it was.
-        frozen: nobody changes the messages: a result is looked at closely only when another of its task comes.
     """
 
-    def __init__(self, *, strict: bool = True, frozen: bool = False) -> None:
+    def __init__(self, *, strict: bool = True) -> None:
         self.strict = strict
-        self._frozen = frozen
         self._tracks: dict[str, _Track] = {}
 
     def feed(self, message: Task | Result) -> list[Issue]:
@@ -117,25 +114,16 @@ class Lifecycle:
         if not same_id(track.correlation, correlation):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
-        if self._again(track, result):
+        digest = digest_of(result)
+        if digest in track.seen:
             return issues
         status = Status(fields["status"])
         if status not in TRANSITIONS[track.status]:
             text = f"{track.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
         track.status = status
-        if self._frozen:
-            track.last = result
-        else:
-            track.seen.add(digest_of(result))
+        track.seen.add(digest)
         return issues
-
-    def _again(self, track: _Track, result: Result) -> bool:
-        """True if it is a result that was seen before."""
-        if track.last is not None:
-            track.seen.add(digest_of(track.last))
-            track.last = None
-        return bool(track.seen) and digest_of(result) in track.seen
 
     def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
         if self.strict:
@@ -145,8 +133,7 @@ class Lifecycle:
     def __getitem__(self, task_id: str) -> TaskProgress:
         """The progress of a task. Raises KeyError for one that was never seen."""
         track = self._tracks[uuid_key(task_id)]
-        results = len(track.seen) + (track.last is not None)
-        return TaskProgress(task_id, track.correlation, track.status, track.task, results)
+        return TaskProgress(task_id, track.correlation, track.status, track.task, len(track.seen))
 
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tracks

@@ -6,12 +6,10 @@ is QUEUED or RUNNING.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import msgspec
 
 from turnwire.errors import DecodeError
-from turnwire.pairs import AnswerPattern, Message, PairRule, Work, conversation, task_of, untold
+from turnwire.pairs import AnswerPattern, PairRule, Work, conversation, task_of, untold
 from turnwire.sap.codec import decode
 from turnwire.sap.spec import TERMINAL
 
@@ -41,16 +39,12 @@ def work(record: bytes) -> Work | None:
     return Work(None if task is None else task.lower(), found.status in _ENDS)
 
 
-def _task(message: Message) -> Hashable:
-    return task_of(message)
-
-
 PAIRS = (
     PairRule(
         "task",
         frozenset({"Task"}),
         (
-            AnswerPattern(frozenset({"Result", "Ack", "Nack"}), _task, _task, names=True),
+            AnswerPattern(frozenset({"Result", "Ack", "Nack"}), task_of, task_of, names=True),
             AnswerPattern(frozenset({"Result"}), conversation, untold(conversation)),
         ),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
-from turnwire.sap.codec import conditions, findings, is_clean, is_quiet, issue_of
+from turnwire.sap.codec import conditions, findings, is_clean, is_quiet
 from turnwire.sap.messages import Ack, JsonObject, Nack, Result, Task
 from turnwire.sap.secrets import URL, secrets
 from turnwire.sap.times import same_id
@@ -36,7 +36,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
         return []
     expect(message, JsonObject, "a SAP message is checked")
     found = findings(message)
-    issues = [issue_of(finding) for finding in found]
+    issues = [finding._replace(severity="warning") for finding in found]
     if issues and any(finding.severity == "error" for finding in found):
         return issues  # the conditions presuppose the right types
     issues.extend(conditions(message))
@@ -64,9 +64,11 @@ def lint(message: JsonObject) -> list[Issue]:
     (section 11)."""
     expect(message, JsonObject, "a SAP message is judged")
     fields = message._fields
-    issues = []
+    issues: list[Issue] = []
     if isinstance(message, Task) and not is_quiet(fields["payload"]):
-        issues = [_of_secret(where, why) for where, why in secrets(fields["payload"], "/payload")]
+        for where, why in secrets(fields["payload"], "/payload"):
+            text = f"a secret, by {why}; nothing was changed, use an attachment with a secure URI"
+            issues.append(Issue(Reason.CREDENTIALS_IN_URI if why is URL else Reason.SECRET, where, "info", text))
     for path in _URIS.get(message.TABLE.name, ()):
         for where, uri in _texts(fields, path.split("/"), ""):
             if path == _ATTACHMENTS and uri.partition(":")[0].lower() not in _USUAL_SCHEMES:
@@ -76,11 +78,6 @@ def lint(message: JsonObject) -> list[Issue]:
                 text = "the URI carries credentials, and every log will have them"
                 issues.append(Issue(Reason.CREDENTIALS_IN_URI, where, "info", text))
     return issues
-
-
-def _of_secret(where: str, why: str) -> Issue:
-    text = f"a secret, by {why}; nothing was changed, use an attachment with a secure URI"
-    return Issue(Reason.CREDENTIALS_IN_URI if why is URL else Reason.SECRET, where, "info", text)
 
 
 def _texts(value: Any, names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:

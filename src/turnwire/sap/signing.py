@@ -10,47 +10,40 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from turnwire.errors import MissingDependency, Reason, RuleError
+from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
+from turnwire.ledger.checkpoint import is_signature, private_key, require_cryptography
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import WIRE
 
-try:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-except ImportError as missing:
-    raise MissingDependency(
-        "signatures need cryptography: pip install 'turnwire[sign]', or '.[sign]' in a checkout"
-    ) from missing
-
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     Key = Ed25519PrivateKey | bytes
 
+require_cryptography()
 MEMBER = "signature"
 M = TypeVar("M", Task, Result)
 
 
-def sign(data: bytes, key: Key) -> bytes:
-    """The Ed25519 signature of bytes. key: a private key, or its 32 raw bytes."""
-    private = Ed25519PrivateKey.from_private_bytes(key) if isinstance(key, bytes) else key
-    return private.sign(data)
+def sign(data: bytes, key: Key) -> str:
+    """The Ed25519 signature of bytes, in base64. key: a private key, or its 32 raw bytes."""
+    return base64.b64encode(private_key(key).sign(data)).decode()
 
 
-def verify(data: bytes, signature: bytes, public: bytes) -> bool:
-    """True if the signature of bytes is that of a public key (32 raw bytes)."""
+def verify(data: bytes, signature: str, public: bytes) -> bool:
+    """True if the signature (in base64) of bytes is that of a public key (32 raw bytes)."""
     try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, data)
-    except (InvalidSignature, ValueError):
+        return is_signature(public, base64.b64decode(signature, validate=True), data)
+    except ValueError:  # no base64
         return False
-    return True
 
 
 def signed_message(message: M, signer: str, key: Key) -> M:
     """A copy of a Task or Result with a signature in its meta. Raises EncodeError without canonical form."""
     made = message.replace()
     made.meta = _unsigned(made.meta)
-    signature = base64.b64encode(sign(canonical(made.to_dict()), key)).decode()
-    made.meta = {**(made.meta or {}), MEMBER: {"signer": signer, "ed25519": signature}}
+    made.meta = {**(made.meta or {}), MEMBER: {"signer": signer, "ed25519": sign(canonical(made.to_dict()), key)}}
     return made
 
 
@@ -63,13 +56,9 @@ def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
     signer = said.get("signer") if isinstance(said, dict) else None
     if not isinstance(said, dict) or not isinstance(signer, str) or signer not in keys:
         raise _bad("the message has no signature" if said is None else "nobody knows who signed the message")
-    try:
-        signature = base64.b64decode(str(said.get("ed25519", "")), validate=True)
-    except ValueError:
-        raise _bad("the signature is not base64") from None
     bare = message.replace()
     bare.meta = _unsigned(bare.meta)
-    if not verify(canonical(bare.to_dict()), signature, keys[signer]):
+    if not verify(canonical(bare.to_dict()), str(said.get("ed25519", "")), keys[signer]):
         raise _bad("the signature does not fit the message")
     return signer
 

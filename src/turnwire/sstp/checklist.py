@@ -165,17 +165,18 @@ class SstpChecklist(checklists.RecordChecklist):
     def admits(self, message: Message, line: int) -> ClauseFault | None:
         """Judges one message unless it breaks a clause; a session that it begins is begun."""
         session = self._session(message)
-        issues, take = session.judged(message)
+        found = session._found(message, None)
         before = len(self.faults)
         self._checked(message, line, None)
-        self._turns(issues, session.turn.who == ADDRESSEE, line, None)
+        self._turns(found.issues, session.turn.who == ADDRESSEE, line, None)
         if len(self.faults) > before:
             fault = self.faults[before]
             del self.faults[before:]
             return fault
         if message.addressee is not None:
             self._asked[id(message)] = line, None, message
-        take()
+        if found.taken:
+            session._take(message, found)
         if len(self._asked) > self._most_asked:
             self._forget_answered()
         return None

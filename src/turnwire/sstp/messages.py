@@ -254,7 +254,7 @@ class Message(contract.Message):
         return fields(type(self).__name__, fields_of(self).items())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.fields)
+        return type(self).of, (self.fields,)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
@@ -262,10 +262,6 @@ class Message(contract.Message):
 
 fields_of = maker(Message, WIRE, KEYS)
 """The object of a message; quicker than ``message._fields`` where it is still to be made."""
-
-
-def _rebuild(cls: type[Message], fields: dict[str, Any]) -> Message:
-    return cls.of(fields)
 
 
 def _live(fields: dict[str, Any], name: str) -> Fields:

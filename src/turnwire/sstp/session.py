@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
@@ -145,10 +145,6 @@ class _SessionFindings(NamedTuple):
 _ANYONE = Turn(ANYONE)
 
 
-def _nothing() -> None:
-    """Changes nothing, as what is broken does."""
-
-
 class Session:
     """Watches one session.
 
@@ -256,12 +252,6 @@ class Session:
         if found.taken:
             self._take(message, found)
         return found
-
-    def judged(self, message: Message) -> tuple[list[Issue], Callable[[], None]]:
-        """The findings of the rules in the next message, and what takes it in: until that is called, nothing
-        changes."""
-        found = self._found(message, None)
-        return found.issues, partial(self._take, message, found) if found.taken else _nothing
 
     def _found(self, message: Message, identity: str | None) -> _SessionFindings:
         if not isinstance(message, Message):
