@@ -188,7 +188,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 def plain_text() -> Any:
     """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
-    return (_messages.get(_core) or _messages_of(_core)).text
+    return _messages(_core).text
 
 
 def text_as_read(task: Task) -> str | None:
