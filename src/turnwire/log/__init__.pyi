@@ -12,6 +12,7 @@ from turnwire.log.output.writers import guarded as guarded
 from turnwire.log.output.writers import unguarded as unguarded
 from turnwire.log.scanning import Counts as Counts
 from turnwire.log.scanning import Scan as Scan
+from turnwire.log.scanning import ScanResult as ScanResult
 from turnwire.log.scanning import scan as scan
 from turnwire.read.grouping import Grouped as Grouped
 from turnwire.read.grouping import group_by as group_by
