@@ -148,6 +148,16 @@ class FileSink(NullSink):
         self._output.take(batch)
 
 
+class PartitionsSink(FileSink):
+    """A directory of partitions that keeps the position behind its records with them."""
+
+    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
+        """Says which position that is, at the end."""
+        if last:
+            self._output.position = position
+        return last
+
+
 class PartsSink(NullSink):
     """A folder of parts, each with its position. Who makes it enters and leaves ``parts``."""
 

@@ -14,7 +14,7 @@ from turnwire.cli import cluster, inputs, options
 from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
-from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartsSink, PipeSink, TableSink
+from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartitionsSink, PartsSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -183,11 +183,13 @@ def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
 def _begins(settings: dict[str, Any], parts: Any) -> Any:
     """The position at which a scan goes on: behind what was written, if that is further than what --resume says."""
     kept = options.position(settings["resume"])
-    if parts is None:
+    partitioned = settings["partition_by"] is not None and kept is not None
+    if parts is None and not partitioned:
         return kept
+    from turnwire.log.output.growing import kept_position
     from turnwire.log.output.parts import later
 
-    return later(parts.position, kept) or {}
+    return later(kept_position(settings["output"]) if partitioned else parts.position, kept) or {}
 
 
 def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
@@ -222,7 +224,8 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
     try:
         if settings["partition_by"] is not None:
             how = named or "parquet", settings["partition_by"], formulas
-            return FileSink(PartitionedOutput(path, found.columns, *how))
+            output = PartitionedOutput(path, found.columns, *how)
+            return FileSink(output) if settings["resume"] is None else PartitionsSink(output)
         if path != "-":
             return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
     except ValueError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -11,9 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from turnwire.atomic import AtomicDirectory, AtomicFile
+from turnwire.atomic import AtomicFile
 from turnwire.contract import Column
 from turnwire.errors import expect_one_of
+from turnwire.log.output.growing import GrowingDirectory
 from turnwire.log.output.writers import FORMATS, Tables, format_of, writer
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ def write(
 
     Args:
         found: what :func:`turnwire.scan` gave (or anything else that yields batches and has ``columns``).
-        path: the file; with ``partition_by`` a directory, new or empty.
+        path: the file; with ``partition_by`` a directory: new, empty, or written so before, which takes further files.
         format: "parquet", "arrow" (the file format of Arrow IPC), "csv" or "ndjson"; by default what the name ends
             with, and "parquet" for a directory.
         partition_by: "wire" (``wire=nslip/part-0.parquet``) or "day" (``day=2026-11-22``, by UTC).
@@ -131,7 +133,12 @@ MOST_OPEN = 32
 
 
 class PartitionedOutput:
-    """As :class:`~turnwire.log.output.outputs.FileOutput`, for a directory. ``paths``: its files once they exist."""
+    """As :class:`~turnwire.log.output.outputs.FileOutput`, for a directory, which may hold what earlier runs wrote: the
+    parts of this one are numbered on, and are there together.
+
+    ``paths``: the files of this run, once they exist. ``position``: of the scan that is written, where it is to be kept
+    with them (:func:`turnwire.log.output.growing.kept_position`).
+    """
 
     def __init__(
         self,
@@ -151,14 +158,30 @@ class PartitionedOutput:
         self._format = format_of("", format)
         self._formulas = formulas
         self._tables = Tables(columns)
-        self._directory = AtomicDirectory(path)
+        part = re.compile(rf"({partition_by}=[^/]+)/part-(\d+){re.escape(FORMATS[self._format])}")
+        self._name = part
+        self._directory = GrowingDirectory(path, lambda name: part.fullmatch(name) is not None)
         self._open: OrderedDict[str, _PartFile] = OrderedDict()
         self._parts: dict[str, int] = {}
         self.paths: list[str] = []
 
     def __enter__(self) -> Self:
         self._directory.__enter__()
+        for name in self._directory.there:
+            match = self._name.fullmatch(name)
+            assert match is not None, "or it would not be entered"
+            value = match[1].partition("=")[2]
+            self._parts[value] = max(self._parts.get(value, 0), int(match[2]) + 1)
         return self
+
+    @property
+    def position(self) -> dict[str, Any] | None:
+        """The position that is kept with the files."""
+        return self._directory.position
+
+    @position.setter
+    def position(self, place: dict[str, Any]) -> None:
+        self._directory.position = place
 
     def take(self, batch: Batch) -> None:
         """Writes the records of a batch, each to where it belongs."""

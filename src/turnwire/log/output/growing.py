@@ -1,0 +1,166 @@
+"""A directory that takes further files run by run: those of a run are all there, or none is, whatever was killed.
+
+Each run writes to a hidden folder beside the directory, where no reader looks. That of the first gets the directory's
+name at the end. Of a later one ``.NAME.commit``, beside the directory too, says what is to be moved there, and with
+that the run has happened: who writes next moves what a killed process did not. The same file keeps the position of a
+scan that goes on, so that what is in the directory and how far the scan has got cannot differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from glob import escape
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, fcntl, hold, sync_directory
+
+_SUFFIX = ".run"
+
+
+class GrowingDirectory:
+    """A directory for a ``with`` block.
+
+    Args:
+        path: its name. fits: whether a file in it, by its name there, is of such an output.
+
+    Attributes:
+        path: where to write in the block. there: the names of the files that are there already.
+        position: of the last run that kept one; what it is set to in the block is kept with the files of the block.
+
+    Raises OSError: FileExistsError where there is something else, BlockingIOError where another process writes there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fits: Callable[[str], bool]) -> None:
+        self.name = os.fspath(path)
+        self.there: list[str] = []
+        self.position: dict[str, Any] | None = None
+        self._fits = fits
+        self._place = Path(os.path.realpath(self.name))
+        self._commit_file = _commit_file(self._place)
+        self._kept: dict[str, Any] = {}
+        self._grows = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._grows = self._place.is_dir() and any(self._place.iterdir())
+        with self._stack:
+            if self._grows:
+                self._hold()
+            self._kept = _recovered(self._place)
+            self.position = self._kept.get("position")
+            if self._grows:
+                for left in self._place.parent.glob(f".{escape(self._place.name)}.*{_SUFFIX}"):
+                    shutil.rmtree(left)  # nobody else holds the directory
+                found = (path for path in self._place.rglob("*") if not path.is_dir())
+                self.there = sorted(path.relative_to(self._place).as_posix() for path in found)
+                if not all(map(self._fits, self.there)):
+                    raise FileExistsError(17, "exists already and holds other files than such parts", self.name)
+                self.path = self._place.with_name(f".{self._place.name}.{os.urandom(8).hex()}{_SUFFIX}")
+                self.path.mkdir()
+            else:
+                self.path = self._stack.enter_context(AtomicDirectory(self.name)).path
+            self._stack = self._stack.pop_all()
+        return self
+
+    def _hold(self) -> None:
+        if fcntl is None:
+            return
+        descriptor = os.open(self._place, os.O_RDONLY)
+        self._stack.callback(os.close, descriptor)
+        if not hold(descriptor, wait=False):
+            raise BlockingIOError(11, "another process writes there", self.name)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError) and error.filename is None:  # of a file in it that is open
+            error.filename = self.name
+        if error is not None:
+            if self._grows:
+                shutil.rmtree(self.path, ignore_errors=True)
+            self._stack.__exit__(kind, error, trace)
+            return
+        kept = {} if self.position is None else {"position": self.position}
+        with self._stack:
+            if self._grows:
+                self._append(kept)
+            elif kept:
+                _write(self._commit_file, {**kept, "new": True})
+        if kept and not self._grows:
+            _write(self._commit_file, kept)
+
+    def _append(self, kept: dict[str, Any]) -> None:
+        files = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*") if path.is_file())
+        if files:
+            for folder in {self.path, *(path for path in self.path.iterdir() if path.is_dir())}:
+                sync_directory(folder)
+            try:
+                _write(self._commit_file, {**kept, "folder": self.path.name, "files": files})
+            except BaseException:
+                if _read(self._commit_file).get("folder") != self.path.name:  # else it has happened
+                    shutil.rmtree(self.path, ignore_errors=True)
+                raise
+            _move(self._place, self.path.name, files)
+        else:
+            self.path.rmdir()
+        if kept:
+            _write(self._commit_file, kept)
+        else:
+            self._commit_file.unlink(missing_ok=True)
+
+
+def kept_position(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The position that the last run into a directory kept, None where none did. Raises OSError."""
+    position: dict[str, Any] | None = _recovered(Path(os.path.realpath(path))).get("position")
+    return position
+
+
+def _commit_file(place: Path) -> Path:
+    return place.with_name(f".{place.name}.commit")
+
+
+def _recovered(place: Path) -> dict[str, Any]:
+    """What the last run kept; what it did not come to move is moved, and a first run that did not end never was."""
+    file = _commit_file(place)
+    kept = _read(file)
+    if not kept:
+        return {}
+    if not place.is_dir() or (kept.pop("new", False) and not any(place.iterdir())):
+        file.unlink()
+        return {}
+    if "folder" in kept:
+        _move(place, kept.pop("folder"), kept.pop("files"))
+        _write(file, kept)
+    return kept
+
+
+def _move(place: Path, folder: str, files: list[str]) -> None:
+    """Moves files to their places, those that are not there yet."""
+    for name in files:
+        target = place / name
+        target.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # it was moved before
+            (place.parent / folder / name).rename(target)
+    with done_before(place):  # from here on nothing is lost
+        for directory in {place, *(place / name for name in map(os.path.dirname, files))}:
+            sync_directory(directory)
+    shutil.rmtree(place.parent / folder, ignore_errors=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        kept: dict[str, Any] = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return kept
+
+
+def _write(file: Path, kept: dict[str, Any]) -> None:
+    with AtomicFile(file) as out:
+        out.write(json.dumps(kept).encode() + b"\n")
