@@ -68,6 +68,7 @@ typedef struct {
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
+    const struct tw_torn_table *signs;       /* of json/torn.h: how damaged bytes show whose they are */
 } tw_plan;
 
 /* 0 where a node has two needs. */

@@ -84,6 +84,8 @@ cdef extern from "_native/json/scan.h" nogil:
         uint16_t first_word
         uint16_t words
         tw_token opening
+    ctypedef struct tw_torn_table:
+        pass
     ctypedef struct tw_plan:
         tw_shape shape
         int node_count
@@ -98,6 +100,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int inside_count
         const tw_token *torn
         int torn_count
+        const tw_torn_table *signs
     ctypedef struct tw_column:
         int64_t *offset
         int64_t *size
@@ -236,6 +239,38 @@ cdef extern from "_native/json/token_runs.h" nogil:
     bint tw_run_by_lanes(bint allowed)
     void tw_choose_run(tw_lines *k)
 
+cdef extern from "_native/json/torn.h" nogil:
+    enum:
+        TW_MOST_SIGN_KEYS, TW_MOST_SIGN_VALUES, TW_MOST_SIGNS, TW_NO_SIGN
+    ctypedef struct tw_sign_key:
+        tw_token text
+        uint8_t next
+    ctypedef struct tw_sign_value:
+        tw_token text
+        uint64_t keys
+        uint8_t cased
+    ctypedef struct tw_torn_sign:
+        uint64_t keys, values
+        uint8_t least
+    ctypedef struct tw_sign_table "tw_torn_table":
+        tw_sign_key keys[64]
+        tw_sign_value values[64]
+        tw_torn_sign signs[24]
+        uint8_t last[24]
+        uint8_t first[256]
+        uint8_t reasons[21]
+        int value_count, sign_count
+        int until[16]
+        uint64_t doubts[16]
+
+# What tw_judge_torn tells, in its order.
+cdef tuple TORN = (
+    Reason.CUT_OFF, Reason.UNTERMINATED_STRING, Reason.CONTROL_CHARACTER, Reason.BAD_ESCAPE, Reason.LONE_SURROGATE, Reason.BAD_UTF8,
+    Reason.BAD_NUMBER, Reason.NOT_FINITE, Reason.NUMBER_TOO_LONG, Reason.KEY_TOO_LONG, Reason.TOO_DEEP, Reason.DUP_KEY, Reason.BAD_JSON,
+    Reason.TRAILING_JUNK, Reason.BOM, Reason.BAD_ENCODING, Reason.EMPTY_MESSAGE, Reason.CODE_FENCE, Reason.NOT_OBJECT, Reason.PROSE,
+    Reason.MESSAGE_TOO_LARGE,
+)
+
 tw_nslip_tables()
 tw_other_tables()
 tw_run_tables()
@@ -296,6 +331,7 @@ cdef class Plan:
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
         self.c.torn = self.tokens(found.torn)
+        self.sign_table()
 
     def __dealloc__(self):
         free(self.verdicts)
@@ -407,6 +443,48 @@ cdef class Plan:
                 for node in range(len(wire["clues"][item])):
                     wires[place].clues[item].nodes[node] = wire["clues"][item][node]
         self.c.wires, self.c.wire_count = wires, len(found.wires)
+        return 0
+
+    cdef int sign_table(self) except -1:
+        """How damaged bytes show whose they are. A wire without such a table, or one that does not fit, is asked in Python."""
+        cdef tw_sign_table *t = <tw_sign_table *>self.take(1, sizeof(tw_sign_table))
+        cdef Py_ssize_t place
+        cdef tw_torn_sign *sign
+        memset(t.first, TW_NO_SIGN, sizeof(t.first))
+        for place, reason in enumerate(TORN):
+            t.reasons[place] = self.reasons.index(reason) if reason in self.reasons else TW_NO_SIGN
+        signs = [plan.signs if plan.asks is not None else None for plan in self.plans]
+        keys = list(dict.fromkeys([f'"{key}"'.encode() for there, plan in zip(signs, self.plans) for one in
+                                   [*(sign for group in there or () for sign in group), *[Sign(plan.doubt)]] for key in one.keys]))
+        values = list(dict.fromkeys([(one.keys, text.encode(), one.cased) for there in signs for group in there or () for one in group
+                                     for text in one.values]))
+        count = sum([len(group) for there in signs for group in there or ()])
+        fit = len(keys) <= TW_MOST_SIGN_KEYS and len(values) <= TW_MOST_SIGN_VALUES and count <= TW_MOST_SIGNS
+        for place in range(16):
+            t.until[place] = -1
+        self.c.signs = <const tw_torn_table *>t
+        if not fit or len(signs) > 16:
+            return 0
+        self.kept.append((keys, values))
+        for place, text in enumerate(keys):
+            t.keys[place].text.text, t.keys[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
+            t.keys[place].next = t.first[<uint8_t>text[1]]
+            t.first[<uint8_t>text[1]] = place
+        numbers = {text[1 : len(text) - 1].decode(): place for place, text in enumerate(keys)}
+        t.value_count = len(values)
+        for place, (names, text, cased) in enumerate(values):
+            t.values[place].text.text, t.values[place].text.size = <const uint8_t *><char *>(<bytes>text), len(text)
+            t.values[place].keys, t.values[place].cased = sum([1 << numbers[name] for name in names]), cased
+        for place, (there, plan) in enumerate(zip(signs, self.plans)):
+            for group in there or ():
+                for one in group:
+                    sign = &t.signs[t.sign_count]
+                    sign.keys, sign.least = sum([1 << numbers[name] for name in one.keys]), one.least
+                    sign.values = sum([1 << values.index((one.keys, text.encode(), one.cased)) for text in one.values])
+                    t.last[t.sign_count] = one is group[len(group) - 1]
+                    t.sign_count += 1
+            t.until[place] = -1 if there is None else t.sign_count
+            t.doubts[place] = sum([1 << numbers[name] for name in plan.doubt])
         return 0
 
     cdef int asks(self, found) except -1:

@@ -215,11 +215,11 @@ static int tw_opens_line(const uint8_t *s, size_t at, size_t end)
     return tw_line_may_end(s, p, end) ? TW_AT_HEREDOC : TW_NO_OPENING;
 }
 
-/* True if a key of a wire stands there. */
-static int tw_is_torn(const tw_plan *plan, const uint8_t *s, size_t at, size_t end)
+/* Bytes of the key of a wire that stands there, its quotes among them, or 0. */
+static size_t tw_torn_key(const tw_plan *plan, const uint8_t *s, size_t at, size_t end)
 {
     for (int i = 0; i < plan->torn_count; i++)
-        if (end - at >= plan->torn[i].size && tw_same_bytes(s + at, plan->torn[i].text, plan->torn[i].size)) return 1;
+        if (end - at >= plan->torn[i].size && tw_same_bytes(s + at, plan->torn[i].text, plan->torn[i].size)) return plan->torn[i].size;
     return 0;
 }
 
@@ -234,7 +234,7 @@ static int tw_opening_of(const tw_plan *plan, const uint8_t *s, size_t at, size_
     case '@': return tw_candidate(s, at, end) == TW_CANDIDATE ? TW_AT_TOKEN : TW_NO_OPENING;
     case '{': return tw_opens_object(s, at, end);
     case 'C': return tw_opens_magic(s, at, end);
-    case '"': return tw_is_torn(plan, s, at, end) ? TW_AT_TORN : TW_NO_OPENING;
+    case '"': return tw_torn_key(plan, s, at, end) ? TW_AT_TORN : TW_NO_OPENING;
     }
     return TW_NO_OPENING;
 }

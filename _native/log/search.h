@@ -12,6 +12,7 @@
 #include "openings.h"
 #include "_native/csp/around.h"
 #include "_native/csp/fast_path.h"
+#include "_native/json/torn.h"
 
 enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_STOPPED */
 enum { TW_MOST_PREFIX = 1024 };
@@ -32,7 +33,8 @@ typedef struct {
     size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
     int mid;                                 /* the block begins in the middle of a line */
     int touched, fence_touched;              /* something was found in the file in front of the block; in its open fence */
-    int unclosed;                            /* heredocs that never close are open: CSP/1 asks about each record */
+    size_t unclosed;                         /* up to here, in `top`, heredocs are open that never close */
+    uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
     size_t since, elsewhere;                 /* how much was found in front of the open fence of the file; and by the twin */
     const size_t *hopeless;                  /* objects that meet a known fault, in order */
@@ -348,6 +350,19 @@ static const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
+/* A reject where the bytes of a text carry the marks of a wire. */
+static int tw_settle_torn(tw_search *w, tw_region *r, size_t from, size_t to)
+{
+    tw_lines *k = &w->k;
+    const uint8_t *s = tw_text(k, r);
+    tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
+    if (!tw_any_token(k->plan->torn, k->plan->torn_count, s + from, s + to)) return TW_FINE;
+    if (!tw_judge_torn(k, s + from, to - from, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
+    if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
+    size_t fault = from + (verdict.fault < to - from ? verdict.fault : to - from);
+    return tw_refuse(w, r, from, to, fault, k->plan->wires[verdict.wire].code, verdict.reason);
+}
+
 /* Damage of the file that holds nothing but good objects of nobody: up to the end of its line, or of the line that cannot go
  * on, it is a reject where it carries the marks of a wire. */
 static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, const tw_tried *t)
@@ -396,12 +411,28 @@ static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, cons
         p = inner.end;
     }
     *at = stop;
-    if (!tw_any_token(k->plan->torn, k->plan->torn_count, s + q, s + stop)) return TW_FINE;
-    tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
-    if (!k->torn(k->context, s + q, stop - q, 0, &verdict)) return TW_STOPPED;
-    if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
-    size_t fault = q + (verdict.fault < stop - q ? verdict.fault : stop - q);
-    return tw_refuse(w, r, q, stop, fault, k->plan->wires[verdict.wire].code, verdict.reason);
+    return tw_settle_torn(w, r, q, stop);
+}
+
+/* The key of a wire where no object is open: the tail of a message whose head was cut off, in its line. */
+static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
+{
+    tw_lines *k = &w->k;
+    const uint8_t *s = tw_text(k, r);
+    size_t q = *at, line = tw_line_in(w, r, q), stop = tw_line_stop_below(k, r, q), last, rejects = k->rejects.count;
+    int result;
+    if ((stop == end && !r->final) || stop - line > k->limit) return TW_ASK; /* its line may go on, or is too long */
+    if (r->found_behind != SIZE_MAX && r->found_behind <= q && r->found_behind > line) line = r->found_behind;
+    else if (line > r->start && s[line - 1] != '\n') return TW_ASK;
+    for (last = tw_next_in_line(s, q, stop); last < stop && s[last] == '{' && tw_opens_object(s, last, stop) == TW_AT_OBJECT;) {
+        tw_tried t = { 0 };
+        if ((result = tw_try_object(k, r, last, stop, &t)) != TW_FINE) return result;
+        if (t.what == TW_TRIED_RECORD || t.what == TW_TRIED_REJECT) break;
+        last = tw_next_in_line(s, t.what == TW_TRIED_BROKEN ? last + 1 : t.end, stop);
+    }
+    result = tw_settle_torn(w, r, line, last);
+    *at = k->rejects.count > rejects ? last : q + tw_torn_key(k->plan, s, q, end);
+    return result;
 }
 
 /* Writes what a good object is, or what it holds. */
@@ -560,6 +591,7 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
     if (n == SIZE_MAX) return TW_FULL;
     present |= w->csp_present;
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
+    if (w->csp_inside) w->csp_inside[n] = r == w->top && at < w->unclosed;
     if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, r->level ? (int64_t)k->size : 0);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
@@ -619,7 +651,6 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
         return done ? TW_FINE : TW_ASK;
     }
     csp_around around = { .fence = r->fence };
-    if (r == w->top && w->unclosed) return TW_ASK;
     if (r != w->top || r->fence.run) return tw_at_message(w, r, at, &around);
     tw_csp_seek(w, q);
     const int64_t line = k->rows.line && !r->level ? tw_line_of(k, q) : 0;
@@ -682,22 +713,42 @@ static int tw_may_begin_document(const tw_search *w, const tw_region *r)
     return r->fence.run ? found <= w->since && !w->fence_touched : !found && !w->touched;
 }
 
-/* A line of strings and arrays: 0 where it holds nothing, and *at is then behind it. */
-static int tw_may_hold_values(tw_search *w, tw_region *r, size_t *at)
+/* A line of strings and arrays: each of its strings is a text, and its objects are what they are anywhere. Where nothing is in
+ * it, it may be the tail of a message. */
+static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
-    size_t q = *at, stop = tw_line_stop_below(k, r, q);
-    if (!r->final && stop == r->end) return 1;
+    size_t q = *at, stop = tw_line_stop_below(k, r, q), p = q, rows = k->rows.count, rejects = k->rejects.count;
+    int result = TW_FINE;
+    if (!r->final && stop == end) return TW_ASK;
     if (!tw_are_values(s, q, stop)) {
-        while (s[q] != '"' && s[q] != '[') q++;
-        if (tw_is_torn(k->plan, s, q, r->end)) return 1;
-        *at = q + 1;
-        return 0;
+        while (s[p] != '"' && s[p] != '[') p++;
+        *at = p + 1;
+        if (!tw_torn_key(k->plan, s, p, end)) return TW_FINE;
+        *at = p;
+        return tw_at_torn(w, r, at, end);
     }
-    if (tw_is_worth(s + q, s + stop) || tw_any_token(k->plan->torn, k->plan->torn_count, s + q, s + stop)) return 1;
+    if (stop - q > k->limit) return TW_ASK;
     *at = stop;
-    return 0;
+    if (!tw_is_worth(s + p, s + stop)) return tw_settle_torn(w, r, q, stop);
+    while (p < stop && result == TW_FINE) {
+        if (s[p] == '"') {
+            const uint8_t *close = tw_closing_quote(s + p + 1, s + tw_hard(k, r)), *bracket, *first;
+            tw_stretch said = { .outer = p + 1, .until = (size_t)(close - s), .quote = p, .written = TW_WITH_ESCAPES };
+            p = said.until + 1;
+            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, &bracket, &first)) return TW_ASK;
+            if (r->depth < TW_DEEPEST_STRING && tw_is_worth(s + said.outer, close)) result = tw_search_said(w, r, &said, 1);
+        } else if (s[p] == '{') {
+            size_t behind = p;
+            result = tw_at_object(w, r, &behind, end);
+            p = behind;
+        } else p++;
+        s = tw_text(k, r);                   /* the arena may have moved */
+    }
+    if (p > stop) *at = p;
+    if (result != TW_FINE || p > stop || rows != k->rows.count || rejects != k->rejects.count) return result;
+    return tw_settle_torn(w, r, q, stop);
 }
 
 /* --- the walk --- */
@@ -745,8 +796,11 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
             while (at < end && look.s[at] != '\n') at++;
             continue;
         case TW_AT_VALUES:
-            if (tw_may_hold_values(w, r, &at)) { result = TW_ASK; break; }
-            continue;
+            result = tw_at_values(w, r, &at, end);
+            break;
+        case TW_AT_TORN:
+            result = tw_at_torn(w, r, &at, end);
+            break;
         default:
             result = TW_ASK;
         }

@@ -17,7 +17,8 @@ from libc.string cimport memcpy, memset
 from turnwire._native.csp import codec as _csp
 from turnwire.contract import LIMITS
 from turnwire.csp.spec import REASONS as CSP_REASONS
-from turnwire.json.plan import TIME_COLUMN, Judgement, flat
+from turnwire.errors import Reason
+from turnwire.json.plan import TIME_COLUMN, Judgement, Sign, flat
 from turnwire.json.text import reader
 from turnwire.nslip.spec import Slot
 from turnwire.log import _search_py
@@ -51,8 +52,10 @@ cdef extern from "_native/log/streams.h" nogil:
         tw_lines k
         tw_region *top
         size_t at, until
-        int mid, touched, fence_touched, unclosed, tail_set, fence_set
+        int mid, touched, fence_touched, tail_set, fence_set
         size_t since, elsewhere
+        size_t unclosed
+        uint8_t *csp_inside
         const size_t *hopeless
         size_t hopeless_count
         uint8_t csp_code
@@ -133,7 +136,6 @@ cdef class Core:
         for column in (*self.plan.columns, *own):
             self.filled |= {column.name, f"{column.name}.offset", f"{column.name}.length"}
         self.filled |= {"own_present", "spans"}
-        self.filled.discard("inside_unclosed_heredoc")
         self.density, self.reject_room = 1.0 / 64, LEAST_ROWS
 
     cdef object search(self, limit, keep):
@@ -303,7 +305,8 @@ cdef class Block:
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
     cdef size_t *hopeless
-    cdef object search, data
+    cdef object search, data, unclosed_of
+    cdef size_t unclosed_seen
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
     cdef size_t digits
@@ -390,6 +393,7 @@ cdef class Block:
                 self.own_csp = _csp.OwnColumns()
             self.own_csp.attach(self.columns, room)
             self.w.csp_own = PyCapsule_GetPointer(self.own_csp.pointer, "turnwire.csp_columns")
+            self.w.csp_inside = <uint8_t *>column(self.columns, "inside_unclosed_heredoc", room, 1)
             self.w.csp_spans = <int32_t *>column(self.columns, "spans", room, 96)
         free(k.rows.chosen)
         k.rows.chosen = NULL
@@ -402,7 +406,12 @@ cdef class Block:
         cdef tw_search *w = self.w
         cdef tw_region *r = w.top
         state = self.top.state
-        r.tail, w.unclosed, w.tail_set, w.fence_set = bool(state.tail), bool(state.unclosed), False, False
+        r.tail, w.tail_set, w.fence_set = bool(state.tail), False, False
+        if self.unclosed_of is not state:
+            self.unclosed_of, self.unclosed_seen, w.unclosed = state, 0, 0
+        while self.unclosed_seen < <size_t>len(state.unclosed):
+            w.unclosed = max(w.unclosed, r.start + <size_t>state.unclosed[self.unclosed_seen][1])
+            self.unclosed_seen += 1
         r.fence.run = len(state.fence)
         r.fence.sign = state.fence[0] if r.fence.run else 0
         w.elsewhere = len(self.asked)

@@ -205,3 +205,66 @@ def test_own_bytes_are_the_length_where_all_stands_together() -> None:
     block = SimpleNamespace(data=b"@a0|f0|c1|S1|d2|T3#\n", size=20, base=0)
     columns, *_ = native.searched(finder(), block, True, 1, SearchState(), False, LIMIT, {})
     assert columns["own_bytes"].tolist() == columns["length"].tolist() == [19]
+
+
+TORN = [
+    b'"',
+    b"}",
+    b"[",
+    b",",
+    b":",
+    b"\\",
+    b"\\u12",
+    b"\\ud800",
+    b"\\udc00x",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xe2\x82",
+    b"\x01",
+    b"NaN",
+    b"-Infinity",
+    b"-",
+    b"01",
+    b"1.",
+    b"1e",
+    b"1e999",
+    b"tru",
+    b"+",
+    b"1" * 5000,
+    b'"kind":1,',
+    b'"kind":1,"kind":2,',
+    b"@",
+    b"\xef\xbb\xbf",
+    b"CSP/1",
+    b"<<<",
+    b"\n",
+    b"```",
+]
+TEARABLE = [
+    b'{"header":{"kind":"query","actor_id":"a","schema_id":"ioc.query.v0","logical_clock":1,"session_id":"s"},'
+    b'"payload":{"question":"why\\n\xc3\xa4?","required_fields":["x"],"uncertainty":0.5}}\n',
+    b'{"protocolVersion":"2.0","taskId":"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a","constitutionalContext":{"a":[1,null]},'
+    b'"issuedAt":"2026-01-01T10:00:00Z","issuer":{"agentId":"A"}}\n',
+    b'{"id":"x","timestamp":"2026-11-22T07:00:32Z","sender":"WePlan","type":"Command","receiver":"Orchestrator",'
+    b'"channel":"\xe2\xab\xbbcommand/x","content":"\xe2\xab\xbba/b\\ntext"}\n',
+    b'{"messageId":"m","correlationId":null,"status":"ACK"}\n',
+    b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\nmany\n>>>\n\n",
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cores_agree_on_what_is_torn(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(40):
+        parts = []
+        for text in chance.choices(TEARABLE, k=3):
+            at, behind = sorted(chance.choices(range(len(text) + 1), k=2))
+            pieces = (
+                text[:at] + chance.choice(TORN) + text[at:],
+                text[:at] + text[behind:],
+                text[at:],
+                text[:at] + b"\n",
+            )
+            parts.append(chance.choice(pieces))
+        data = b"".join(parts)
+        assert searched(native.searched, data, []) == searched(pure.searched, data, []), data

@@ -7,6 +7,7 @@ a member of the objects in an array.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -109,6 +110,41 @@ class Ask(NamedTuple):
     opening: str = ""
 
 
+class Sign(NamedTuple):
+    """A sign by which damaged bytes show whose they are: at least so many of these keys, in quotes.
+
+    values: one of the keys with a string that begins with one of these, as written (one with its closing quote is the
+    whole string); not ``cased``: in letters of either case.
+    """
+
+    keys: tuple[str, ...]
+    least: int = 1
+    values: tuple[str, ...] = ()
+    cased: bool = True
+
+    def stands_in(self, raw: bytes) -> bool:
+        """True if it is there."""
+        if self.values:
+            return _value_pattern(self).search(raw) is not None
+        return sum(f'"{key}"'.encode() in raw for key in self.keys) >= self.least
+
+
+Signs = tuple[tuple[Sign, ...], ...]
+"""Alternatives: signs that are all there."""
+
+
+@lru_cache(maxsize=64)
+def _value_pattern(sign: Sign) -> re.Pattern[bytes]:
+    keys, values = (b"|".join(re.escape(text.encode()) for text in texts) for texts in (sign.keys, sign.values))
+    space = rb"[ \t\r\n]*"
+    return re.compile(rb'"(?:%s)"%s:%s"(?%s:%s)' % (keys, space, space, b"" if sign.cased else b"i", values))
+
+
+def are_signed(signs: Signs, raw: bytes) -> bool:
+    """True if bytes show one of these alternatives."""
+    return any(all(sign.stands_in(raw) for sign in every) for every in signs)
+
+
 class WirePlan(NamedTuple):
     """A JSON wire.
 
@@ -124,6 +160,7 @@ class WirePlan(NamedTuple):
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
     this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
     what a string of form "text" says.
+    signs: with which of them ``marked`` is true; doubt: keys without which it is false otherwise. None: who knows.
     asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
     values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
     it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
@@ -154,6 +191,8 @@ class WirePlan(NamedTuple):
     nack: str = ""
     code: int = 0
     asks: tuple[Ask, ...] | None = None
+    signs: Signs | None = None
+    doubt: tuple[str, ...] = ()
 
 
 RECORD, REJECT, OTHER = 0, 1, 2

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column, Refusal
-from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
 from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
@@ -47,19 +46,10 @@ _VARIANT = Variant(
         Fill("time", "time", "timestamp"),
     ),
 )
-_SIGIL_CHANNEL = re.compile(rb'"channel"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
-
-
-_SIGIL_CONTENT = re.compile(rb'"content"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 _OWN_ROLES = frozenset(ROLES) - {"Human", "Supervisor", "Dima"}
 """Roles that nobody else has."""
-_ROLE = re.compile(
-    rb'"(?:sender|receiver)"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(map(re.escape, sorted(_OWN_ROLES))).encode()
-)
-_TYPE = re.compile(rb'"type"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(TYPES).encode())
 _HALF = 4
 _REQUIRED = frozenset(REQUIRED_FIELDS)
-_OTHERS = tuple(f'"{name}"'.encode() for name in REQUIRED_FIELDS if name != "channel")
 
 
 def claims(fields: dict[str, Any]) -> bool:
@@ -83,21 +73,29 @@ def _has_sigil(text: Any) -> bool:
     return isinstance(text, str) and text.startswith(SIGIL)
 
 
+_WRITTEN_SIGIL = (SIGIL, "\\u2afb")
+_BOTH = Sign(("sender", "receiver"), 2)
+SIGNS = (
+    (
+        Sign(("channel",), values=_WRITTEN_SIGIL, cased=False),
+        Sign(tuple(name for name in REQUIRED_FIELDS if name != "channel")),
+    ),
+    (
+        Sign(("sender",)),
+        Sign(("timestamp",)),
+        Sign(("sender", "receiver"), values=tuple(f'{role}"' for role in sorted(_OWN_ROLES))),
+    ),
+    (_BOTH, Sign(("content",), values=_WRITTEN_SIGIL, cased=False)),
+    (_BOTH, Sign(("channel",)), Sign(("type",), values=tuple(f'{kind}"' for kind in TYPES))),
+)
+"""Damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a role of
+KickLang and a timestamp; or sender and receiver with a content that starts with the sigil, or with a channel and a type
+of KickLang."""
+
+
 def marked(raw: bytes) -> bool:
-    """True if damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a
-    role of KickLang and a timestamp; or sender and receiver with a content that starts with the sigil, or with a
-    channel and a type of KickLang."""
-    if _SIGIL_CHANNEL.search(raw) is not None and any(key in raw for key in _OTHERS):
-        return True
-    if b'"sender"' not in raw:
-        return False
-    if b'"timestamp"' in raw and _ROLE.search(raw) is not None:
-        return True
-    if b'"receiver"' not in raw:
-        return False
-    if _SIGIL_CONTENT.search(raw) is not None:
-        return True
-    return b'"channel"' in raw and _TYPE.search(raw) is not None
+    """True if damaged bytes were an envelope."""
+    return are_signed(SIGNS, raw)
 
 
 PLAN = WirePlan(
@@ -109,6 +107,7 @@ PLAN = WirePlan(
     decode=Deferred("turnwire.kick.codec", "decode"),
     claims=claims,
     marked=marked,
+    signs=SIGNS,
     variant_of=lambda fields: 0,
     clues=(("channel",), ("sender", "receiver", "content")),
     inside=("channel", "sender"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
 from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
@@ -141,22 +141,22 @@ def claims(fields: dict[str, Any]) -> bool:
     return fields.get("status") in _RECEIPTS and len(fields.keys() - _RECEIPT_FIELDS) <= 1
 
 
-def marked(raw: bytes) -> bool:
-    """True if damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them. What is left of a
-    receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
-    strong = [name for name, written in _WRITTEN_STRONG if written in raw]
-    if strong and any(written in raw for _, written in _WRITTEN):  # two are enough: nothing more is looked for
-        return True
-    if _claimed({*strong, *(name for name, written in _WRITTEN if written in raw)}):
-        return True
-    return _RECEIPT.match(raw) is not None
-
-
-_WRITTEN = tuple((name, f'"{name}"'.encode()) for name in (*_FURTHER, "protocolVersion"))
-_WRITTEN_STRONG = tuple((name, f'"{name}"'.encode()) for name in _STRONG)
+SIGNS = (
+    (Sign(_STRONG), Sign((*_FURTHER, "protocolVersion"))),
+    (Sign(_STRONG, 2),),
+    (Sign(("protocolVersion",)), Sign(("taskId",))),
+    (Sign(("protocolVersion",)), Sign(_FURTHER, _MANY)),
+)
+"""Damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them."""
 _RECEIPT = re.compile(
     rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
 )
+
+
+def marked(raw: bytes) -> bool:
+    """True if damaged bytes were a Task or a Result. What is left of a receipt has no marks of its own, unless it is
+    all there but for its end, with a UUID."""
+    return are_signed(SIGNS, raw) or _RECEIPT.match(raw) is not None
 
 
 def variant_of(fields: dict[str, Any]) -> int:
@@ -177,6 +177,8 @@ PLAN = WirePlan(
     decode=_DECODE,
     claims=claims,
     marked=marked,
+    signs=SIGNS,
+    doubt=("messageId",),
     variant_of=variant_of,
     clues=(*((name,) for name in (*_STRONG, "protocolVersion")), ("messageId", "correlationId")),
     inside=(*_STRONG, "protocolVersion", "messageId"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Ask, Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
 
@@ -102,9 +101,6 @@ _COMMON |= {"confidence", "uncertainty", "constraints", "assumptions"}
 _OWN = frozenset(field.name for fields in PAYLOADS.values() for field in fields) - _COMMON
 """Names in payloads that other protocols hardly have."""
 _DIALECTS = ("sstp", "l9")
-_WRITTEN_MARKS = tuple(f'"{name}"'.encode() for name in _MARKS)
-_WRITTEN_KIND = re.compile(rb'"kind"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(_KINDS_OF_MESSAGES).encode())
-_FLAT = re.compile(rb'"(?:protocol|version)"[ \t\r\n]*:[ \t\r\n]*"SSTP', re.IGNORECASE)
 
 
 def claims(fields: dict[str, Any]) -> bool:
@@ -135,14 +131,18 @@ def _names_dialect(fields: dict[str, Any]) -> bool:
     return any(isinstance(name, str) and name.casefold().startswith("sstp") for name in names)
 
 
+SIGNS = (
+    (Sign(_MARKS, 2),),
+    (Sign(("header",)), Sign(("kind",), values=tuple(f'{kind}"' for kind in _KINDS_OF_MESSAGES))),
+    (Sign(("origin",)), Sign(("protocol", "version"), values=("SSTP",), cased=False)),
+)
+"""Damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a header and a
+kind of SSTP; or a dialect's name beside an origin."""
+
+
 def marked(raw: bytes) -> bool:
-    """True if damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a
-    header and a kind of SSTP; or a dialect's name beside an origin."""
-    if sum(mark in raw for mark in _WRITTEN_MARKS) >= 2:
-        return True
-    if b'"header"' in raw:
-        return _WRITTEN_KIND.search(raw) is not None
-    return b'"origin"' in raw and _FLAT.search(raw) is not None
+    """True if damaged bytes were a message."""
+    return are_signed(SIGNS, raw)
 
 
 def variant_of(fields: dict[str, Any]) -> int:
@@ -161,6 +161,7 @@ PLAN = WirePlan(
     decode=_DECODE,
     claims=claims,
     marked=marked,
+    signs=SIGNS,
     variant_of=variant_of,
     clues=(("header",), ("kind", "origin")),
     inside=("header", "origin"),
