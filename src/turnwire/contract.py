@@ -120,7 +120,6 @@ class Wire:
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
     - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
-    - cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line.
     - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
     - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
@@ -162,7 +161,6 @@ class Wire:
         short_prompt: Callable[[], str] | None
         bulk: BulkScanner | None
         plan: Any
-        cuts: Callable[..., Any] | None
         stream: Callable[..., MessageStream] | None
         search: Callable[[str], Any] | None
         damaged: Callable[[bytes], bool] | None
@@ -214,7 +212,6 @@ class Wire:
         marks: tuple[bytes, ...] = (),
         bulk: Any = None,
         plan: Any = None,
-        cuts: Any = None,
         stream: Any = None,
         search: Any = None,
         damaged: Any = None,
@@ -239,7 +236,7 @@ class Wire:
         self.always_strict, self.joined, self.marks = always_strict, joined, marks
         self._references = {
             **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
-            **{"prompt": prompt, "bulk": bulk, "plan": plan, "cuts": cuts, "stream": stream, "search": search},
+            **{"prompt": prompt, "bulk": bulk, "plan": plan, "stream": stream, "search": search},
             **{
                 "damaged": damaged,
                 "pairs": pairs,

@@ -183,7 +183,8 @@ def _cuts(package: ModuleType, data: bytes) -> Any:
     (every, size, limit, level), data = _options(data)
     choose_simd(package, level)
     pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
-    return list(package.wires()["csp"].cuts(pieces, 1 + every, limit=8 + limit * 16))
+    cuts = import_module(f"{package.__name__}.csp.cuts")
+    return list(cuts.safe_cuts(pieces, 1 + every, limit=8 + limit * 16))
 
 
 def _salvage(package: ModuleType, data: bytes) -> Any:

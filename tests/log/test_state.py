@@ -80,6 +80,22 @@ def test_positions_in_any_log(tmp_path: Path) -> None:
         assert two_scans(path, data, chance.randrange(len(data))) == whole, number
 
 
+@pytest.mark.usefixtures("scan_core")
+def test_an_object_that_the_end_of_a_scan_cut_off_is_read_again(tmp_path: Path) -> None:
+    """Also behind a scan that told it as a reject, since it was not to wait for more."""
+    path = tmp_path / "a.log"
+    header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "session_id": "s"}
+    message = {"header": {**header, "logical_clock": 1}, "payload": {"content": "c", "confidence": 1}}
+    data = (json.dumps(message, indent=1) + "\n").encode()
+    for cut in [at for at, byte in enumerate(data, 1) if byte == 10][6:-1]:
+        path.write_bytes(data[:cut])
+        first = turnwire.scan(path)
+        assert (sum(map(len, first)), [one["reason"] for one in first.rejects.rows()]) == (0, ["cut_off"])
+        path.write_bytes(data)
+        assert everything(turnwire.scan(path, resume=first.position))[0]["raw"] == [data[:-1]], cut
+        path.unlink()
+
+
 DAMAGED: list[Any] = [
     [0, 3, 0],
     "text",

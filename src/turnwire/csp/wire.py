@@ -18,7 +18,6 @@ DESCRIPTOR = Wire(
     doubtful_kinds=("FILE", "TEMPLATE"),
     marks=(b"CSP/1",),
     bulk=".bulk:SCANNER",
-    cuts=".cuts:safe_cuts",
     search=".search:search",
     listed=".search:listed",
     pairs=".pairs:PAIRS",

@@ -140,8 +140,7 @@ class Collector:
             error = self._end(reading, block, found)
         return batch, error, rest if block.last and final else None
 
-    @staticmethod
-    def _reached(reading: Reading, found: BlockResult) -> None:
+    def _reached(self, reading: Reading, found: BlockResult) -> None:
         """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
         base = found.block.base
         stop = line_end(found.buffer, 0, found.position)
@@ -152,6 +151,7 @@ class Collector:
             table, count = found.rejects[-1]
             last = int(table["offset"][count - 1])
             reading.rejected = last, last + int(table["length"][count - 1]), int(table["line"][count - 1])
+            reading.cut_off = self._engine.scanner.reasons[table["reason"][count - 1]] is Reason.CUT_OFF
 
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
@@ -262,9 +262,8 @@ class Collector:
         reading.finished = True
         if reading.source.cut is not None:
             return reading.source.cut(reading.offset, self._engine.kept(reading.state))
-        opened = self._opened(found)
         if reading.identity is not None and not self._bookmarks.waits:
-            reading.waiting = self._waiting(found, reading, opened)
+            reading.waiting = self._waiting(found, reading)
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
@@ -283,28 +282,19 @@ class Collector:
         )
 
     @staticmethod
-    def _opened(found: BlockResult) -> int:
-        """The place where a JSON object begins that the end of the input cuts off, or -1."""
-        state = found.state.get("state")
-        opened: int = getattr(getattr(state, "lines", state), "held", -1)
-        return opened
-
-    @staticmethod
-    def _waiting(found: BlockResult, reading: Reading, opened: int) -> tuple[int, int] | None:
+    def _waiting(found: BlockResult, reading: Reading) -> tuple[int, int] | None:
         """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
-        last damaged range begins if it reaches the end, or the object that was ``opened`` last; but behind the last
+        last damaged range begins if it reaches the end, or is an object that the end cuts off; but behind the last
         record. None where the last line has its end and nothing is open. It does not depend on how the input was cut
         into blocks."""
         start, line = reading.last_line
-        if opened < 0 and start == reading.offset:
-            return None
         first, stop, number = reading.rejected
-        if stop == reading.offset and first < start:
+        rest = bytes(found.buffer[max(stop - found.block.base, 0) : found.position])
+        cut_off = reading.cut_off and stop > found.block.base and not rest.strip()
+        if start == reading.offset and not cut_off:
+            return None
+        if (stop == reading.offset or cut_off) and first < start:
             start, line = first, number
-        base = found.block.base
-        if 0 <= opened < start:
-            start = opened
-            line = reading.line - bytes(found.buffer[max(start - base, 0) : found.position]).count(b"\n")
         return (start, line) if reading.recorded <= start else (reading.recorded, reading.line)
 
     def position(self) -> dict[str, Any]:

@@ -70,13 +70,12 @@ class Reading:
 
     offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
     line, when that has no end; last_line: offset and line where the last line begins; recorded: the byte behind the
-    last record; rejected: where the last reject begins, the byte behind it, and its line; kind: "gzip", "bzip2", "xz",
-    "zstd" or None;
-    fault: why decompressing ended before its time; closed:
-    nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
-    from block to block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look
-    these were searched last, where it is followed; taken: bytes read, as stored; head: the head of the line that the
-    last block ended in;
+    last record; rejected: where the last reject begins, the byte behind it, and its line; cut_off: that is its reason;
+    kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
+    write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
+    block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look these were
+    searched last, where it is followed; taken: bytes read, as stored; head: the head of the line that the last block
+    ended in;
     carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
     front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
     """
@@ -91,6 +90,7 @@ class Reading:
         self.last_line = (source.start, self.line)
         self.recorded = 0
         self.rejected = (0, -1, 1)
+        self.cut_off = False
         self.kind: str | None = None
         self.fault: Any = None
         self.begun = False
