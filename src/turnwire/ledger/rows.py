@@ -20,11 +20,6 @@ SELECT = (
 """The link before an entry, and its values."""
 
 
-def entry(row: tuple[Any, ...]) -> Entry:
-    """The entry of a row of :data:`SELECT`, as it is in the file."""
-    return Entry(*row[1:])
-
-
 def proved(row: tuple[Any, ...], first_link: bytes) -> Entry:
     """The entry of a row of :data:`SELECT`. Raises RuleError(ledger_broken) where its link is not that of its content
     behind the link before it; first_link: the one before the first entry."""

@@ -23,7 +23,7 @@ from turnwire.ledger.connection import (
     require_continued,
     require_schema,
 )
-from turnwire.ledger.rows import SELECT, entry, proved
+from turnwire.ledger.rows import SELECT, proved
 from turnwire.ledger.schema import Entry, first_link, last_entry
 from turnwire.ledger.tree import HashedRows, Nodes, OpenTile, ProofFailed
 from turnwire.ledger.writing import Batch, Item, Writer, item
@@ -185,7 +185,7 @@ class Ledger:
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries as they are in the file, unproved, for whoever looks into one that is broken."""
-        return self._rows(1, _FARTHEST, None, entry)
+        return self._rows(1, _FARTHEST, None, lambda row: Entry(*row[1:]))
 
     def entries(self, start: int = 1, stop: int | None = None, *, kind: str | None = None) -> Iterator[Entry]:
         """Entries ``start`` up to, not including, ``stop``, in order; of one kind when ``kind`` is given. Raises

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged, log_line, statement
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, log_line, statement
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
@@ -139,14 +139,15 @@ class SstpChecklist(checklists.RecordChecklist):
         self._checked(message, line, offset)
         session = self._session(message)
         directed, begun = session.turn.who == ADDRESSEE, bool(session._actors)
-        found = session._follow(message)
+        found = session._found(message, None)
+        self._turns(found.issues, directed, line, offset)
+        if found.taken:  # every fault was told: nothing has changed for whoever only asks whether it is admitted
+            session._take(message, found)
         asks = (found if found.taken else message).addressee is not None
         if (begun, directed, asks) not in self._noted:
             self._applies(begun, directed, asks)
         if asks:
             self._asked[id(message)] = line, offset, message
-        if found.issues:
-            self._turns(found.issues, directed, line, offset)
         if len(self._asked) > self._most_asked:
             self._forget_answered()
 
@@ -161,25 +162,6 @@ class SstpChecklist(checklists.RecordChecklist):
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
-
-    def admits(self, message: Message, line: int) -> ClauseFault | None:
-        """Judges one message unless it breaks a clause; a session that it begins is begun."""
-        session = self._session(message)
-        found = session._found(message, None)
-        before = len(self.faults)
-        self._checked(message, line, None)
-        self._turns(found.issues, session.turn.who == ADDRESSEE, line, None)
-        if len(self.faults) > before:
-            fault = self.faults[before]
-            del self.faults[before:]
-            return fault
-        if message.addressee is not None:
-            self._asked[id(message)] = line, None, message
-        if found.taken:
-            session._take(message, found)
-        if len(self._asked) > self._most_asked:
-            self._forget_answered()
-        return None
 
     def _applies(self, several: bool, directed: bool, asks: bool) -> None:
         """Notes the clauses that have something to say of a message: whether anybody spoke before, who had the floor

@@ -61,9 +61,8 @@ def from_fields(fields: dict[str, Any]) -> Message:
 
 def judged(fields: dict[str, Any], data: Any) -> Message:
     """The message over an object that is not plain. Raises the DecodeError for its first fault."""
-    for issue in findings(fields):
-        if issue.severity == "error":
-            raise _refusal(issue, data)
+    if (found := fault(fields)) is not None:
+        raise _refusal(*found, data)
     return CLASSES[fields["header"]["kind"]].of(fields)
 
 
@@ -75,14 +74,13 @@ def fault(fields: dict[str, Any]) -> Refusal | None:
     return None
 
 
-def _refusal(issue: Issue, data: Any) -> DecodeError:
-    path = str(issue.where)
+def _refusal(reason: Reason, text: str, path: str | None, data: Any) -> DecodeError:
     if data is None:
-        return DecodeError(issue.reason, issue.text, wire=WIRE, path=path)
+        return DecodeError(reason, text, wire=WIRE, path=path)
     raw = input_bytes(data, WIRE)
-    offset = locate(raw, path)
+    offset = locate(raw, path or "")
     line = raw.count(b"\n", 0, offset) + 1
-    return DecodeError(issue.reason, issue.text, offset=offset, line=line, wire=WIRE, path=path)
+    return DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
 
 
 def check(message: Message) -> list[Issue]:

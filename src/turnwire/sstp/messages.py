@@ -188,13 +188,8 @@ class Message(contract.Message):
     def addressee(self) -> str | None:
         """The name of the one agent that should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for
         everybody."""
-        payload = fields_of(self)["payload"]
-        name = payload.get("directed_to")
-        if not isinstance(name, str):
-            name = fields_of(self)["header"].get("directed_to")
-        if not isinstance(name, str):
-            name = payload.get("assigned_to")
-        return name if isinstance(name, str) else None
+        name = self.directed_to
+        return contract.text_or_none(fields_of(self)["payload"].get("assigned_to")) if name is None else name
 
     @property
     def retention_days(self) -> int | None:

@@ -242,16 +242,12 @@ class Session:
         another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
         free the floor. Raises RuleError for an error when the monitor is strict.
         """
-        return self._follow(message, identity).issues
-
-    def _follow(self, message: Message, identity: str | None = None) -> _SessionFindings:
-        """Does what :meth:`feed` does; gives the findings with what was seen of the message."""
         found = self._found(message, identity)
-        if found.issues and self.strict:
+        if self.strict:
             self._refuse(found.issues)
         if found.taken:
             self._take(message, found)
-        return found
+        return found.issues
 
     def _found(self, message: Message, identity: str | None) -> _SessionFindings:
         if not isinstance(message, Message):

@@ -244,29 +244,26 @@ class _Endpoint:
         return job
 
     async def get_task(self, request: Request) -> Response:
-        caller = await self._known(request, Action.READ)
+        return await self._asked_about(request, Action.READ, self.agent.look_up)
+
+    async def cancel_task(self, request: Request) -> Response:
+        return await self._asked_about(request, Action.CANCEL, self.agent.cancel)
+
+    async def _asked_about(
+        self, request: Request, action: Action, ask: Callable[..., Awaitable[Result | Ack]]
+    ) -> Response:
+        """The answer to a question about a task of the caller's own."""
+        caller = await self._caller(request)
+        if (denial := authorise(caller, action)) is not None:
+            raise _Problem(*denial)
         try:
-            found = await self.agent.look_up(request.path_params["task_id"], principal=caller)
+            found = await ask(request.path_params["task_id"], principal=caller)
         except KeyError:
             raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
         return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
-    async def cancel_task(self, request: Request) -> Response:
-        caller = await self._known(request, Action.CANCEL)
-        try:
-            result = await self.agent.cancel(request.path_params["task_id"], principal=caller)
-        except KeyError:
-            raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
-        return _answer(encode(result, strict=False), 200, result.correlation_id)
-
     async def _caller(self, request: Request) -> Principal | None:
         return ANONYMOUS if self.identify is None else await identified(self.identify, request)
-
-    async def _known(self, request: Request, action: Action) -> Principal | None:
-        caller = await self._caller(request)
-        if (denial := authorise(caller, action)) is not None:
-            raise _Problem(*denial)
-        return caller
 
     async def post_result(self, request: Request) -> Response:
         caller = await self._caller(request)
