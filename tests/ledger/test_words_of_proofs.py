@@ -37,39 +37,32 @@ def consistency(old: int, new: int) -> ConsistencyProof:
 
 
 FIELDS: dict[str, Any] = {**json.loads(head(3).to_json()), "key": "aa", "signature": "bb", "witnesses": [PAIR]}
-KNOWN = "a checkpoint has the fields ledger, size, root, chain, time, key, signature, witnesses"
-TYPES = "ledger, root, chain and time are strings, size is an integer"
-HEX = "key and signature are strings of hex digits"
-PAIRS = "witnesses are pairs of key and signature"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"odd": 1}, KNOWN),
-        *(({name: value}, TYPES) for name in ("ledger", "root", "chain", "time") for value in (None, 1, ...)),
-        *(({"size": value}, TYPES) for value in (None, "3", 3.0, True, ...)),
-        *(({name: value}, HEX) for name in ("key", "signature") for value in (None, 1, [])),
-        *(({"witnesses": value}, PAIRS) for value in (None, {}, [1], [[]], [PAIR[:1]], [[*PAIR, ""]], [[1, "a"]])),
-        ({"witnesses": [PAIR, ["a", 1]]}, PAIRS),
+        {"odd": 1},
+        *({name: value} for name in ("ledger", "root", "chain", "time") for value in (None, 1, ...)),
+        *({"size": value} for value in (None, "3", 3.0, True, ...)),
+        *({name: value} for name in ("key", "signature") for value in (None, 1, [])),
+        *({"witnesses": value} for value in (None, {}, [1], [[]], [PAIR[:1]], [[*PAIR, ""]], [[1, "a"]])),
+        {"witnesses": [PAIR, ["a", 1]]},
     ],
 )
-def test_what_is_no_checkpoint_is_refused_in_words(changes: dict[str, Any], said: str) -> None:
+def test_what_is_no_checkpoint_is_refused(changes: dict[str, Any]) -> None:
     fields = {name: value for name, value in (FIELDS | changes).items() if value is not ...}
     with pytest.raises(RuleError) as caught:
         Checkpoint.from_json(json.dumps(fields))
-    assert (caught.value.text, caught.value.reason, caught.value.rule) == (said, Reason.BAD_CHECKPOINT, "checkpoint")
+    assert (caught.value.reason, caught.value.rule) == (Reason.BAD_CHECKPOINT, "checkpoint")
+    assert next(iter(changes)) in caught.value.text
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"a":1}x'])
-def test_what_is_no_json_is_refused_in_its_readers_words(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "{", '{"a":1}x', "[]", "3", "null"])
+def test_what_is_no_object_is_no_checkpoint(text: str) -> None:
     with pytest.raises(RuleError) as caught:
         Checkpoint.from_json(text)
-    assert "JSON" in caught.value.text or "truncated" in caught.value.text
-    for other in ("[]", "3", "null"):
-        with pytest.raises(RuleError) as caught:
-            Checkpoint.from_json(other)
-        assert caught.value.text == KNOWN
+    assert caught.value.reason is Reason.BAD_CHECKPOINT
 
 
 def test_a_checkpoint_without_key_and_witnesses_is_one() -> None:

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
 _SIGNED_AS = b"turnwire checkpoint 1\n"  # what is signed starts with this, so the key signs nothing else by accident
 _WITNESSED_AS = b"turnwire witness 1\n"
-_TEXTS = ("ledger", "root", "chain", "time")
+
+
+class _CheckpointText(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of a checkpoint as it is written."""
+
+    ledger: str
+    size: int
+    root: str
+    chain: str
+    time: str
+    key: str = ""
+    signature: str = ""
+    witnesses: tuple[tuple[str, str], ...] = ()
 
 
 class Checkpoint(NamedTuple):
@@ -48,21 +60,11 @@ class Checkpoint(NamedTuple):
     def from_json(cls, text: str | bytes) -> Checkpoint:
         """The checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
         try:
-            fields = msgspec.json.decode(text)
+            found = msgspec.json.decode(text, type=_CheckpointText)
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # a lone surrogate has no bytes
             raise _bad_checkpoint(str(error)) from None
-        if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
-            raise _bad_checkpoint(f"a checkpoint has the fields {', '.join(cls._fields)}")
-        if not all(isinstance(fields.get(name), str) for name in _TEXTS) or type(fields.get("size")) is not int:
-            raise _bad_checkpoint("ledger, root, chain and time are strings, size is an integer")
-        if not all(isinstance(fields.get(name, ""), str) for name in ("key", "signature")):
-            raise _bad_checkpoint("key and signature are strings of hex digits")
-        pairs = fields.pop("witnesses", [])
-        if not isinstance(pairs, list) or not all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs
-        ):
-            raise _bad_checkpoint("witnesses are pairs of key and signature")
-        return cls(**fields, witnesses=tuple((pair[0], pair[1]) for pair in pairs))
+        key, signature = found.key or None, found.signature or None
+        return cls(found.ledger, found.size, found.root, found.chain, found.time, key, signature, found.witnesses)
 
     def signed(self, key: Ed25519PrivateKey | bytes) -> Checkpoint:
         """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
