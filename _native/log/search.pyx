@@ -820,7 +820,7 @@ cdef class Part:
 def searched(finder, block, final, int64_t line, state, keep, limit, dtypes, memory=None):
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block: see
     ``log/_search_py.py``."""
-    if finder.text_codes or len(finder.documents) > 1:  # further wires are read by the readable twin
+    if finder.text_codes or len(finder.documents) > 1 or "carrier" in dtypes:  # of which the readable twin alone knows
         return _search_py.searched(finder, block, final, line, state, keep, limit, dtypes)
     cdef Core core = finder._core if getattr(finder, "_core", None) is not None else Core(finder)
     finder._core = core

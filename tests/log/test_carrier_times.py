@@ -59,3 +59,27 @@ def test_the_first_name_of_the_table_counts_and_the_object_before_those_in_it(sc
     assert times(say % '"in":{"time":1767225609},"_time":1767225600') == [FIRST]
     assert times(say % '"resource":{"timeUnixNano":"1767225600000000000"}') == [FIRST]
     assert times(say % '"a":{"b":{"time":1767225600}}') == [None]
+
+
+CARRIED = [
+    ("cri", "2026-01-01T00:00:00Z stdout F {}\n"),
+    ("docker", '{{"log": "{}\\n", "stream": "stdout", "time": "2026-01-01T00:00:00Z"}}\n'),
+    ("journald", '{{"MESSAGE": "{}", "__REALTIME_TIMESTAMP": "1767225600000000", "_SYSTEMD_UNIT": "a.service"}}\n'),
+    ("string", '{{"a": "{}"}}\n'),
+    ("list of lines", '{{"source": ["{}\\n", "more\\n"]}}\n'),
+    ("file", "{}\n"),
+]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "nslip", "csp"])
+def test_what_a_record_came_through(wire: str | None) -> None:
+    log = "".join(form.format("@a3|f0|c1|S0|d1|T1|q1#") for _, form in CARRIED)
+    log += "".join(
+        f"app | {line}\n" for line in ("CSP/1", "FROM A", "TO B", "CTX C", "INTENT TASK", "", "TASK T1", "REQ x")
+    )
+    wanted = [("nslip", carrier) for carrier, _ in CARRIED] + [("csp", "prefix")]
+    batches = list(turnwire.scan(log.encode(), wire=wire, columns=["wire", "carrier"]))
+    found = [pair for batch in batches for pair in zip(batch["wire"], batch["carrier"], strict=True)]
+    assert found == [one for one in wanted if wire in (None, one[0])]
+    assert all("carrier" not in batch.names for batch in turnwire.scan(log.encode(), wire=wire))

@@ -201,6 +201,13 @@ def scanner(wire: str | None) -> BulkScanner:
     return finder(wire).scanner
 
 
+def columns(wire: str | None) -> list[str]:
+    """The names of the columns that a scan has where none are chosen."""
+    from turnwire.log.engine.columns import chosen
+
+    return [column.name for column in chosen(scanner(wire), None)]
+
+
 def scanned(
     names: Sequence[str], wire: str | None, columns: Sequence[str] | None, options: dict[str, Any], **more: Any
 ) -> Scan:

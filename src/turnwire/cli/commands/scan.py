@@ -38,6 +38,9 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.wire_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
+    "--explain", is_flag=True, help="Add the column carrier: what each record came through, such as a Docker log."
+)
+@click.option(
     "--errors",
     type=Choice(["collect", "skip", "raise"]),
     default="collect",
@@ -92,7 +95,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     """
     _check(settings)
     names = inputs.checked(sources)
-    chosen = _listed(columns)
+    chosen = _listed(columns, wire, settings.pop("explain"))
     if settings["dask"] is not None:
         return cluster.scan_on_cluster(names, wire, chosen, settings)
     for path in (settings["rejects"], settings["output"], settings["resume"]):
@@ -118,7 +121,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         elif settings["output"] is not None:
             sink = stack.enter_context(_file_sink(found, settings))
         else:
-            sink = _shown_sink(found, wire, chosen is None, len(inputs.files(names)), settings)
+            sink = _shown_sink(found, wire, columns is None, len(inputs.files(names)), settings)
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
@@ -150,10 +153,12 @@ def _check(settings: dict[str, Any]) -> None:
     cluster.check(settings)
 
 
-def _listed(columns: str | None) -> list[str] | None:
-    if columns is None:
+def _listed(columns: str | None, wire: str | None, explain: bool) -> list[str] | None:
+    if columns is None and not explain:
         return None
-    chosen = [name.strip() for name in columns.split(",")]
+    chosen = options.columns(wire) if columns is None else [name.strip() for name in columns.split(",")]
+    if explain and "carrier" not in chosen:
+        chosen.append("carrier")
     if len(set(chosen)) < len(chosen):
         raise click.UsageError("--columns names a column twice")
     return chosen

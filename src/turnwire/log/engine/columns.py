@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column
 from turnwire.errors import UnknownName, nearest
+from turnwire.log.search.texts import CARRIERS
 from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ POSITIONS = (
 )
 """The columns that every record has, whatever its wire: where it is."""
 
+
+CARRIER = Column("carrier", "enum", names=CARRIERS)
+"""What a record came through: given on request, since the readable twin of the search alone knows it."""
 
 _own: dict[int, tuple[BulkScanner, dict[str, Column]]] = {}
 
@@ -69,7 +73,8 @@ def _all(scanner: BulkScanner) -> tuple[dict[str, Column], tuple[Column, ...]]:
         if len(_known) > _MOST_SCANNERS:
             _known.clear()
         there = {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
-        found = _known[id(scanner)] = scanner, names, there, tuple(there.values())
+        every = tuple(there.values())
+        found = _known[id(scanner)] = scanner, names, {**there, CARRIER.name: CARRIER}, every
     return found[2:]
 
 
@@ -147,4 +152,6 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
             dtypes[source] = DTYPES[mine[source].kind]
         elif source == "line":
             dtypes[source] = "i8"
+        elif column is CARRIER:
+            dtypes[source] = "u1"
     return dtypes

@@ -12,7 +12,7 @@ from turnwire import registry
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
-from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
+from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, own, text_spans
 from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, rows_of, span_of
 from turnwire.log.wire_scanners import bulk_scanner
 
@@ -159,7 +159,7 @@ class Batch(Columns):
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
         if name == "inner" and name not in rows.arrays:  # no record here is in a string
             return np.zeros(rows.count, np.int64)
-        if name in own(self._scanner) or column in POSITIONS:
+        if name in own(self._scanner) or column in POSITIONS or column is CARRIER:
             return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
         return self._common(column)
 

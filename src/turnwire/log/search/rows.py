@@ -10,7 +10,7 @@ from turnwire.csp._bulk_py import _texts as csp_texts
 from turnwire.json._rows_py import Cell, filled, time_of
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import Found
-from turnwire.log.search.texts import Text
+from turnwire.log.search.texts import BOM, CARRIERS, Text
 from turnwire.nslip.bulk import text_spans
 from turnwire.nslip.spec import Slot
 
@@ -101,6 +101,7 @@ class Rows:
             "own_bytes": own,
             "size": found.stop - found.start,
             "inside_unclosed_heredoc": found.unclosed,
+            "carrier": self._carrier(found),
         }
         present = self._bit("inner") if quote >= 0 else 0
         place = found.start
@@ -130,6 +131,15 @@ class Rows:
         values["time"] = time or 0
         values["present"] = present | bits | (0 if time is None else self._bit("time"))
         self.rows.append(values)
+
+    def _carrier(self, found: Found) -> int:
+        """What the record came through: the outermost carrier."""
+        text = found.text.outermost()
+        alone = text.outer is None and found.wire == self.search.csp.code
+        line = text.line_start(found.start)
+        if alone and text.data[line : found.start].removeprefix(BOM):  # a prefix on its first line only
+            return CARRIERS.index("prefix")
+        return CARRIERS.index(text.carrier)
 
     def _bit(self, column: str) -> int:
         return 1 << self.plan.valid[column] if column in self.plan.valid else 0

@@ -16,6 +16,8 @@ from turnwire.json._wrapper_py import Numbers
 from turnwire.json.times import head_time
 
 BOM = b"\xef\xbb\xbf"
+CARRIERS = ("file", "prefix", "cri", "docker", "journald", "string", "list of lines", "bytes")
+"""What a text comes through: the names of the column ``carrier``."""
 DEEPEST_STRING = 8
 """So deep strings inside strings are searched."""
 _TIME_BYTES = 256
@@ -66,6 +68,13 @@ class Text:
         self.quoted = True  # of a string: a quote stands in front of it
         self.closings: dict[int, list[int]] | None = None  # of CSP/1's heredocs, once they were listed
         self.depth: int = (0 if outer is None else outer.depth) + in_string
+
+    def outermost(self) -> Text:
+        """The text of the file, or the one that was put together from it first."""
+        one = self
+        while one.outer is not None and one.outer.outer is not None:
+            one = one.outer
+        return one
 
     def _stretch(self, at: int) -> Stretch:
         return self.stretches[max(bisect_right(self._starts, at) - 1, 0)]
