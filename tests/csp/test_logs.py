@@ -93,6 +93,15 @@ def test_logs_are_taken_as_a_scan_takes_them(tmp_path):
         assert csp.replay(source).store.head == "C1"
 
 
+def test_a_log_in_a_storage_is_read():
+    fsspec = pytest.importorskip("fsspec")
+    text = DEFS + task(1) + result(1)
+    fsspec.filesystem("memory").pipe("/csp/a.log", text.encode())
+    source = fsspec.open("memory:///csp/a.log")
+    assert csp.read_log(source) == csp.read_log(text)
+    assert csp.board([source]).answered == {"CODER": ["T1"]} and csp.replay(source).refused == []
+
+
 def test_laws_that_are_given_twice_before_the_first_message_are_refused():
     replaying = Replaying()
     assert replaying.feed(csp.Preamble({}, {"L1": "one"})) is None

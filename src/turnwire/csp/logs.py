@@ -64,7 +64,12 @@ def names_files(source: Any) -> bool:
     there."""
     if isinstance(source, str):
         return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
-    return isinstance(source, (PathLike, list, tuple)) or hasattr(source, "read")
+    return isinstance(source, (PathLike, list, tuple)) or _opens(source)
+
+
+def _opens(source: Any) -> bool:
+    """True for a file, and for what opens as one does: a UPath or an OpenFile of fsspec."""
+    return hasattr(source, "read") or hasattr(source, "open")
 
 
 def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
@@ -397,4 +402,4 @@ def _messages(source: Any) -> Iterable[CspMessage]:
 
 
 def _has_messages(source: list[Any] | tuple[Any, ...]) -> bool:
-    return not source or not all(isinstance(one, (str, PathLike, bytes)) or hasattr(one, "read") for one in source)
+    return not source or not all(isinstance(one, (str, PathLike, bytes)) or _opens(one) for one in source)
