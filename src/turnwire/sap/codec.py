@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
@@ -26,11 +25,17 @@ _plans: dict[tuple[Any, str], Any] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
 
-@cache
-def _messages(core: Any) -> Any:
-    """The core's maker, checker and writer of messages of which there is nothing to say."""
-    plans = [(cls, core.Plan(cls.TABLE)) for cls in (Task, Result, Ack, Nack)]
-    return core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
+class _Makers(dict[Any, Any]):
+    """Each core's maker, checker and writer of messages of which there is nothing to say. A dict, since each call of
+    ``decode``, ``encode`` and ``check`` asks it: ``functools.cache`` takes 400 instructions more."""
+
+    def __missing__(self, core: Any) -> Any:
+        plans = [(cls, core.Plan(cls.TABLE)) for cls in (Task, Result, Ack, Nack)]
+        found = self[core] = core.Messages(plans, JsonObject, Task, Result, _reader.read_source)
+        return found
+
+
+_makers = _Makers()
 
 
 def is_sound(fields: Any, table: Table) -> bool:
@@ -44,12 +49,12 @@ def is_sound(fields: Any, table: Table) -> bool:
 def is_clean(message: JsonObject) -> bool:
     """True if surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
     only of a Task and a Result."""
-    return bool(_messages(_core).is_clean(message))
+    return bool(_makers[_core].is_clean(message))
 
 
 def all_clear(data: bytes) -> bool:
     """True if ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
-    return bool(_messages(_core).is_calm(data))
+    return bool(_makers[_core].is_calm(data))
 
 
 def is_quiet(value: Any) -> bool:
@@ -79,7 +84,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
-    messages = _messages(_core)
+    messages = _makers[_core]
     if limits is LIMITS and (read := messages.read(raw)) is not None:
         return read  # type: ignore[no-any-return]
     fields, source = _reader.read_source(raw, limits)
@@ -166,7 +171,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """
-    text = _messages(_core).text(message, strict)
+    text = _makers[_core].text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
     whole = _message(message)
@@ -188,7 +193,7 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
 
 def plain_text() -> Any:
     """What the core writes of a message without doubts: (message, strict) -> text, or None for what encode writes."""
-    return _messages(_core).text
+    return _makers[_core].text
 
 
 def text_as_read(task: Task) -> str | None:
