@@ -798,7 +798,8 @@ class NativeStreams(Streams):
             return (<Block>self.block).open_line(one, (<Walked>one).before(position)[0])
         return Streams.open_line(self, one, position)
 
-    def pieces_before(self, one, position):
+    @staticmethod
+    def pieces_before(one, position):
         """The numbers of pieces of a text before and behind a position, and the place of the last one before it."""
         return (<Walked>one).before(position) if isinstance(one, Walked) else Streams.pieces_before(one, position)
 

@@ -1,12 +1,13 @@
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
-from turnwire._native.json.lines import Plan as Plan
-from turnwire.contract import Packed
+from turnwire.contract import Column, Packed
 from turnwire.csp.spec import REASONS
+from turnwire.errors import Reason
 from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN
+from turnwire.json.plan import WirePlan
 from turnwire.log.search.carriers import MOST_FOREIGN as MOST_FOREIGN
 from turnwire.log.search.carriers import MOST_FOREIGN_LINES as MOST_FOREIGN_LINES
 from turnwire.log.search.rows import DTYPES as DTYPES
@@ -35,6 +36,24 @@ def merged(
 ) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
 
 @disjoint_base
+class Plan:
+    plans: tuple[WirePlan, ...]
+    columns: tuple[Column, ...]
+    reasons: tuple[Reason | None, ...]
+    valid: dict[str, int]
+    escaped: dict[str, int]
+    nslip: tuple[int, Sequence[int], Sequence[int]] | None
+    def __new__(
+        cls,
+        plans: Sequence[WirePlan],
+        columns: Sequence[Column],
+        valid: Mapping[str, int],
+        escaped: Mapping[str, int],
+        reasons: Sequence[Reason | None],
+        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
+    ) -> Self: ...
+
+@disjoint_base
 class Core: ...
 
 @disjoint_base
@@ -45,7 +64,10 @@ class Block:
 class Part: ...
 
 @disjoint_base
-class Stream: ...
+class Walked:
+    def add(self, spans: list[tuple[int, int]]) -> None: ...
+    def behind(self, at: int) -> int: ...
+    def up_to(self, at: int, end: int) -> int: ...
 
 @disjoint_base
 class Call: ...
