@@ -8,6 +8,9 @@ cdef enum:
     TEXT = 3  # nothing begins here
     OPEN = 4  # more must be there to say so
 
+cdef enum:
+    FIRST_LOOK = 256  # most messages are no longer
+
 cdef struct Matched:
     int what
     int reason
@@ -84,7 +87,7 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     limits[0], limits[1], limits[2] = most_bytes, _most_fields, _most_key
     memset(state, 0, sizeof(state))
     memset(m.row, 0xFF, sizeof(m.row))
-    start_scanner(&s, data, at, end, final, limits, state, find_lines)
+    start_scanner(&s, data, at, end, final, limits, state, find_lines, FIRST_LOOK)
     s.log, s.around = True, around
     s.rows = s.extras = s.rejects = NULL
     s.most_rows = s.most_extras = s.most_rejects = 0

@@ -32,6 +32,7 @@ cdef struct Scanner:
     int64_t end
     bint final
     int64_t most_bytes, most_fields, most_key
+    int64_t look  # bytes of the next window, where one message alone is read; 0: as many as there are room for
     # the cursor: start and number of the next line, and which line feed of the window ends it
     int64_t place, number
     int next
@@ -57,7 +58,11 @@ cdef struct Scanner:
 
 cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
     """The window from ``base`` on, where the next line begins or a line goes on."""
-    csp_fill(&s.window, s.lister, s.data, base, s.end)
+    cdef int64_t stop = s.end
+    if s.look and s.look < stop - base:
+        stop = base + s.look
+        s.look *= 4
+    csp_fill(&s.window, s.lister, s.data, base, stop)
     s.next = 0
 
 
@@ -1093,9 +1098,10 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
 
 cdef void start_scanner(
     Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
-    csp_lister lister
+    csp_lister lister, int64_t look=0
 ) noexcept nogil:
     s.data = data
+    s.look = look
     s.lister = lister
     s.end = stop
     s.final = final

@@ -35,7 +35,7 @@ typedef struct tw_region {
     int level, depth;                        /* texts around it; strings among them */
     size_t start, end;
     const tw_stretch *stretches;             /* the map of its places */
-    size_t stretch_count;
+    size_t stretch_count, near;              /* near: the stretch that was asked for last */
     tw_cursor first, last;                   /* where its records begin and end: each goes from left to right */
     int in_string, final;                    /* final: nothing follows that could belong to it */
     int tail;                                /* heredocs in trailing text matter */
@@ -121,16 +121,18 @@ static int tw_more_room(void **memory, size_t *room, size_t count, size_t more, 
 }
 
 /* The stretch of a text in which the byte at `at` stands. */
-static size_t tw_stretch_at(const tw_region *r, size_t at)
+static size_t tw_stretch_at(tw_region *r, size_t at)
 {
     size_t low = 0, high = r->stretch_count;
     at -= r->start;
+    for (size_t i = r->near; i < r->near + 2 && i < high; i++) /* mostly they are asked for in order */
+        if (r->stretches[i].start <= at && (i + 1 == high || at < r->stretches[i + 1].start)) return r->near = i;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (r->stretches[middle].start <= at) low = middle + 1;
         else high = middle;
     }
-    return low ? low - 1 : 0;
+    return r->near = low ? low - 1 : 0;
 }
 
 /* The place in the text around a region of the byte at `at`, which is of stretch `i` or stands right behind it. */

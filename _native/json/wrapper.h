@@ -38,7 +38,7 @@ enum { TW_TIME_NAMES = sizeof tw_time_names / sizeof *tw_time_names, TW_NO_TIME 
 static int tw_time_rank(const uint8_t *key, size_t size)
 {
     for (int i = 0; i < TW_TIME_NAMES; i++)
-        if (tw_is_key(key, size, tw_time_names[i])) return i;
+        if (size && *key == (uint8_t)*tw_time_names[i] && tw_is_key(key, size, tw_time_names[i])) return i;
     return TW_TIME_NAMES;
 }
 

@@ -309,15 +309,23 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
         }
     }
     tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .start = k->arena_size, .found_behind = SIZE_MAX };
-    tw_gathered g = { .next = line };
+    tw_gathered g = { .next = line, .stretches = w->spare_stretches, .stretch_room = w->spare_stretch_room, .lines = w->spare_lines,
+                      .line_room = w->spare_line_room };
+    w->spare_stretches = NULL;
+    w->spare_lines = NULL;
+    w->spare_stretch_room = w->spare_line_room = 0;
     uint8_t prefix[TW_MOST_PREFIX];
     if (r->level) {                          /* the arena may move */
         memcpy(prefix, f.around.prefix, f.around.size);
         f.around.prefix = prefix;
     }
     result = (object ? tw_gathered_object : tw_gathered_message)(w, r, &inner, &f, &g, line, q, done);
-    free(g.stretches);
-    free(g.lines);
+    free(w->spare_stretches);
+    free(w->spare_lines);
+    w->spare_stretches = g.stretches;
+    w->spare_stretch_room = g.stretch_room;
+    w->spare_lines = g.lines;
+    w->spare_line_room = g.line_room;
     free(inner.taken.spans);
     if (rows == k->rows.count && rejects == k->rejects.count) {
         k->arena_size = inner.start;

@@ -54,6 +54,9 @@ typedef struct {
     void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
                           tw_matched *m);
     uint8_t csp_reasons[256];                /* its own reasons -> those of all wires */
+    tw_stretch *spare_stretches;             /* memory for lines behind a prefix, where nobody has it */
+    tw_span *spare_lines;
+    size_t spare_stretch_room, spare_line_room;
     size_t usual;                            /* bytes of the message behind a prefix that was read last */
 } tw_search;
 
@@ -75,10 +78,13 @@ static inline size_t tw_spans_before(const tw_spans *t, size_t at, size_t with)
     return low;
 }
 
+/* Behind the lines taken around a place, or the place itself. */
 static inline size_t tw_behind_taken(const tw_spans *t, size_t at)
 {
     size_t i = t->first == t->count ? t->first : tw_spans_before(t, at, 1);
-    return i > t->first && at < t->spans[i - 1].stop ? t->spans[i - 1].stop : at;
+    if (i == t->first || at >= t->spans[i - 1].stop) return at;
+    for (at = t->spans[i - 1].stop; i < t->count && t->spans[i].start == at; i++) at = t->spans[i].stop;
+    return at;
 }
 
 /* Up to where a text goes on that begins at a place: to the next lines that were taken, or to `end`. */
@@ -314,17 +320,20 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 
 /* --- JSON --- */
 
-/* True if an object may be a line of a container runtime or of a journal. */
+/* True if an object may be a line of a container runtime or of a journal: a key may also be written with escapes. */
 static int tw_is_carrier(const uint8_t *p, size_t size)
 {
-    const uint8_t *end = p + size;
+    const uint8_t *end = p + size, *before;
     for (; (p = (const uint8_t *)memchr(p, '"', (size_t)(end - p))); p++) {
         size_t left = (size_t)(end - p);
-        if (left > 22 && !memcmp(p, "\"__REALTIME_TIMESTAMP\"", 22)) return 1;
-        if (left > 3 && p[1] == '\\' && p[2] == 'u') return 1;
-        if (left <= 8 || memcmp(p, "\"stream\"", 8)) continue;
-        const uint8_t *value = tw_behind_space(p + 8);
-        if (*value == ':' && *(value = tw_behind_space(value + 1)) == '"' && (value[1] == '\\' || value[1] == 's')) return 1;
+        if (left > 22 && p[1] == '_' && !memcmp(p, "\"__REALTIME_TIMESTAMP\"", 22)) return 1;
+        if (left > 8 && p[1] == 's' && !memcmp(p, "\"stream\"", 8)) {
+            const uint8_t *value = tw_behind_space(p + 8);
+            if (*value == ':' && *(value = tw_behind_space(value + 1)) == '"' && (value[1] == '\\' || value[1] == 's')) return 1;
+        }
+        if (left <= 3 || p[1] != '\\' || p[2] != 'u') continue;
+        for (before = p - 1; tw_is_blank(*before) || *before == '\n' || *before == '\r';) before--;
+        if (*before == '{' || *before == ',') return 1;
     }
     return 0;
 }
@@ -765,11 +774,14 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         at = tw_seek(&look, at);
         if (at >= end || (r == w->top && at >= w->until)) break;
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
+        if (r->taken.count) {
+            size_t behind = tw_behind_taken(&r->taken, at);
+            if (behind > at) { at = behind; continue; }
+        }
         int opening = tw_opening_of(k->plan, look.s, at, r->start, end);
         if (opening == TW_NO_OPENING) { at++; continue; }
         size_t begun = at, rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size, reaches = k->reaches.count,
                firsts = k->firsts.count;
-        if ((at = tw_behind_taken(&r->taken, at)) != begun) continue;
         if (!r->level && w->mid && !at && opening <= TW_AT_HEREDOC) { at = 1; continue; }
         switch (opening) {
         case TW_AT_OBJECT:

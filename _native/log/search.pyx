@@ -69,6 +69,8 @@ cdef extern from "_native/log/streams.h" nogil:
         csp_lister lister
         csp_reading reading
         int window_filled
+        tw_stretch *spare_stretches
+        tw_span *spare_lines
         void (*match_message)(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes,
                               const csp_around *around, tw_matched *m) noexcept
         uint8_t csp_reasons[256]
@@ -94,7 +96,7 @@ cdef extern from "_native/log/streams.h" nogil:
     size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
     size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
     size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
-    size_t tw_stretch_at(const tw_region *r, size_t at)
+    size_t tw_stretch_at(tw_region *r, size_t at)
     void tw_opening_tables()
     int tw_search_top(tw_search *w)
     int64_t tw_newlines(const uint8_t *p, size_t size)
@@ -325,6 +327,8 @@ cdef class Block:
             free(k.arena)
             free(k.reaches.spans)
             free(k.firsts.spans)
+            free(self.w.spare_stretches)
+            free(self.w.spare_lines)
             free(self.hopeless)
             free(self.w)
 
@@ -419,7 +423,8 @@ cdef class Block:
         if r.level:
             return 0
         w.touched, w.fence_touched = state.touched, state.fence_touched
-        if <size_t>len(state.hopeless) != w.hopeless_count:
+        if state.hopeless or w.hopeless_count:
+            state.hopeless = {place for place in state.hopeless if place >= w.at}  # nobody goes back
             memory = numbers(sorted(state.hopeless), len(state.hopeless))
             free(self.hopeless)
             self.hopeless = memory

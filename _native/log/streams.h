@@ -147,7 +147,7 @@ static int tw_object_piece(tw_search *w, const uint8_t *s, const uint8_t *hard, 
             said = tw_said_by(s, value, hard, close, carrier == TW_JOURNALD, piece) ? 1 : -1;
         }
         for (int i = 0; i < TW_KEYS && tw_members[carrier].keys[i]; i++) {
-            if (!tw_is_key(key, size, tw_members[carrier].keys[i])) continue;
+            if (!size || *key != (uint8_t)*tw_members[carrier].keys[i] || !tw_is_key(key, size, tw_members[carrier].keys[i])) continue;
             if (keys[i] || memchr(value, '\\', (size_t)(done - value))) return TW_PIECE_UNSURE;
             keys[i] = value + (*value == '"');
             key_ends[i] = done - (*value == '"');
