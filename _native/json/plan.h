@@ -68,6 +68,8 @@ typedef struct {
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
+    uint8_t torn_first[256];                 /* by its first letter: one behind the first of these keys, or 0; and by key the */
+    uint8_t torn_next[256];                  /* next one likewise */
     const struct tw_torn_table *signs;       /* of json/torn.h: how damaged bytes show whose they are */
 } tw_plan;
 

@@ -100,6 +100,8 @@ cdef extern from "_native/json/scan.h" nogil:
         int inside_count
         const tw_token *torn
         int torn_count
+        uint8_t torn_first[256]
+        uint8_t torn_next[256]
         const tw_torn_table *signs
     ctypedef struct tw_column:
         int64_t *offset
@@ -331,6 +333,10 @@ cdef class Plan:
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
         self.c.torn = self.tokens(found.torn)
+        if len(found.torn) > 255:
+            raise ValueError("these wires have too many keys that damaged bytes carry")
+        for place, text in enumerate(found.torn):
+            self.c.torn_next[place], self.c.torn_first[<uint8_t>text[1]] = self.c.torn_first[<uint8_t>text[1]], place + 1
         self.sign_table()
 
     def __dealloc__(self):

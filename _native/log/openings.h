@@ -199,6 +199,7 @@ static int tw_opens_magic(const uint8_t *s, size_t at, size_t end)
 static int tw_opens_line(const uint8_t *s, size_t at, size_t end)
 {
     size_t p = at;
+    if ((uint8_t)(s[at] - '0') < 10) return tw_is_cri(s, at, end) ? TW_AT_CRI : TW_NO_OPENING; /* most lines of a log */
     int bom = end - at >= 3 && s[at] == 0xEF && s[at + 1] == 0xBB && s[at + 2] == 0xBF;
     if (bom) p += 3;
     if (end - p >= 3 && s[p] == 0xE2 && s[p + 1] == 0xAB && s[p + 2] == 0xBB) return TW_AT_HEAD;
@@ -218,8 +219,11 @@ static int tw_opens_line(const uint8_t *s, size_t at, size_t end)
 /* Bytes of the key of a wire that stands there, its quotes among them, or 0. */
 static size_t tw_torn_key(const tw_plan *plan, const uint8_t *s, size_t at, size_t end)
 {
-    for (int i = 0; i < plan->torn_count; i++)
-        if (end - at >= plan->torn[i].size && tw_same_bytes(s + at, plan->torn[i].text, plan->torn[i].size)) return plan->torn[i].size;
+    if (end - at < 2) return 0;
+    for (int i = plan->torn_first[s[at + 1]]; i; i = plan->torn_next[i - 1]) {
+        const tw_token *key = &plan->torn[i - 1];
+        if (end - at >= key->size && tw_same_bytes(s + at, key->text, key->size)) return key->size;
+    }
     return 0;
 }
 

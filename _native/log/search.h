@@ -773,6 +773,10 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         look.readable = r->level ? k->arena_room : k->size;
         at = tw_seek(&look, at);
         if (at >= end || (r == w->top && at >= w->until)) break;
+        if (look.s[at] == '"' && at + 1 < end && !k->plan->torn_first[look.s[at + 1]] && !tw_is_line_start(look.s, at, r->start)) {
+            at++;                            /* most quotes of a log begin no key */
+            continue;
+        }
         if (tw_stopped_by_signal(k)) { result = TW_STOPPED; break; }
         if (r->taken.count) {
             size_t behind = tw_behind_taken(&r->taken, at);
