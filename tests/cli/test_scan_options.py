@@ -59,7 +59,7 @@ def test_conditions_that_make_no_sense(condition: str) -> None:
 
 def test_the_summary_says_how_many_were_wanted() -> None:
     done = turnwire("scan", "--wire", "nslip", REAL, "--where", "act=INFORM", "--limit", "0")
-    assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["wanted", "1,089"], ["records", "4,356"]]
+    assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["selected", "1,089"], ["records", "4,356"]]
 
 
 def test_threads_change_nothing() -> None:

@@ -156,7 +156,7 @@ def _move(place: Path, folder: str, files: list[str]) -> None:
 def _read(file: Path) -> dict[str, Any]:
     try:
         kept: dict[str, Any] = json.loads(file.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # what else is wrong with the name is told by who writes there
         return {}
     return kept
 
