@@ -103,7 +103,6 @@ SIGN = Wire(
     bulk=scanner(
         (PLAN,),
         COLUMNS,
-        smallest=20,
         decode=decode,
         common={"kind": ("column", "type"), "sender": ("column", "sender")},
     ),

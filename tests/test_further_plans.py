@@ -73,7 +73,7 @@ def made(
 ) -> Wire:
     """The wire, with another plan and name."""
     given = {"check": lambda _: [], "prompt": str}
-    bulk = scanner((plan,), columns, smallest=30, decode=decode, common=common)
+    bulk = scanner((plan,), columns, decode=decode, common=common)
     more = {"detect": detect, "decode": decode, "encode": encode, "message": Ticket, "plan": plan, "bulk": bulk}
     return Wire(name, title="Tickets", package=__name__, style=OBJECT, **given, **more)
 

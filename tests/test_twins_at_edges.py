@@ -87,21 +87,6 @@ def test_cuts_at_every_limit(limit: int) -> None:
         alike("csp.cuts", cut)
 
 
-@pytest.mark.parametrize("behind", ["", "\n", "x\n", "<<<\n", "QUERY q\nX y\n"])
-def test_a_block_of_lines_leaves_the_same_state(behind: str) -> None:
-    data = (HEAD.format("QUERY") + "QUERY q\nX y\n\n" + behind).encode()
-    for final in (False, True):
-        told = []
-        for name in ("_native.csp.codec", "csp._bulk_py"):
-            state = np.array([1, 0, 0, 7], np.int64)
-            table = {name: np.zeros(8, np.int64) for name in ("offset", "length", "line", "fault")}
-            table["reason"] = np.zeros(8, np.uint8)
-            core = import_module(f"turnwire.{name}")
-            found = core.scan_block(data, 0, len(data), final, {}, 0, 8, table, 0, 8, state=state)
-            told.append((found, state.tolist(), {name: column.tolist() for name, column in table.items()}))
-        assert told[0] == told[1]
-
-
 # --- nSLIP ------------------------------------------------------------------------------------------------------------
 
 

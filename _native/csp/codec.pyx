@@ -62,7 +62,6 @@ cdef extern from "_native/csp/marks.h" nogil:
     int csp_classify_magic_line(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
     bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
-    bint csp_are_flags(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp/around.h" nogil:
     ctypedef struct csp_around:
@@ -282,7 +281,8 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
-    cdef int64_t state[4]
+    cdef bint tail = False
+    cdef int64_t run = 0
     cdef Scanner scanner
     cdef int64_t capacity = 8
     cdef int64_t place = 0
@@ -291,9 +291,9 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
     cdef int32_t small[8 * (24 + 4 * 5 + 6)]
     cdef int32_t *table
     cdef int outcome
-    check_size(size)
+    if size >= MOST:
+        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
     take_limits(limits, most)
-    memset(state, 0, sizeof(state))
     rows, extras, rejects = [], [], []
     try:
         while place < size:
@@ -305,7 +305,8 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
                     raise MemoryError
                 table = memory
             with nogil:
-                start_scanner(&scanner, text, place, size, True, most, state, lister)
+                start_scanner(&scanner, text, place, size, True, most, lister)
+                scanner.tail, scanner.run = tail, run
                 scanner.rows = table
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
@@ -319,8 +320,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
                 rejects += rows_of(scanner.rejects, scanner.reject_count, 6, line, 0, 2, 5)
             place = scanner.place
             line += scanner.number
-            state[1] = scanner.tail
-            state[2] = scanner.run
+            tail, run = scanner.tail, scanner.run
             if first and rejects:
                 break
             PyErr_CheckSignals()
@@ -333,13 +333,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
     return rows, extras, rejects
 
 
-cdef int check_size(int64_t size) except -1:
-    if size >= MOST:
-        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
-    return 0
-
-
-include "_native/csp/bulk.pxi"
+include "_native/csp/columns.pxi"
 include "_native/csp/match.pxi"
 include "_native/csp/objects.pxi"
 

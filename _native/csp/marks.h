@@ -8,7 +8,7 @@
 
 enum { CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED };
 enum { CSP_EXACT, CSP_NEAR, CSP_TEMPLATE };
-enum { CSP_LOOK_LINES = 64, CSP_LOOK_BYTES = 4096, CSP_CLOSE = 4, CSP_CLOSE_LINES = 8, CSP_MOST_FLAGS = 256 };
+enum { CSP_LOOK_LINES = 64, CSP_LOOK_BYTES = 4096, CSP_CLOSE = 4, CSP_CLOSE_LINES = 8 };
 
 static const char *const csp_look_keys[] = { "STATUS", "SCOPE", "READ_RECS", "POSITION", "RESOLUTION", "DEBATE" };
 static const char *const csp_headers[] = { "FROM", "TO", "CTX", "INTENT" };
@@ -110,26 +110,6 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
         if (!(upper >= 'A' && upper <= 'Z') && !(next >= '0' && next <= '9') && next != '_') return 1 << i;
     }
     return 0;
-}
-
-/* Whether what stands behind the head of a template can be its flags: none, or parts that are not sentences. */
-static TW_UNUSED int csp_are_flags(const uint8_t *data, int64_t start, int64_t stop) {
-    if (stop - start > CSP_MOST_FLAGS) return 0;
-    while (start < stop) {
-        const uint8_t *semicolon = (const uint8_t *)memchr(data + start, ';', (size_t)(stop - start));
-        int64_t end = semicolon ? semicolon - data : stop;
-        if (end > start) {
-            if (csp_is_space(data[end - 1])) return 0;
-            if (csp_is_space(data[start])) {
-                if (data[start] != ' ' || csp_is_space(data[start + 1])) return 0;
-                if (data[start + 1] != '!')
-                    for (int64_t at = start + 1; at < end; at++)
-                        if (data[at] >= 'a' && data[at] <= 'z') return 0;
-            }
-        }
-        start = end + 1;
-    }
-    return 1;
 }
 
 static int csp_is_opening(const uint8_t *data, int64_t start, int64_t stop) {

@@ -81,13 +81,11 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     cdef Scanner s
     cdef Line first
     cdef int64_t limits[3]
-    cdef int64_t state[4]
     cdef int intent = 0, found
     m.what = UNSURE
     limits[0], limits[1], limits[2] = most_bytes, _most_fields, _most_key
-    memset(state, 0, sizeof(state))
     memset(m.row, 0xFF, sizeof(m.row))
-    start_scanner(&s, data, at, end, final, limits, state, find_lines, FIRST_LOOK)
+    start_scanner(&s, data, at, end, final, limits, find_lines, FIRST_LOOK)
     s.log, s.around = True, around
     s.rows = s.extras = s.rejects = NULL
     s.most_rows = s.most_extras = s.most_rejects = 0
@@ -117,7 +115,7 @@ cdef class OwnColumns:
         self.pointer = PyCapsule_New(&self.c, "turnwire.csp_columns", NULL)
 
     def attach(self, dict columns, int64_t room):
-        """Takes these arrays, which the caller keeps alive. ``own_present`` is what the bulk scan calls ``present``."""
+        """Takes these arrays, which the caller keeps alive. ``own_present`` is ``present`` of CSP/1 itself."""
         take_own(&self.c, columns, room)
         self.c.present = <uint32_t *>memory(columns, "own_present", room, 4)
 

@@ -101,14 +101,12 @@ cdef bint read_one(const uint8_t *data, int64_t size, Result *result) except -1:
 
     ``result.extras`` is to be freed where it is not ``result.few``."""
     cdef Scanner scanner
-    cdef int64_t state[4]
     cdef int64_t most_extras = FEW
     cdef int outcome
     if size > usual_limits[0]:
         return False
-    memset(state, 0, sizeof(state))
     while True:
-        start_scanner(&scanner, data, 0, size, True, usual_limits, state, find_lines)
+        start_scanner(&scanner, data, 0, size, True, usual_limits, find_lines)
         scanner.rows, scanner.extras, scanner.rejects = result.row, result.extras, result.reject
         scanner.most_rows, scanner.most_extras, scanner.most_rejects = 2, most_extras, 1
         outcome = run_scanner(&scanner)

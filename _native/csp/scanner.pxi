@@ -42,12 +42,11 @@ cdef struct Scanner:
     Closing *closings
     int64_t closing_count
     int indexed
-    bint log  # other lines are text, and extras are only counted
+    bint log  # extras are only counted
     const csp_around *around  # for the search of logs: what stands around the message, which says where it ends; or NULL
     # state of the stream
     bint tail
     int64_t run
-    bint settled
     Fault fault
     # tables
     int32_t *rows
@@ -320,21 +319,12 @@ cdef inline int classify_magic_line(Scanner *s, Line *first, int kind) noexcept 
     return csp_classify_magic_line(s.data, first.start, s.end, s.final, kind)
 
 
-cdef int no_message(Scanner *s, Line *first) noexcept nogil:
-    """A line of a log that begins no message after all. It ends what was open, as any line of its looks does."""
-    s.tail = False
-    seek(s, first.next, number_behind(s, first))
-    return OK
-
-
 cdef int nearly(Scanner *s, Line *first) noexcept nogil:
     """Rejects what begins with a line that only nearly says CSP/1."""
     cdef int what = classify_magic_line(s, first, CSP_NEAR)
     if what == CSP_UNDECIDED:
         return MORE
-    if s.log and what == CSP_IS_TEXT:
-        return no_message(s, first)
-    if not s.log and csp_has_title(s.data, first.start, first.stop):
+    if csp_has_title(s.data, first.start, first.stop):
         what = CSP_IS_LOOK_ALIKE
     blame(s, R_LOOK_ALIKE if what == CSP_IS_LOOK_ALIKE else R_BAD_MAGIC, first, first)
     s.fault.resume.start = first.next
@@ -777,7 +767,7 @@ cdef inline int64_t fast_messages(Scanner *s, int32_t *rows, int64_t most) noexc
             break
         fill(s, s.place)
     if count:
-        s.tail = s.settled = True
+        s.tail = True
     return count
 
 
@@ -855,13 +845,6 @@ cdef int message(Scanner *s, Line *first) noexcept nogil:
             finish_row(s, row, first.start, stop, first.number, intent)
         return OK
     s.extra_count = extras
-    if found == BAD and s.log:
-        found = classify_magic_line(s, first, CSP_EXACT)
-        if found == CSP_UNDECIDED:
-            return MORE
-        if found == CSP_IS_TEXT:
-            return no_message(s, first)
-        found = BAD
     return recover(s, first) if found == BAD else found
 
 
@@ -877,9 +860,6 @@ cdef int recover(Scanner *s, Line *first) noexcept nogil:
         found = to_end(s, first)
         if found != OK:
             return found
-        if s.log:
-            reject(s, fault.reason, first.start, reach(s, first, fault.offset), first.number, fault.offset, fault.line)
-            return OK
     reject(s, fault.reason, first.start, s.place, first.number, fault.offset, fault.line)
     return OK
 
@@ -921,8 +901,7 @@ cdef int trailing(Scanner *s, Line *line) noexcept nogil:
             unclosed(s, run)
         elif found != OK:
             return found
-    if not s.log:
-        reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
+    reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
     return OK
 
 
@@ -931,8 +910,6 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t head = template_head(s.data, first)
     cdef Line line
     cdef int found
-    if s.log and not csp_are_flags(s.data, first.start + head, first.stop):
-        return nearly(s, first)
     s.tail = False
     while True:
         found = next_line(s, &line)
@@ -1016,26 +993,21 @@ cdef int item(Scanner *s) noexcept nogil:
     if found != OK:
         return found
     if is_magic(s.data, &line):
-        s.settled = True
         return message(s, &line)
     if is_blank(s.data, &line):
         return OK
     if is_delimiter(s.data, &line):
-        s.settled = True
         if tw_is_fence(s.data, line.start, line.stop):
             s.tail = False
-            if not s.log:
-                finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
+            finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
             return OK
         if template_head(s.data, &line):
             return template(s, &line)
         return nearly(s, &line)
-    if not s.log and is_preamble_line(s.data, &line, False):
+    if is_preamble_line(s.data, &line, False):
         return preamble(s, &line)
     if s.tail:
         return trailing(s, &line)
-    if s.log:
-        return OK
     reject(s, R_JUNK, line.start, line.next, line.number, line.start, line.number)
     return OK
 
@@ -1066,14 +1038,13 @@ cdef inline int step(Scanner *s) noexcept nogil:
     cdef int64_t number = s.number
     cdef int64_t run = s.run
     cdef bint tail = s.tail
-    cdef bint settled = s.settled
     cdef int64_t extras = s.extra_count
     cdef int64_t rows = s.row_count
     cdef int64_t rejects = s.reject_count
     cdef int found = item(s)
     if found != OK:
         s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-        s.place, s.number, s.run, s.tail, s.settled = place, number, run, tail, settled
+        s.place, s.number, s.run, s.tail = place, number, run, tail
     elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
         s.run = 0
     return found
@@ -1097,8 +1068,8 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
 
 
 cdef void start_scanner(
-    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
-    csp_lister lister, int64_t look=0
+    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, csp_lister lister,
+    int64_t look=0
 ) noexcept nogil:
     s.data = data
     s.look = look
@@ -1113,9 +1084,8 @@ cdef void start_scanner(
     s.closings = NULL
     s.closing_count = 0
     s.indexed = 0
-    s.tail = state[1] != 0
-    s.run = state[2]
-    s.settled = state[3] != 0
+    s.tail = False
+    s.run = 0
     s.row_count = s.extra_count = s.reject_count = 0
     s.place = start
     s.number = 0

@@ -95,6 +95,8 @@ class MessageStream(Protocol):
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
 """What a message is: a JSON object; a token, which may be anywhere in a line; whole lines."""
+MATCHED = ("nslip", "csp")
+"""Wires that the search of logs has a matcher of its own for."""
 
 
 class Wire:
@@ -269,8 +271,9 @@ class Wire:
 
     @property
     def is_scanned(self) -> bool:
-        """True if a scan finds the wire: it has a bulk scanner, or a :class:`TextPlan` of which the scan makes one."""
-        return self.has("bulk") or (self.style != OBJECT and self.has("plan"))
+        """True if a scan finds the wire: by its plan (of style "object", with its bulk scanner), or by a matcher that
+        the search has for it."""
+        return self.name in MATCHED or (self.has("plan") and (self.style != OBJECT or self.has("bulk")))
 
     def writes_as_document(self, text: str) -> bool:
         """True if the text is that of a document of a wire of style "object", not of a JSON object."""
@@ -404,26 +407,18 @@ Refusal = tuple[Reason, str, "str | None"]
 
 
 class BulkScanner(NamedTuple):
-    """The bulk scan of a wire; ``turnwire.nslip.bulk.SCANNER`` is one.
+    """The columns that a scan of a wire gives; ``turnwire.nslip.bulk.SCANNER`` is one.
 
     - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
       ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.
     - present: dtype of the array ``present``, a bit mask a row. bits: nullable column -> its bit there. escaped: text
       column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
-    - smallest: bytes of the shortest record. reasons: the reason of each reject code.
-    - decode: one record's bytes -> its message. scan: the core's ``scan_block`` (see _native/nslip/scan.pyi), of a wire
-      whose columns the search of logs does not fill by a plan.
-    - state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None if a block
-      needs nothing of the one before.
+    - reasons: the reason of each reject code. decode: one record's bytes -> its message.
     - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
       ("number", name) takes a whole number as decimal text. A column that is not listed is null. ``time`` comes from
       the head of the log line if the record has none.
     - json: whether texts are insides of JSON strings, so that ``plain`` has a form for many of them at once.
-    - spans_lines: whether a record may go over several lines. If not, a block that ends with a line cuts no record, and
-      any thread can scan it.
-    - opens: how a line begins that ends whatever is open and starts a record: blocks end before one if they can.
-    - follows: (state, left, block) -> whether a block found the same from a fresh state, which left ``left``, as it
-      would from ``state``; ``left`` becomes what that leaves. Without it, a wire that spans lines is scanned in order.
+    - spans_lines: whether a record may go over several lines.
     - packed: set where texts have no arrays of their own.
     - values: of nSLIP and CSP/1, (data, start, stop, what the matcher found, shift) -> the columns of the record that
       the search found in ``data[start:stop]``: numbers, a packed row as bytes, spans moved by ``shift``.
@@ -439,16 +434,11 @@ class BulkScanner(NamedTuple):
     bits: Mapping[str, int]
     escaped: Mapping[str, int]
     plain: Callable[[bytes], bytes]
-    smallest: int
     reasons: tuple[Reason | None, ...]
     decode: Callable[..., Any]
-    scan: Callable[..., tuple[int, int, int, int]] | None = None
-    state: Callable[[], Any] | None = None
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
     spans_lines: bool = False
-    opens: bytes = b""
-    follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
     read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
     values: Callable[..., dict[str, Any]] | None = None

@@ -6,12 +6,13 @@ import random
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.conftest import needs_both
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
-from tests.csp.test_bulk import GOOD, REJECTS, TASK, begins_message, carried, fill
+from tests.csp.test_bulk import CORES, GOOD, TASK, begins_message
+from tests.csp.test_bulk import agreed as scanned
+from tests.log.engines import Read, read
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
 from turnwire.csp import _codec_py as pure
@@ -116,24 +117,6 @@ def test_every_truncation(csp_core):
 MEMORY = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<\nx\n>>>"
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(MEMORY + behind for behind in (b"\n", b"\r\n", b">\n", b"x\n>>>\n", b"")),
-        MEMORY.replace(b"<<<", b"<<<<") + b"\n\n" + MEMORY + b">\n" + MEMORY + b"\n",
-        b"CSP/1 - the Compact Symbol Protocol\nFROM A\n",
-        b"CSP/1\rFROM A\rTO B\r\nx\n",
-        *map(document, range(0, 200, 25)),
-    ],
-)
-def test_what_is_behind_the_end_is_not_looked_at(csp_core, data):
-    """Also where the end is in the middle of a heredoc, of its last line, or of a line end."""
-    for stop in range(len(data) + 1):
-        for final in (False, True):
-            found = [carried(csp_core, some, stop, final=final) for some in (data, data[:stop])]
-            assert found[0] == found[1], (stop, final)
-
-
 def test_bad_utf8_costs_the_record_it_is_in(csp_core):
     """A preamble, a template, a message: from its first line to its last, with the place of the first bad byte."""
     preamble, template = b"DEF A = b\nLAWS\n- L1: a\xff\xfe\nDEF B = c\n", b"CSP/1 MODE; \xc3\nx\n"
@@ -173,13 +156,9 @@ def test_many_unclosed_heredocs_take_linear_time(csp_core, opened):
 
 def test_2_gib_at_once_are_refused(csp_core):
     """Of memory that is never touched."""
-    state = np.zeros(4, np.int64)
     words = r"^a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide$"
     with pytest.raises(ValueError, match=words):
         csp_core.tables(bytes(1 << 31))
-    for size, said in ((1 << 31, words), ((1 << 31) - 1, r"^start and size must lie in the data$")):
-        with pytest.raises(ValueError, match=said):
-            csp_core.scan_block(b"CSP/1\n", 0, size, True, {}, 0, 0, dict.fromkeys(REJECTS, state), 0, 0)
 
 
 def test_a_law_stands_below_its_head_and_behind_nothing_else(csp_core):
@@ -275,8 +254,18 @@ TEMPLATES = [
 ]
 
 
+def fill(core: Any, data: bytes) -> Read:
+    """What a scan by this core finds."""
+    return read(CORES[-1 if core is pure else 0], data, wire="csp")
+
+
+def starts(found: Read) -> tuple[list[int], list[int]]:
+    """The places where records and rejects begin."""
+    return found[0]["offset"], [one["offset"] for one in found[1]]
+
+
 def reasons(core: Any, data: bytes) -> list[str]:
-    return [str(REASONS[code]) for code in fill(core, data).rejects["reason"]]
+    return [one["reason"] for one in fill(core, data)[1]]
 
 
 @pytest.mark.parametrize("text", TEXT)
@@ -284,10 +273,10 @@ def reasons(core: Any, data: bytes) -> list[str]:
 def test_text(csp_core: Any, text: str, end: str) -> None:
     data = text.replace("\n", end).encode()
     found = fill(csp_core, data)
-    assert (found.columns["offset"], found.rejects["offset"]) == ([], [])
-    around = GOOD + data.rstrip(b"\n") + b"\n\n" + GOOD
+    assert starts(found) == ([], [])
+    around = GOOD + b"\n" + data.rstrip(b"\n") + b"\n\n" + GOOD
     found = fill(csp_core, around)
-    assert (len(found.columns["offset"]), found.rejects["offset"]) == (2, [])
+    assert (len(found[0]["offset"]), found[1]) == (2, [])
     if text.startswith("CSP/1"):
         assert not begins_message(data, 0)
 
@@ -295,7 +284,7 @@ def test_text(csp_core: Any, text: str, end: str) -> None:
 @pytest.mark.parametrize("text", DAMAGED)
 def test_damage(csp_core: Any, text: str) -> None:
     found = fill(csp_core, text.encode())
-    assert (found.columns["offset"], found.rejects["offset"]) == ([], [0])
+    assert starts(found) == ([], [0])
     assert begins_message(text.encode(), 0)
 
 
@@ -305,7 +294,7 @@ def test_a_message_that_is_cut_off_anywhere(csp_core: Any) -> None:
     for size in range(len(b"CSP/1"), len(TASK) + len(b"REQ")):
         expected = [0] if size >= len(b"CSP/1\nFROM") else []
         for behind in (b"", b"\n", b"\n2026 INFO start\n", b"\n\nText.\n"):
-            assert fill(csp_core, data[:size] + behind).rejects["offset"] == expected, (size, behind)
+            assert starts(fill(csp_core, data[:size] + behind))[1] == expected, (size, behind)
 
 
 @pytest.mark.parametrize("text", LOOK_ALIKE)
@@ -334,7 +323,7 @@ def test_its_title_in_a_line_of_its_own(csp_core: Any) -> None:
 @pytest.mark.parametrize("text", TEMPLATES)
 def test_templates(csp_core: Any, text: str) -> None:
     found = fill(csp_core, text.encode())
-    assert (found.columns["intent"], found.rejects["offset"]) == ([8], [])
+    assert (found[0]["intent"], found[1]) == ([8], [])
     assert isinstance(csp.parse(text.split("\n\n")[0] + "\n").records[0], csp.Template)
 
 
@@ -359,7 +348,7 @@ def test_templates(csp_core: Any, text: str) -> None:
 )
 def test_flags(csp_core: Any, flags: str, good: bool) -> None:
     assert are_flags(flags.encode()) is good
-    assert (fill(csp_core, f"CSP/1;{flags}\n".encode()).columns["intent"] == [8]) is good
+    assert (fill(csp_core, f"CSP/1;{flags}\n".encode())[0]["intent"] == [8]) is good
 
 
 LINES = [
@@ -393,20 +382,19 @@ FIRST += ["CSP/1;Compact Symbol Protocol"]
 def test_twins_agree_on_any_lines() -> None:
     native = pytest.importorskip("turnwire._native.csp.codec")
     chance = random.Random(5)
-    met: dict[int, int] = {}
+    met: dict[str, int] = {}
     for _ in range(rounds(500)):
         lines = [chance.choice(FIRST), *chance.choices(LINES, k=chance.choice((0, 1, 2, 3, 5, 9, 70)))]
         data = "".join(line + chance.choice(("\n", "\n", "\r\n")) for line in lines).encode()
         data = data[: chance.choice((len(data), chance.randrange(len(data) + 1)))]
         assert native.tables(data) == pure.tables(data), data
-        once = fill(pure, data)
-        assert fill(native, data) == once, data
-        for core in (native, pure):
-            cuts = sorted(chance.sample(range(len(data) + 1), min(len(data), 3)))
-            assert fill(core, data, cuts=cuts) == once, (data, cuts)
-        for code in once.rejects["reason"]:
-            met[code] = met.get(code, 0) + 1
-    assert met[REASONS.index("look_alike")] > 20  # type: ignore[arg-type]
+        once = scanned(data)
+        size = chance.randrange(1, len(data) + 2)
+        for name in CORES:
+            assert read(name, data, wire="csp", batch_bytes=size) == once, (data, size)
+        for one in once[1]:
+            met[one["reason"]] = met.get(one["reason"], 0) + 1
+    assert met["look_alike"] > 20
     assert sum(met.values()) > 200
 
 
@@ -430,14 +418,10 @@ def test_a_line_that_differs_in_one_letter_is_none_that_nearly_says_it(front: st
 @pytest.mark.parametrize("first", ["CSP/1", "csp/1", "CSP/1;A B", "CSP/1\rTO"])
 def test_twins_agree_where_the_look_at_lines_ends(first: str, tail: str) -> None:
     """Behind 64 lines or 4096 bytes."""
-    native = pytest.importorskip("turnwire._native.csp.codec")
     texts = [f"{first}\n" + line * count + tail for count in range(62, 66) for line in ("x\n", "\n")]
     for size in range(4091, 4098):
         texts.append(f"{first}\n{'y' * (size - len(first) - 2)}\n{tail}")
         texts.append(f"{first}{chr(13) * (first[-1] == 'O')}{'y' * (size - len(first))}\n{tail}")
     for text in (*texts, *(text[:-1] for text in texts)):
         data = text.encode()
-        once = fill(pure, data)
-        assert fill(native, data) == once, (first, len(data))
-        for cut in (len(data) - 1, len(data) - len(tail), len(data) - len(tail) - 1):
-            assert fill(native, data, cuts=[cut]) == fill(pure, data, cuts=[cut]) == once, (len(data), cut)
+        scanned(data)

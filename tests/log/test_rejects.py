@@ -67,10 +67,9 @@ def test_what_a_reject_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
-def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> None:
     """More than fit into the table of a block, several times over, with and without gaps between them."""
-    monkeypatch.setattr(quarantine, "ROOM", 500)
-    number = 3 * quarantine.ROOM + 5
+    number = 1505
     (tmp_path / "a.log").write_bytes(b"@a1|" * number)
     (tmp_path / "b.log").write_bytes(b"@a1| \n" * number)
     rejects = scanned(tmp_path)

@@ -1,6 +1,6 @@
 """CSP/1 in plain Python: the readable twin of ``_native/csp/codec.pyx``, of which each part has a module of its own."""
 
-from turnwire.csp._bulk_py import scan_block, text_spans
+from turnwire.csp._columns_py import text_spans
 from turnwire.csp._objects_py import check, decode, encode, is_clean, usual_message, usual_text
 from turnwire.csp._scanner_py import NO_LIMIT, tables
 
@@ -10,7 +10,6 @@ __all__ = [
     "decode",
     "encode",
     "is_clean",
-    "scan_block",
     "tables",
     "text_spans",
     "usual_message",

@@ -419,15 +419,18 @@ def heredoc_closing(cursor: Cursor, opening: Line, run: int, bound: int, start: 
 
 
 class Stream:
-    """Cuts a buffer into rows and rejects. ``state`` is the state between two calls (``spec.STATE_WIDTH``)."""
+    """Cuts a buffer into rows and rejects.
 
-    def __init__(self, cursor: Cursor, place: int, limits: tuple[int, int, int], state: list[int]) -> None:
+    tail: a message came before, behind which trailing text may stand; run: the length of the heredoc that never closes,
+    -1 for several.
+    """
+
+    def __init__(self, cursor: Cursor, place: int, limits: tuple[int, int, int]) -> None:
         self.cursor = cursor
         self.place = place
         self.limits = limits
-        self.tail = bool(state[1])
-        self.run = state[2]
-        self.settled = bool(state[3])
+        self.tail = False
+        self.run = 0
         self.rows: Table = []
         self.extras: Table = []
         self.rejects: Table = []
@@ -440,33 +443,13 @@ class Stream:
         self.counted = offset
         return self.lines
 
-    def run_to(self, most_rows: int, most_extras: int, most_rejects: int) -> int:
-        """Scans until the bytes or the tables are used up; returns the offset of the first byte not consumed."""
-        while self.place < self.cursor.end:
-            marks = len(self.rows), len(self.extras), len(self.rejects)
-            if marks[0] >= most_rows or marks[2] >= most_rejects:
-                break
-            place, run, tail = self.place, self.run, self.tail
-            if not self.step():
-                break
-            if len(self.extras) > most_extras:
-                del self.rows[marks[0] :], self.extras[marks[1] :], self.rejects[marks[2] :]
-                self.place, self.run, self.tail = place, run, tail
-                break
-        return self.place
-
-    def step(self) -> bool:
-        """One item; False, with nothing changed, where it may go on after the bytes at hand."""
-        run, tail, settled = self.run, self.tail, self.settled
-        try:
-            behind = self.item(self.place)
-        except NeedMore:
-            self.run, self.tail, self.settled = run, tail, settled
-            return False
+    def step(self) -> None:
+        """Reads one item."""
+        run = self.run
+        behind = self.item(self.place)
         if run > 0 and self.run == run and self.swallowed_end(self.place, behind, run):
             self.run = 0
         self.place = behind
-        return True
 
     def swallowed_end(self, start: int, stop: int, run: int) -> bool:
         return (
@@ -484,10 +467,8 @@ class Stream:
         if is_blank(text):
             return line.next
         if text == MAGIC:
-            self.settled = True
             return self.message(line)
         if is_delimiter(text):
-            self.settled = True
             if is_fence(text):
                 self.tail = False
                 return self.row(line.start, line.next, FENCE)
@@ -550,13 +531,7 @@ class Stream:
             if fault.run > 0:
                 self.unclosed(fault.run)
             return self.reject(fault.reason, start, fault.resume, fault.offset)
-        stop = self.end_of(start, fault.resume)
-        self.reject(fault.reason, start, self.reach(start, stop, fault.offset), fault.offset)
-        return stop
-
-    def reach(self, start: int, stop: int, fault: int) -> int:
-        """Up to where a damaged message is rejected: all of it, as its last lines would be rejects of their own."""
-        return stop
+        return self.reject(fault.reason, start, self.end_of(start, fault.resume), fault.offset)
 
     def end_of(self, start: int, place: int) -> int:
         bound = start + self.limits[0]
@@ -660,18 +635,14 @@ def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT, wanted: str = "
     first one, what is behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
     bits wide.
     """
-    check_size(len(data))
-    stream = Stream(Cursor(data, len(data)), 0, limits, [0, 0, 0, 0])
-    stream.run_to(1 << 62, 1 << 62, 1 if wanted == "first" else 1 << 62)
+    if len(data) >= 1 << 31:
+        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")
+    stream = Stream(Cursor(data, len(data)), 0, limits)
+    while stream.place < len(data) and not (wanted == "first" and stream.rejects):
+        stream.step()
     if wanted == "none":
         return stream.rows, stream.extras, []
     if wanted == "first" and stream.rejects:
         del stream.rejects[1:]
         return [row for row in stream.rows if row[0] < stream.rejects[0][0]], stream.extras, stream.rejects
     return stream.rows, stream.extras, stream.rejects
-
-
-def check_size(size: int) -> None:
-    """Raises ValueError for a buffer whose spans would not fit."""
-    if size >= 1 << 31:
-        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")

@@ -1,9 +1,7 @@
-"""CSP/1 for the bulk scan: its columns and the core function that fills them."""
+"""The columns that a scan of CSP/1 gives."""
 
 from __future__ import annotations
 
-import re
-from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
+from turnwire.csp._columns_py import values
 from turnwire.csp.faults import explain
 from turnwire.csp.spec import (
     BULK_ENUMS,
@@ -20,8 +19,6 @@ from turnwire.csp.spec import (
     BULK_TEXTS,
     REASONS,
     ROW_WIDTH,
-    SETTLED,
-    STATE_WIDTH,
     WIRE,
 )
 from turnwire.errors import Reason
@@ -32,10 +29,8 @@ if TYPE_CHECKING:
     from turnwire.csp.messages import CspMessage, Template
 
 _PARSE = Deferred("turnwire.csp.codec", "parse")
-_OPENS = re.compile(rb"CSP/1\r?\n")
 _KIND, _FIRST_SPAN = 3, 4
 """Which numbers of a row say the kind, and the first span."""
-_NEWLINE, _SPACE, _OPENING = b"\n <"
 _core = _backend.load("csp.codec")
 
 
@@ -84,38 +79,6 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
         places[:, column] += np.where(places[:, column + 1] >= 0, distances, 0).astype(np.int32)
 
 
-def follows(state: Any, left: Any, block: memoryview) -> bool:
-    """True if a block scanned from a fresh state, which left ``left``, holds the same after ``state``.
-
-    A heredoc that was left open marks all that follows it. After a message, with nothing open, all that differs from
-    the start of an input is that lines may be a heredoc nobody owns, up to the next line that ends a message; where the
-    block begins with such a line or has neither heredocs nor fences, there is no difference.
-    """
-    tail, run = state[1], state[2]
-    if run:
-        return False
-    if not tail:
-        return True
-    if not _OPENS.match(block) and (not block or block[-1] != _NEWLINE or _looks_open(block)):
-        return False
-    if not left[SETTLED]:
-        left[1] = tail
-    return True
-
-
-def _looks_open(block: memoryview) -> bool:
-    """True if a line begins as openings of heredocs and fences do."""
-    data = np.frombuffer(block, np.uint8)
-    for sign in b"<`~":
-        places = np.flatnonzero(data == sign)
-        if sign != _OPENING:  # a fence is a run, perhaps behind spaces
-            places = places[(places + 2 < len(data)) & (data[np.minimum(places + 2, len(data) - 1)] == sign)]
-        before = data[places - 1]
-        if np.any((places == 0) | (before == _NEWLINE) | ((before == _SPACE) & (sign != _OPENING))):
-            return True
-    return False
-
-
 def _text(name: str) -> Column:
     return Column(name, "text", nullable=True)
 
@@ -132,12 +95,6 @@ _FIELDS = (
 )
 
 
-def _values(*args: Any) -> dict[str, Any]:
-    from turnwire.csp._bulk_py import values
-
-    return values(*args)
-
-
 SCANNER = BulkScanner(
     wire=WIRE,
     columns=(
@@ -151,17 +108,11 @@ SCANNER = BulkScanner(
     bits={name: bit for bit, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))},
     escaped={},
     plain=bytes,
-    # The shortest message. A template may be shorter: a block with more records than room gives two batches.
-    smallest=len("CSP/1\nFROM A\nTO B\nCTX C\nINTENT MEM\n\nMEM M"),
     reasons=REASONS,
-    scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
-    values=_values,
+    values=values,
     decode=decode,
     refusal=refusal,
-    state=lambda: array("q", bytes(8 * STATE_WIDTH)),
     spans_lines=True,
-    opens=b"CSP/1",
-    follows=follows,
     packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move, _places, _KIND),
     common={
         "kind": ("column", "intent"),

@@ -108,10 +108,6 @@ EXTRA_WIDTH = 5
 value offset, value length (-1 where absent). A generic block has one per field, a PATCH one per operation."""
 REJECT_WIDTH = 6
 """int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault."""
-STATE_WIDTH = 4
-"""int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, and 1 once a bulk
-scan met a line that ends whatever was open (it is told, never asked)."""
-SETTLED = 3
 
 BULK_KINDS = (*INTENTS, "TEMPLATE")
 """Names of the records of a bulk scan by their code in a row."""

@@ -129,7 +129,6 @@ def _fault(fields: dict[str, Any]) -> Refusal | None:
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
-    smallest=len('{"id":"","timestamp":"","sender":"","receiver":"",'),
     decode=Deferred("turnwire.kick.documents", "read_record"),
     fault=_fault,
     common={

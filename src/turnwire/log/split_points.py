@@ -124,9 +124,8 @@ class FileCuts(NamedTuple):
 
     def of(self, name: str, file: Any, size: int, read: bool) -> tuple[Iterator[Cut], bool]:
         """The cuts of an open file of ``size`` bytes, and whether only some of it is looked at for that."""
-        search = finder(self.wire)
-        if size <= self.every or (search.alone and search.own is not None and search.own.state is not None):
-            return iter(()), False  # what its own scan carries on is no state that can be kept
+        if size <= self.every:
+            return iter(()), False
         large = self.every >= LEAST_LOOKED_AT and not finder().lines and not finder().documents[1:]
         if not read and large and _SIGN_OF_DOCUMENT.search(os.pread(file.fileno(), _NEAR, 0)) is None:
             return self._looked(name, file, size), True

@@ -12,12 +12,10 @@ from turnwire.errors import UnknownName
 def bulk_scanner(name: str) -> BulkScanner:
     """The bulk scanner of a wire. Raises UnknownName where it cannot be scanned."""
     wire = registry.wire(name)
-    if wire.bulk is not None:
-        return wire.bulk
-    if wire.is_scanned:
-        return _made_of_plan(wire)
-    text = f"{name} cannot be scanned: the wire has no plan and no bulk scanner; decode() reads it"
-    raise UnknownName("wire", name, registry.scanned(), text)
+    if not wire.is_scanned:
+        text = f"{name} cannot be scanned: the wire has no plan or no bulk scanner; decode() reads it"
+        raise UnknownName("wire", name, registry.scanned(), text)
+    return _made_of_plan(wire) if wire.bulk is None else wire.bulk
 
 
 @lru_cache(64)

@@ -65,7 +65,6 @@ SCANNER = BulkScanner(
     bits={**{_NAMES[slot]: bit for bit, slot in enumerate(Slot)}, "frame": _FRAME_KNOWN},
     escaped={"status": _STATUS_ESCAPED, "tag": _TAG_ESCAPED},
     plain=plain,
-    smallest=len("@a0|f0|c0|S0|d0|T0#"),
     reasons=REASONS,
     values=_values,
     decode=decode,

@@ -194,7 +194,6 @@ PLAN = WirePlan(
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
-    smallest=len('{"messageId":"","correlationId":null,"status":"ACK"}') - 4,
     decode=_DECODE,
     fault=Deferred("turnwire.sap.codec", "fault"),
     common={

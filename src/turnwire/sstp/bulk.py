@@ -176,7 +176,6 @@ PLAN = WirePlan(
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
-    smallest=len('{"header":{"kind":"query"},"payload":{"question":""}}'),
     decode=_DECODE,
     fault=Deferred("turnwire.sstp.codec", "fault"),
     common={

@@ -49,7 +49,6 @@ PLAN = WirePlan(
 SCANNER = scanner(
     (PLAN,),
     COLUMNS,
-    smallest=len('{"note":"ask","id":"","from":"","to":"","text":""}'),
     decode=decode,
     common={
         "kind": ("column", "kind_of_note"),

@@ -12,24 +12,6 @@ NO_LIMIT: tuple[int, int, int]
 
 def tables(data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all") -> tuple[_Table, _Table, _Table]: ...
 def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
-def scan_block(
-    data: Any,
-    start: int,
-    size: int,
-    final: bool,
-    columns: dict[str, Any],
-    rows: int,
-    room: int,
-    rejects: dict[str, Any],
-    reject_rows: int,
-    reject_room: int,
-    *,
-    base: int = 0,
-    line: int = 1,
-    keep: bool = False,
-    limit: int = ...,
-    state: Any = None,
-) -> tuple[int, int, int, int]: ...
 
 @disjoint_base
 class OwnColumns:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _core = _backend.load("log.search")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
-_SMALLEST = len("CSP/1;")
+OPENS = b"CSP/1"
+"""The start of a line that ends whatever is open and begins a message: blocks end before one if they can."""
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
 
@@ -74,7 +75,6 @@ class Finder:
         self.wire = wire
         self.tables: Any = None  # of an engine that reads for this search: the last ones
         self.wires = tuple(found) if wire is None else (wire,)
-        self.alone = wire is not None and wire not in found
         self.code = None if wire is None else every.index(wire)
         self.own = None if wire is None else bulk_scanner(wire)
         self.located = self.own is not None and not self.own.json
@@ -103,18 +103,12 @@ class Finder:
             for name in found
             if registry.wire(name).has("documents")
         ]
-        own_reasons = () if self.own is None else self.own.reasons
-        self.reason_codes = np.array([_CODES.get(reason, 0) for reason in own_reasons], np.uint8)
         self.scanner = self._scanner(scanners["sstp"])
 
     def _scanner(self, json: BulkScanner) -> BulkScanner:
         """The description that a batch needs."""
         shared: dict[str, Any] = {
-            "state": self.state,
             "spans_lines": True,
-            "opens": self.csp.scanner.opens,
-            "follows": self._follows,
-            "smallest": _SMALLEST,
             "reasons": _REASONS,
         }
         if self.own is not None and self.located:
@@ -133,12 +127,10 @@ class Finder:
             **shared,
         )
 
-    def state(self, fences: bool = False) -> SearchState:
-        """The state in which a new input starts. fences: headers inside code fences are content."""
-        state = SearchState(fences)
-        if self.alone and self.own is not None and self.own.state is not None:
-            state.own = self.own.state()
-        return state
+    @staticmethod
+    def state(fences: bool = False) -> SearchState:
+        """The state that a new input starts with. fences: headers inside code fences are content."""
+        return SearchState(fences)
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
@@ -177,8 +169,9 @@ class Finder:
             arrays["timed"] = np.zeros(rows, bool) if timed is None else timed.astype(bool)
         return arrays
 
-    def _follows(self, state: SearchState, left: SearchState, block: memoryview) -> bool:
-        """As :class:`BulkScanner` says."""
+    def follows(self, state: SearchState, left: SearchState, block: memoryview) -> bool:
+        """True if a block found the same from a fresh state, which left ``left``, as it would from ``state``; ``left``
+        becomes what that leaves."""
         return state.follows(left, bytes(block), [one.plan.opening for one in self.documents])
 
 
@@ -221,15 +214,10 @@ def _findable(wires: Mapping[str, Wire]) -> list[str]:
     """The wires that one pass finds. Warns, once, of each other one: its records are text to such a scan."""
     found = []
     for name, wire in wires.items():
-        if not wire.is_scanned:
-            lack = "it has no plan and no bulk scanner"
-        elif wire.style == OBJECT and not wire.has("plan"):
-            lack = "it has no plan"
-        elif wire.style != OBJECT and not wire.has("plan") and name not in ("nslip", "csp"):
-            lack = "it has no plan; name the wire to scan for it"
-        else:
+        if wire.is_scanned:
             found.append(name)
             continue
+        lack = "it has no bulk scanner" if wire.has("plan") else "it has no plan"
         warnings.warn(f"a scan of all wires takes {name} for text: {lack}", stacklevel=5)
     return found
 

@@ -10,9 +10,8 @@ from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.where import Filter
-from turnwire.log.input.memory import Pool, RowEstimate, carve
+from turnwire.log.input.memory import Pool, carve
 from turnwire.log.input.reading import InputBlock
-from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.state import SearchState
 
@@ -80,7 +79,6 @@ class Engine:
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._own_room = RowEstimate(finder.scanner.smallest if finder.own is None else finder.own.smallest)
         self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
     def scan(
@@ -93,8 +91,7 @@ class Engine:
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
         carried = state["state"]
-        read = self._alone if self._finder.alone else self._searched
-        arrays, rows, rejects, position, line = read(block, final, line, carried)
+        arrays, rows, rejects, position, line = self._searched(block, final, line, carried)
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -117,8 +114,7 @@ class Engine:
     def follows(self, state: dict[str, Any] | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
-        follows = self.scanner.follows
-        return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
+        return state is None or self._finder.follows(state["state"], found.state["state"], found.buffer)
 
     def kept(self, state: dict[str, Any] | None) -> dict[str, Any] | None:
         """What a bookmark or a plan keeps of a state, see ``SearchState.kept``."""
@@ -152,70 +148,6 @@ class Engine:
         """The results of the search of all wires in a block, as far as they are asked for."""
         dtypes = {**self._tables[0], **self._tables[1]}
         return self._finder.search(block, final, line, state, self.keep, self._limit, dtypes, self._memory)
-
-    def _alone(self, block: InputBlock, final: bool, line: int, state: SearchState) -> Read:
-        """The results of a wire's own scan, where the search of all wires does not know it."""
-        own = self._finder.own
-        assert own is not None
-        carried = {} if own.state is None else {"state": state.own}
-        ends = final if own.spans_lines else final or block.line_end
-        read = self._read(own, block, ends, line, carried)
-        for table, count in read[2]:
-            table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
-        return read
-
-    def _read(self, own: BulkScanner, block: InputBlock, final: bool, line: int, state: dict[str, Any]) -> Read:
-        """The wire's own scan of one block."""
-        size, spaces = block.size, self._own_room
-        most = spaces.most(size)
-        # If a piece of a line is all there is, a core that stops may be waiting for the rest of it.
-        room = spaces.guess(size) if final or own.spans_lines else most
-        arrays = self._carved(room)
-        rejects: list[tuple[Arrays, int]] = []
-        rows = position = 0
-        reject_room, full = quarantine.ROOM, True
-        while full:
-            table = quarantine.table(reject_room)
-            assert own.scan is not None, "nothing else finds the wire"
-            rows, bad, position, line = own.scan(
-                block.data,
-                position,
-                size + (block.ahead if own.spans_lines else 0),
-                final,
-                arrays,
-                rows,
-                room,
-                table,
-                0,
-                reject_room,
-                base=block.base,
-                line=line,
-                keep=self.keep,
-                limit=self._limit,
-                **state,
-            )
-            if bad:
-                rejects.append((table, bad))
-            full = bad == reject_room
-            if position < size and room < most and not full and (final or rows == room):
-                room = spaces.more(size, max(rows, room), position)
-                arrays, full = self._grown(arrays, rows, room), True
-            elif full:
-                reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
-        spaces.tell(size, rows)
-        return arrays, rows, rejects, position, line
-
-    def _carved(self, room: int) -> Arrays:
-        """Columns for so many rows."""
-        values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
-        return values | places
-
-    def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
-        """The same columns with room for more rows."""
-        larger = self._carved(room)
-        for name, array in larger.items():
-            array[:rows] = arrays[name][:rows]
-        return {**arrays, **larger}
 
     def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""

@@ -267,10 +267,9 @@ class Collector:
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
-        table = quarantine.table(1)
         values = (reading.offset, 0, reading.line, fault.place, REASONS.index(fault.reason))
-        for name, value in zip(table, values, strict=True):
-            table[name][0] = value
+        types = quarantine.DTYPES.items()
+        table = {name: np.array([value], dtype) for (name, dtype), value in zip(types, values, strict=True)}
         stream = _Stream(reading.kind or "")
         keep = self._errors != "skip"
         self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, stream, keep)  # type: ignore[arg-type]

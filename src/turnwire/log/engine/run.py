@@ -11,7 +11,7 @@ from typing import Any
 
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, FileRefused
-from turnwire.log.engine.all_wires import Finder
+from turnwire.log.engine.all_wires import OPENS, Finder
 from turnwire.log.engine.block_scanner import BlockResult, Engine
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
@@ -71,7 +71,7 @@ class Run:
             bookmarks,
             self._gap,
             self._refuse,
-            finder.scanner.opens,
+            OPENS,
         )
 
     def batches(self) -> Generator[Batch]:

@@ -69,7 +69,6 @@ def scanner(wire: Wire) -> BulkScanner:
         bits=bits,
         escaped={},
         plain=bytes,
-        smallest=min(map(len, plan.opening)),
         reasons=REASONS,
         decode=lambda raw, *, unknown="error": wire.decode(bytes(raw)),
         common=common,

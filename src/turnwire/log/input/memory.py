@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 _ALIGN = 64
 _PAGE = 4096
 _APART = 5 * _ALIGN
-_USUAL_RECORD = 64
-_MARGIN = 17 / 16
-_FADING = 3 / 4
 
 
 def _idle_count() -> int:
@@ -73,36 +70,6 @@ def rounded(number: int) -> int:
     """The next number that needs no more than four binary digits before its zeros: an eighth more at most."""
     step = 1 << max(number.bit_length() - 4, 0)
     return -(-number // step) * step
-
-
-class RowEstimate:
-    """An estimate of the rows of a block: as many as the blocks before had use for, and a few more.
-
-    Columns with room for the most rows there can be would lie far apart, and where pages are large the unused parts are
-    cleared and held like the used ones. Any thread may ask and tell; an outdated guess does no harm.
-    """
-
-    def __init__(self, smallest: int) -> None:
-        self._smallest = smallest
-        self._density = 1 / _USUAL_RECORD
-
-    def most(self, size: int) -> int:
-        """So many rows fit any block of this size."""
-        return size // self._smallest + 1
-
-    def guess(self, size: int) -> int:
-        """Rows that are probably enough for a block of this size."""
-        return min(self.most(size), rounded(int(size * self._density * _MARGIN) + _ALIGN))
-
-    def more(self, size: int, rows: int, position: int) -> int:
-        """The number of rows to go on with where so many rows were not enough: they came from the bytes up to
-        ``position``."""
-        needed = max(int(rows * size / max(position, 1) * _MARGIN), rows + rows // 2) + _ALIGN
-        return min(self.most(size), rounded(needed))
-
-    def tell(self, size: int, rows: int) -> None:
-        """A block of this size had so many rows."""
-        self._density = max(rows / max(size, 1), self._density * _FADING)
 
 
 @lru_cache(maxsize=256)

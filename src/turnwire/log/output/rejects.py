@@ -22,15 +22,8 @@ from turnwire.phrases import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ROOM = 4096
-MOST_ROOM = 1 << 20
 IN_MEMORY = 64 << 20
 DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
-JSON_DTYPES = {"inner": "i8", "row": "i8"}
-"""inner: the byte offset in what the outermost string says in which a range is, or -1; row: records before it."""
-_PLAIN = {name: np.dtype(dtype) for name, dtype in DTYPES.items()}
-_JSON = _PLAIN | {name: np.dtype(dtype) for name, dtype in JSON_DTYPES.items()}
-_MIXED = _JSON | {"wire": np.dtype("u1")}
 COLUMNS = (
     Column("file", "file", nullable=True),
     Column("offset", "i64"),
@@ -55,12 +48,6 @@ class SomeRejects(NamedTuple):
     columns: dict[str, NDArray[Any]]
     reasons: tuple[Reason | None, ...]
     raw: bytes
-
-
-def table(room: int, json: bool = False, mixed: bool = False) -> dict[str, NDArray[Any]]:
-    """Arrays for ``room`` rejects, as the cores fill them; ``json``: what the scan of JSON wires says of each, too."""
-    dtypes = _MIXED if mixed else _JSON if json else _PLAIN
-    return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
 class Rejects(Columns):

@@ -6,10 +6,28 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.csp._bulk_py import BLOCK_LINE, OWN_LINE, LogStream
-from turnwire.csp._marks_py import NeedMore, is_header_like
-from turnwire.csp._scanner_py import LOOKS_LIKE_MAGIC, OPENING, Cursor, Line, ScanFault, heredoc_closing, is_blank
-from turnwire.csp.spec import REASONS
+from turnwire.csp._marks_py import (
+    EXACT,
+    LOOK_ALIKE,
+    NEAR,
+    TEXT,
+    NeedMore,
+    are_flags,
+    classify_magic_line,
+    is_header_like,
+)
+from turnwire.csp._scanner_py import (
+    LOOKS_LIKE_MAGIC,
+    OPENING,
+    TEMPLATE_HEAD,
+    Cursor,
+    Line,
+    ScanFault,
+    Stream,
+    heredoc_closing,
+    is_blank,
+)
+from turnwire.csp.spec import BLOCK_WORD, REASONS
 from turnwire.errors import Reason
 from turnwire.fences import FENCE, fence_after
 from turnwire.json.times import head_time
@@ -21,6 +39,8 @@ if TYPE_CHECKING:
     from turnwire.log.search.search import Search
 
 AT_LINE = rb"(?P<csp>(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9])|(?P<heredoc><{3,}-?\r?$)"
+_OWN_LINE = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
+_BLOCK_LINE = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLOCK_WORD.values()))
 _UPPER_CASE = frozenset(bytes([letter]) for letter in range(65, 91))
 OPENING_OF_ANOTHER = re.compile(rb'[ \t]*(?:\{[ \t]*["}\r\n]|' + CANDIDATE + rb")")
 """A line with which a message of another wire may begin."""
@@ -80,14 +100,39 @@ class _LogCursor(Cursor):
         return fence is not None and bool(self._fence) and not fence_after(self._fence, fence[1], fence[2])
 
 
-class _LogStream(LogStream):
-    """One message of a log: a damaged one ends where a line cannot be its own, so that nothing behind is waited for."""
+class _LogStream(Stream):
+    """One message or template of a log, of which the first line says CSP/1 or nearly so. Where what follows does not,
+    that line is text (``csp/_marks_py.py``). A damaged message ends where a line cannot be its own: lines with a key
+    or an operation, heredocs, and a header or a block after blank lines can. So nothing behind is waited for."""
+
+    def classify(self, first: Line, kind: int) -> int:
+        """Tells what begins with a line."""
+        return classify_magic_line(self.cursor.data, first.start, self.cursor.end, self.cursor.final, kind)
+
+    def text(self, first: Line) -> int:
+        """A line that begins no message after all. It ends what was open, as any line of its looks does."""
+        self.tail = False
+        return first.next
+
+    def failed(self, first: Line, fault: ScanFault) -> int:
+        """A damaged message, or text."""
+        return self.text(first) if self.classify(first, EXACT) == TEXT else super().failed(first, fault)
+
+    def near(self, first: Line) -> int:
+        """The same where the line only nearly says CSP/1."""
+        what = self.classify(first, NEAR)
+        if what == TEXT:
+            return self.text(first)
+        reason = Reason.LOOK_ALIKE if what == LOOK_ALIKE else Reason.BAD_MAGIC
+        return self.recover(first.start, ScanFault(reason, first.start, first.next))
 
     def template(self, first: Line) -> int:
-        """A template, which ends in front of any fence."""
+        """A template, which ends in front of any fence, where its first line is not a sentence."""
+        head = TEMPLATE_HEAD.match(first.text)
+        assert head is not None, "or it is none"
         cursor: Any = self.cursor
         cursor.in_template = True
-        return super().template(first)
+        return super().template(first) if are_flags(first.text[head.end() :]) else self.near(first)
 
     def recover(self, start: int, fault: ScanFault) -> int:
         """Rejects a message from its first line to the last that can be its own."""
@@ -113,7 +158,7 @@ class _LogStream(LogStream):
                 continue
             if line.start > fault and not block and is_header_like(line.text):
                 blank = False
-            elif line.start > fault and not (BLOCK_LINE if blank and not block else OWN_LINE).match(line.text):
+            elif line.start > fault and not (_BLOCK_LINE if blank and not block else _OWN_LINE).match(line.text):
                 break
             block = block or blank
             opening = OPENING.fullmatch(line.text)
@@ -139,7 +184,7 @@ class CspMatcher:
         """The message that begins at ``at``, None for nothing. form: that of the lines behind the first one, where a
         prefix stands in front of that; fence: the one in which the line stands. Raises NeedMore."""
         cursor = _LogCursor(text, form, fence)
-        stream = _LogStream(cursor, at, self._limits, [0, 0, 0, 0])
+        stream = _LogStream(cursor, at, self._limits)
         try:
             behind = stream.item(at)
         finally:

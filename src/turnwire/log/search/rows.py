@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.csp._bulk_py import _texts as csp_texts
+from turnwire.csp._columns_py import texts_of
 from turnwire.json._rows_py import Cell, filled, time_of
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import Found
@@ -174,7 +174,7 @@ class Rows:
             return None, 0
         bits = self._bit("kind") | self._bit("wire")
         values["kind"] = kinds[found.value[3] & 0xFF]
-        texts = csp_texts(found.text.data, found.value)
+        texts = texts_of(found.text.data, found.value)
         for own, common in sources:
             if own in texts:
                 bits |= self._text(values, common, texts[own][0] + shift, texts[own][1])

@@ -101,7 +101,7 @@ class SearchState:
     may stand (None: whatever it was in front of the block); runs: those of heredocs that never close; streams: the
     states of the texts of a run of lines (CRI, Docker, journald) that may go on, by carrier and key, foreign: lines
     and bytes of others behind the last line of each carrier; mid: the next block begins in the middle of a line.
-    inside: headers of documents in code fences are content. own: the state of a wire that only its own scan finds.
+    inside: headers of documents in code fences are content.
 
     Of one text alone: hopeless, objects that meet a known fault; taken, lines that belong to another text; unclosed,
     the ranges of heredocs that never close; begun_streams, the texts of runs of lines with the states in front of
@@ -111,7 +111,6 @@ class SearchState:
 
     def __init__(self, inside: bool = False) -> None:
         self.inside = inside
-        self.own: Any = None
         self.begun = self.touched = self.fence_touched = self.met = self.mid = False
         self.tail: bool | None = None
         self.fence = b""

@@ -1,0 +1,181 @@
+# The columns of CSP/1 for the search of logs. Included by csp/codec.pyx; the readable twin is csp/_columns_py.py.
+
+
+cdef enum:
+    TEXTS = 21
+    SLOTS = 5
+    LINES = 9  # the span of a row's lines, in the place of what says of extras in other rows
+    NO_SPAN = 255
+
+cdef struct Columns:
+    uint32_t *present
+    uint8_t *intent
+    uint8_t *status
+    uint8_t *priority
+    int32_t *spans
+    int64_t *text_offset[TEXTS]  # of the texts that are asked for one by one
+    int64_t *text_length[TEXTS]
+    int text[TEXTS]  # their numbers
+    int texts  # how many these are
+
+cdef uint8_t span_of[9][TEXTS]  # kind, text column -> span of the row; NO_SPAN where the kind has no such text
+cdef uint32_t present_of[9][1 << SLOTS]  # kind, which slots it has -> which columns
+cdef int STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
+cdef uint8_t lines_behind[9]  # span whose line end the lines of a block follow; NO_SPAN for no lines
+
+
+def _prepare_bulk():
+    global STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
+    cdef int kind, slot, there, place
+    names = (*_spec.BULK_TEXTS, *_spec.BULK_ENUMS)
+    if len(_spec.BULK_TEXTS) != TEXTS or list(_spec.BULK_ENUMS) != ["status", "priority"] or ROW != 24:
+        raise ImportError("the columns of CSP/1 have changed")
+    memset(span_of, NO_SPAN, sizeof(span_of))
+    for kind, name in enumerate(_spec.BULK_KINDS):
+        spans = _spec.BULK_SPANS[name]
+        for slot, text in enumerate(spans):
+            if text in _spec.BULK_TEXTS:
+                span_of[kind][_spec.BULK_TEXTS.index(text)] = slot
+        always = [spans[place] for place in (0, 1, 2, 3, LINES) if spans[place]]
+        for there in range(1 << SLOTS):
+            slots = [spans[4 + slot] for slot in range(SLOTS) if there >> slot & 1 and spans[4 + slot]]
+            present_of[kind][there] = sum(1 << names.index(text) for text in always + slots)
+        lines_behind[kind] = NO_SPAN
+        if name in _spec.BULK_LINES:
+            lines_behind[kind] = 4 if name in ("PATCH", "TEMPLATE") else 3
+        if "status" in spans:
+            STATUS_KIND, STATUS_AT = kind, 4 + 2 * spans.index("status")
+        if "priority" in spans:
+            PRIORITY_KIND, PRIORITY_AT = kind, 4 + 2 * spans.index("priority")
+    PATCH_KIND = _spec.BULK_KINDS.index("PATCH")
+
+
+_prepare_bulk()
+
+
+cdef inline bint is_block_head(Scanner *s, Line *line) noexcept nogil:
+    cdef uint64_t prefix = csp_word(s.data, line.start, s.end)
+    cdef int size = csp_key_length(prefix, line.stop - line.start, s.data + line.start)
+    cdef int word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
+    return W_PLAN <= word <= W_MEM and word != W_FILE or word == W_FILEOP
+
+
+cdef inline bint is_own(const uint8_t *data, Line *line) noexcept nogil:
+    """True if a line looks like one of a message: a key, an operation, the opening of a heredoc."""
+    cdef bint chomped
+    cdef uint8_t sign = data[line.start]
+    if key_length(data, line.start, line.stop) or opening(data, line, &chomped):
+        return True
+    if sign != c"+" and sign != c"~" and sign != c"-":
+        return False
+    return line.stop - line.start >= 6 and memcmp(data + line.start + 1, b" DEF ", 5) == 0
+
+
+cdef inline void block_lines(const uint8_t *data, int64_t start, int64_t stop, int32_t *span) noexcept nogil:
+    """The lines behind the rest of the line at ``start``, without their last line end."""
+    if start < stop and data[start] == 13:
+        start += 1
+    if start < stop and data[start] == 10:
+        start += 1
+    if stop > start and data[stop - 1] == 10:
+        stop -= 1
+        if stop > start and data[stop - 1] == 13:
+            stop -= 1
+    span[0] = <int32_t>start
+    span[1] = <int32_t>(stop - start) if stop > start else 0
+
+
+cdef inline void store_own(Columns *c, const uint8_t *data, int32_t *row, int64_t at) noexcept nogil:
+    """What a message says into row ``at`` of the columns that are asked for, spans apart: these are completed in ``row``."""
+    cdef int kind = row[3] & 0xFF
+    cdef int32_t length
+    cdef int there = 0
+    cdef int span = lines_behind[kind]
+    row[22] = row[23] = -1
+    if span != NO_SPAN:
+        span = 4 + 2 * span
+        block_lines(
+            data, row[span] + row[span + 1], row[14] - 9 if kind == PATCH_KIND else row[0] + row[1], row + 4 + 2 * LINES
+        )
+    for span in range(SLOTS):
+        there |= (row[13 + 2 * span] >= 0) << span
+    if c.present != NULL:
+        c.present[at] = present_of[kind][there]
+    # Without branches: kinds come in any order.
+    if c.status != NULL:
+        length = row[STATUS_AT + 1] | -<int32_t>(kind != STATUS_KIND)
+        c.status[at] = <uint8_t>((length != 2) + (length == 4) | length >> 31)  # OK, PARTIAL, FAIL; 255 for none
+    if c.priority != NULL:
+        length = row[PRIORITY_AT + 1] | -<int32_t>(kind != PRIORITY_KIND)
+        c.priority[at] = <uint8_t>(data[(row[PRIORITY_AT] & ~(length >> 31)) + 1] - c"1" | length >> 31)
+    if c.intent != NULL:
+        c.intent[at] = kind
+    for span in range(c.texts):
+        there = span_of[kind][c.text[span]]
+        length = -1 if there == NO_SPAN else row[5 + 2 * there]
+        c.text_offset[span][at] = 0 if length < 0 else row[4 + 2 * there]
+        c.text_length[span][at] = 0 if length < 0 else length
+
+
+cdef void *memory(dict columns, object name, int64_t room, int64_t width) except? NULL:
+    """The memory of a column, or NULL where it is not asked for. The caller's dict keeps it alive."""
+    cdef Py_buffer view
+    array = columns.get(name)
+    if array is None:
+        return NULL
+    PyObject_GetBuffer(array, &view, PyBUF_CONTIG)
+    cdef void *start = view.buf
+    cdef int64_t size = view.len
+    PyBuffer_Release(&view)
+    if size < room * width:
+        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
+    return start
+
+
+cdef int take_own(Columns *c, dict columns, int64_t room) except -1:
+    c.intent = <uint8_t *>memory(columns, "intent", room, 1)
+    c.status = <uint8_t *>memory(columns, "status", room, 1)
+    c.priority = <uint8_t *>memory(columns, "priority", room, 1)
+    c.spans = <int32_t *>memory(columns, "spans", room, 24 * sizeof(int32_t))
+    c.texts = 0
+    for number, name in enumerate(_spec.BULK_TEXTS):
+        if f"{name}.offset" in columns:
+            c.text[c.texts] = number
+            c.text_offset[c.texts] = <int64_t *>memory(columns, f"{name}.offset", room, 8)
+            c.text_length[c.texts] = <int64_t *>memory(columns, f"{name}.length", room, 8)
+            if c.text_length[c.texts] == NULL:
+                raise ValueError(f"the text {name} needs its lengths, too")
+            c.texts += 1
+    return 0
+
+
+def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1] lengths):
+    """The place of a text of each record: the spans of ``spec.BULK_TEXTS[text]`` in ``data``, (0, 0) where it is absent.
+
+    rows: ``count`` rows of the column spans. offsets, lengths: int64[count], written.
+    """
+    cdef Py_buffer view
+    cdef const int32_t *row
+    cdef int64_t at
+    cdef int place[16]  # kind -> the number of a row where the span is
+    cdef int has[16]  # kind -> all bits where it has one: no branches, as kinds come in any order
+    cdef int kind, there
+    if not 0 <= text < TEXTS:
+        raise ValueError(f"there are {TEXTS} texts")
+    for kind in range(16):
+        has[kind] = -(kind < 9 and span_of[kind][text] != NO_SPAN)
+        place[kind] = 4 + 2 * span_of[kind][text] if has[kind] else 4
+    PyObject_GetBuffer(rows, &view, PyBUF_CONTIG_RO)
+    try:
+        if view.len < 24 * <int64_t>sizeof(int32_t) * count or offsets.shape[0] < count or lengths.shape[0] < count:
+            raise ValueError("there are fewer rows than that")
+        row = <const int32_t *>view.buf
+        with nogil:
+            for at in range(count):
+                kind = row[3] & 0xF
+                there = ~(row[place[kind] + 1] >> 31) & has[kind]
+                offsets[at] = row[place[kind]] & there
+                lengths[at] = row[place[kind] + 1] & there
+                row += 24
+    finally:
+        PyBuffer_Release(&view)
