@@ -110,6 +110,7 @@ cdef tuple CSP_TEXTS = ("from", "to", "ctx", "id")
 cdef tuple NSLIP_HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple NSLIP_SLOTS = tuple([slot.name.lower() for slot in Slot])
 cdef size_t LEAST_ROWS = 256
+cdef size_t MOST_GUESSED = 1 << 22  # bytes of a block for which rows are made room for at once
 
 
 cdef class Core:
@@ -355,7 +356,7 @@ cdef class Block:
         memset(&self.others, 0, sizeof(self.others))
         attach_nslip(k, &self.others, core.plan, search.keep)
         attach_csp(w, core)
-        self.grow(max(<size_t>(size * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
+        self.grow(max(<size_t>(min(size, MOST_GUESSED) * core.density * 1.0625) + 64, LEAST_ROWS), core.reject_room)
         top.region.end, top.region.final = stop, final
         self.enter(top, state)
         return 0
@@ -495,12 +496,19 @@ cdef class Block:
             if result == TW_STOPPED:
                 raised()
             elif result == TW_FULL:
-                self.grow(max(2 * k.rows.room, LEAST_ROWS), max(2 * k.rejects.room, LEAST_ROWS))
+                self.grow_fuller()
             else:
                 try:
                     self.ask()
                 except More as more:
                     return min(self.w.until, <size_t>more.place + self.w.top.start)
+
+    cdef int grow_fuller(self) except -1:
+        """Doubles the room of rows or of rejects, whichever is fuller: the other may be large enough for long."""
+        cdef tw_lines *k = &self.w.k
+        cdef size_t room = max(k.rows.room, LEAST_ROWS), reject_room = max(k.rejects.room, LEAST_ROWS)
+        cdef double rows = <double>k.rows.count / room, bad = <double>k.rejects.count / reject_room
+        return self.grow(2 * room if rows >= bad else room, 2 * reject_room if bad >= rows else reject_room)
 
     # --- texts that are joined from lines ---
 
@@ -736,7 +744,7 @@ cdef class Block:
             rows.add(one)
             here += [in_order(one)] * (len(rows.rows) - count)
             refused += [in_order(one)] * (len(rows.rejects) - bad)
-        part.columns, _, tables = rows.tables(self.dtypes)
+        part.columns, _, tables = rows.tables(self.dtypes, None)
         part.columns.pop("arena", None)
         part.rejects = tables[0][0] if tables else {name: np.empty(0, dtype) for name, dtype in REJECT_DTYPES.items()}
         part.arena = b"".join(rows.arena)

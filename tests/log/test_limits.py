@@ -74,9 +74,9 @@ def test_a_candidate_of_nslip_that_begins_as_far_as_the_limit_reaches() -> None:
             data = b'@a3|f0|c1|S0|d1|T1|t"'.ljust(front, b"x") + good + b"\n"
             found = [engines.read(name, data, limit=40) for name in engines.ENGINES]
             assert all(one == found[0] for one in found)
-            for cut in range(38, min(60, len(data) + 1)):
+            for size in range(38, min(60, len(data) + 1)):
                 for name in engines.ENGINES:
-                    assert engines.read(name, data, limit=40, cuts=(cut,)) == found[0], (name, front, cut)
+                    assert engines.read(name, data, limit=40, batch_bytes=size) == found[0], (name, front, size)
 
 
 @on_each_core

@@ -190,7 +190,7 @@ def held(folder: Path, files: int) -> int:
 def test_what_many_small_files_take_is_bounded(tmp_path: Path) -> None:
     """Of a file that was read there is a bookmark, 900 bytes, and not all by which it was read, twice as much."""
     few, many = held(tmp_path, 256), held(tmp_path, 1024)
-    assert (many - few) / (1024 - 256) < 1600  # with its place among the rotated files of its log
+    assert (many - few) / (1024 - 256) < 1700  # with its place among the rotated files of its log
 
 
 @pytest.mark.soak

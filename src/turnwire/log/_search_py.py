@@ -32,7 +32,7 @@ def searched(
     """(columns, rows, tables of rejects with how many there are in each, position, line) of a block.
 
     dtypes: of the columns that are asked for; ``own_present`` is ``present`` of a wire whose own columns these are.
-    memory: (dtypes, rows) -> arrays with room for so many, of which the native twin makes use.
+    memory: (dtypes, rows) -> arrays with room for so many.
     """
     data = memoryview(block.data)[: block.size].tobytes()
     size = len(data)
@@ -49,7 +49,7 @@ def searched(
     rows = Rows(search, search.plan, (finder.csp.kinds.tolist(), sources), text, block.size, block.base, line, finder)
     for one in found:
         rows.add(one)
-    arrays, count, rejects = rows.tables(dtypes)
+    arrays, count, rejects = rows.tables(dtypes, memory)
     view = memoryview(block.data)[: block.size].cast("B")
     fill_common(finder, arrays, count, view)
     if finder.located and finder.own is not None and finder.own.read is not None:

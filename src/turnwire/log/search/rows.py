@@ -15,6 +15,8 @@ from turnwire.nslip.bulk import text_spans
 from turnwire.nslip.spec import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from turnwire.log.engine.all_wires import Finder
     from turnwire.log.search.plan import Plan
 
@@ -216,13 +218,19 @@ class Rows:
         values[column] = cell.value + constant if constant else cell.value
         return self._bit(column)
 
-    def tables(self, dtypes: dict[str, Any]) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]]]:
-        """(columns of these types, rows, tables of rejects with how many there are in each)."""
+    def tables(
+        self, dtypes: dict[str, Any], memory: Callable[..., dict[str, Any]] | None
+    ) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]]]:
+        """(columns of these types, rows, tables of rejects with how many there are in each). memory: (dtypes, rows) ->
+        arrays with room for so many."""
         count = len(self.rows)
-        arrays: dict[str, Any] = {}
-        for name, dtype in {**DTYPES, **dtypes}.items():
-            absent: Any = 0 if np.dtype(dtype).kind != "V" else bytes(np.dtype(dtype).itemsize)
-            arrays[name] = np.array([row.get(name, absent) for row in self.rows], dtype)
+        types = {name: np.dtype(dtype) for name, dtype in {**DTYPES, **dtypes}.items()}
+        arrays: dict[str, Any] = {name: np.empty(count, dtype) for name, dtype in types.items()}
+        if memory is not None:
+            arrays = dict(memory(types, count))
+        for name, dtype in types.items():
+            absent: Any = 0 if dtype.kind != "V" else bytes(dtype.itemsize)
+            arrays[name][:count] = np.array([row.get(name, absent) for row in self.rows], dtype)
         if self.arena:
             arrays["arena"] = b"".join(self.arena)
         table = {name: np.array([row[name] for row in self.rejects], dtype) for name, dtype in REJECT_DTYPES.items()}
