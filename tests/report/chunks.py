@@ -32,6 +32,7 @@ class Made:
     def __init__(self, rows: list[Row], first: int = 0) -> None:
         self.rows = rows
         self.first = first
+        self._columns: dict[str, Coded] = {}
         self.lengths = np.array([row.length for row in rows], np.int64)
         self.times = np.array([row.time or 0 for row in rows], np.int64)
         self.timed = np.array([row.time is not None for row in rows], bool)
@@ -40,7 +41,9 @@ class Made:
         return len(self.rows)
 
     def coded(self, name: str) -> Coded:
-        return coded(getattr(row, name) for row in self.rows)
+        if name not in self._columns:
+            self._columns[name] = coded(getattr(row, name) for row in self.rows)
+        return self._columns[name]
 
     def place(self, row: int) -> tuple[int, str | None, int, int]:
         return self.first + row, "made.log", row + 1, 100 * row
