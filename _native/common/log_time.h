@@ -1,5 +1,5 @@
 /* Reads the times of log lines: ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little
- * wider. Rules: see framing/_times_py.py. */
+ * wider. Rules: see json/times.py. */
 #ifndef TURNWIRE_LOG_TIME_H
 #define TURNWIRE_LOG_TIME_H
 

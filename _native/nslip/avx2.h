@@ -2,7 +2,7 @@
  *
  * Masks of 64 bytes at a time, quote parity by carry-less multiplication, every rule checked on whole masks, and base62 by
  * multiply-and-add for several fields at once, so that neither the number of digits nor the number of slots costs a
- * mispredicted branch. All this accepts a part of what tw_nslip_parse accepts and nothing else. For the loop of nslip/scan.h
+ * mispredicted branch. All this accepts a part of what tw_nslip_parse accepts and nothing else. For the loop of json/token_runs.h
  * and for that of the search of all wires (json/token_runs.h). */
 #ifndef TURNWIRE_NSLIP_AVX2_H
 #define TURNWIRE_NSLIP_AVX2_H

@@ -22,7 +22,7 @@ enum { TW_KEEP = 1, TW_LOG = 2 };            /* flags: keep unknown slots and fr
 enum { TW_ACT, TW_FRAME, TW_CONV, TW_SRC, TW_DST, TW_TURN, TW_HEADERS };
 enum { TW_GOAL, TW_TASK, TW_PARENT, TW_RESULT, TW_PRIORITY, TW_SCORE, TW_STATUS, TW_ERROR, TW_TAG, TW_SLOTS };
 enum { TW_MAX_ACT = 10, TW_MAX_FRAME = 4, TW_MAX_EXTRA = 48 };
-enum { TW_MOST_DIGITS = 11, TW_MOST_CANDIDATE = 3 + TW_MOST_DIGITS };
+enum { TW_MOST_DIGITS = 11 };
 
 typedef struct {
     size_t first;                            /* the value as written, quotes included */
@@ -96,12 +96,6 @@ static inline int tw_candidate(const uint8_t *s, size_t p, size_t end)
         if (p - first == TW_MOST_DIGITS) return TW_NO_CANDIDATE;
     }
     return TW_CANDIDATE_CUT;
-}
-
-/* The same where the candidate must lie in s[..end) and within `limit` bytes: what is cut there is none. */
-static inline int tw_candidate_within(const uint8_t *s, size_t p, size_t end, size_t limit)
-{
-    return tw_candidate(s, p, end - p > limit ? p + limit : end) == TW_CANDIDATE;
 }
 
 /* Whether s[p..end) begins with the header of the legacy form: a f c s d t in that order, all with bare digits.

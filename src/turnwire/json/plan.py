@@ -1,8 +1,8 @@
 """Plans: the bulk scan's description of a JSON wire, as data made from the tables of the wire's spec.
 
 Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
-``_native/json/lines`` (or read as they are by its twin). A path names a value: ``header/kind``; ``artifacts/*/type`` is
-a member of the objects in an array.
+``_native/json/plan.pxi`` (or read as they are by its twin). A path names a value: ``header/kind``;
+``artifacts/*/type`` is a member of the objects in an array.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class Judgement:
 
 
 class Flat(NamedTuple):
-    """Plans as numbers, as ``_native/json/lines`` copies them into the structs of json/plan.h."""
+    """Plans as numbers, as ``_native/json/plan.pxi`` copies them into the structs of json/plan.h."""
 
     nodes: list[tuple[int, int, int, int, int, int]]  # table, items, form, text, first word, words
     tables: list[list[tuple[bytes, int]]]  # (key, node) in the order of their bits

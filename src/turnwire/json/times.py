@@ -1,4 +1,4 @@
-"""Times as they are in logs: the readable twin of ``_native/framing/times.pyx`` and common/log_time.h.
+"""Times as they are in logs: the readable twin of ``_native/common/log_time.h``.
 
 ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little wider: ``YYYY-MM-DD``, then
 "T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction behind "." or "," (cut behind microseconds), and

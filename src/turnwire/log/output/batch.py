@@ -33,7 +33,7 @@ __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 class Rows(NamedTuple):
     """The result of a block: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
-    ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json/lines.pyi``.
+    ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/log/search.pyi``.
     before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
     """
 

@@ -32,7 +32,7 @@ def fill_common(finder: Finder, arrays: Arrays, rows: int, view: memoryview) -> 
     """Fills the common columns of those of the first ``rows`` records whose wire has such a plan; view: the block."""
     codes = finder.text_codes
     if finder.code is not None or not codes:
-        return  # its own columns come from the second pass, and nobody asks for those of another wire
+        return  # its own columns are filled apart, and nobody asks for those of another wire
     kind = np.uint64(finder.valid["kind"])
     named = arrays["present"][:rows] >> kind & np.uint64(1)
     for code in codes:
