@@ -1,5 +1,4 @@
-"""The logs of the table of clauses: those of a wire are in ``<wire>.logs``, each behind a line with its names,
-``=== clause.verdict ...``."""
+"""Small logs that keep and break each clause, a wire's in ``<wire>.logs``, each behind ``=== clause.verdict ...``."""
 
 from __future__ import annotations
 
