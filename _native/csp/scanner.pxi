@@ -368,7 +368,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
     END: the input ends there. Otherwise OK, MORE or BAD.
     """
     cdef int found, word, size, seen = 0, count = 0
-    cdef bint ordered = True
+    cdef bint ordered = True, form = False  # form: the value of INTENT is a place to fill in, <...>
     cdef uint64_t prefix
     cdef int64_t value, length
     cdef int named = NO_WORD
@@ -401,6 +401,8 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
         if word < W_INTENT:
             row[4 + 2 * word] = <int32_t>value
             row[5 + 2 * word] = <int32_t>(line.stop - value)
+        elif s.data[value] == c"<" and s.data[line.stop - 1] == c">":
+            form = True
         elif line.stop - value <= 8:
             named = word_at(csp_prefix(csp_word(s.data, value, s.end), <int>(line.stop - value)))
     if seen != 15:
@@ -412,7 +414,7 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
     if named == W_FILEOP:
         return blame(s, R_INTENT_ALIAS, first, line)
     if named < W_PLAN or named > W_MEM:
-        return blame(s, R_BAD_INTENT, first, line)
+        return blame(s, R_LOOK_ALIKE if form else R_BAD_INTENT, first, line)
     intent[0] = named - W_PLAN
     return found
 

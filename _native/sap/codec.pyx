@@ -483,7 +483,7 @@ cdef bint conflicts(dict fields) except -1:
     status = fields["status"]
     if status == "FAILED":
         error = fields.get("error")
-        return error is None or "message" not in error
+        return error is None or "message" not in error or not error["message"].strip()
     return status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
 
 

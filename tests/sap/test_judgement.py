@@ -13,7 +13,7 @@ import pytest
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.sap.judgement import ROWS, Lesson, judge
 from turnwire.sap.learning import LearningLoop, thresholds_of
 
@@ -286,8 +286,14 @@ def test_a_failure_with_an_empty_message_does_not_say_why(message: str) -> None:
         one = changed(changed(RESULT, "/status", "FAILED"), "/error", error)
         one = changed(one, "/constitutionalEvidence/alignment", "ESCALATE")
         assert "errors" in failed(TASK, one)
-        assert {issue.severity for issue in sap.check(sap.Result.from_dict(one))} == {"info"}
-        sap.encode(sap.Result.from_dict(one))
+        for result in (sap.Result.from_dict(one), sap.decode(json.dumps(one))):
+            assert [(issue.reason, issue.severity) for issue in sap.check(result) if issue.severity != "info"] == [
+                (Reason.EMPTY_VALUE, "warning")
+            ]
+            with pytest.raises(EncodeError) as refused:
+                sap.encode(result)
+            assert (refused.value.reason, refused.value.path) == (Reason.EMPTY_VALUE, "/error/message")
+            assert json.loads(sap.encode(result, strict=False)) == one
         assert not failed(TASK, changed(one, "/error/message", "m")) & {"errors", "required"}
     made = sap.result_for(sap.Task.from_dict(TASK), sap.Outcome(error=("TIMEOUT", message)), "B")
     assert made.error is not None and made.error.message == "TIMEOUT"

@@ -178,6 +178,11 @@ def is_blank(text: bytes) -> bool:
     return not text or BLANK.fullmatch(text) is not None
 
 
+def is_form(intent: bytes) -> bool:
+    """True if an INTENT is a place to fill in, ``<...>``, as in the document that describes the message."""
+    return intent.startswith(b"<") and intent.endswith(b">")
+
+
 def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
     """True if the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
     return classify_magic_line(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
@@ -241,7 +246,7 @@ class MessageReader:
         if intent == INTENT_ALIAS.encode():
             raise ScanFault(Reason.INTENT_ALIAS, start, place)
         if intent not in _INTENT:
-            raise ScanFault(Reason.BAD_INTENT, start, place)
+            raise ScanFault(Reason.LOOK_ALIKE if is_form(intent) else Reason.BAD_INTENT, start, place)
         self.intent = _INTENT[intent]
         return place
 

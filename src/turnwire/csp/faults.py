@@ -10,8 +10,8 @@ from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 _TEXT = {
     Reason.JUNK: "this line belongs to no message",
     Reason.BAD_MAGIC: "a message starts with a line that is exactly CSP/1",
-    Reason.LOOK_ALIKE: "this is the Compact Symbol Protocol, which opens with the same line; it has no "
-    "FROM, TO, CTX and INTENT and is not the Compact State Protocol that is read here",
+    Reason.LOOK_ALIKE: "this is a form whose INTENT is still to be filled in, or the Compact Symbol Protocol, which "
+    "opens with the same line; it has no FROM, TO, CTX and INTENT and is not the Compact State Protocol read here",
     Reason.MISSING_FROM: "the header has no FROM",
     Reason.MISSING_TO: "the header has no TO",
     Reason.MISSING_CTX: "the header has no CTX",

@@ -28,6 +28,7 @@ from turnwire.csp._scanner_py import (
     change_span,
     is_blank,
     is_delimiter,
+    is_form,
     is_look_alike,
     is_preamble_line,
 )
@@ -313,6 +314,8 @@ class _MessageReader:
                 self.blame(Reason.INTENT_ALIAS, self.first.start)
             elif word in BLOCK_WORD:
                 intent = Intent(word)
+            elif is_form(word.encode()):
+                raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
             else:
                 self.blame(Reason.BAD_INTENT, self.first.start)
                 if word.upper() in BLOCK_WORD:

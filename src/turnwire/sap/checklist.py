@@ -314,8 +314,6 @@ def _is_doubtful(issue: Issue, message: Message) -> bool:
     where = str(issue.where)
     if where == _LEVEL and issue.reason is Reason.MISSING_FIELD:
         return bool(message.fields["constitutionalContext"].get("pressure"))
-    if issue.reason is Reason.EMPTY_VALUE:
-        return False
     return issue.severity == "info" and not (issue.reason in _CERTAIN and is_certain(message.fields, where))
 
 

@@ -251,7 +251,7 @@ def conditions(message: JsonObject) -> list[Issue]:
     if status == "FAILED" and why is None:
         issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
     elif status == "FAILED" and why is not None and not why.strip():
-        issues.append(Issue(Reason.EMPTY_VALUE, "/error/message", "info", "this says not why it FAILED (section 8)"))
+        issues.append(Issue(Reason.EMPTY_VALUE, "/error/message", "warning", "this says not why it FAILED (section 8)"))
     if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
         text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
         issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))

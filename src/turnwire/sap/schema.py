@@ -41,7 +41,10 @@ _CONDITIONS: dict[str, list[dict[str, Any]]] = {
         {
             "$comment": "section 8: FAILED must say why",
             "if": {"properties": {"status": {"const": "FAILED"}}, "required": ["status"]},
-            "then": {"required": ["error"], "properties": {"error": {"required": ["message"]}}},
+            "then": {
+                "required": ["error"],
+                "properties": {"error": {"required": ["message"], "properties": {"message": {"pattern": r"\S"}}}},
+            },
         },
         {
             "$comment": "section 5: what is NON_CONSTITUTIONAL has not SUCCEEDED",
