@@ -24,6 +24,7 @@ from setuptools.command.sdist import sdist
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "_build"))
 import turnwire_c
+import turnwire_powers
 from turnwire_build import clang_cl, is_set, lack
 
 SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.pyx")))
@@ -102,6 +103,7 @@ def needed(source: str) -> list[str]:
 
 def extensions() -> list[Extension]:
     """The modules by their Cython sources: Cython itself is asked for when they are built."""
+    turnwire_powers.write()
     compile_args, link_args = flags()
     modules = [
         Extension(

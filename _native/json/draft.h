@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include "runs.h"
+#include "shortest.h"
 
 #define JSON_ROOM 4096   /* bytes that stand on the stack */
 #define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
@@ -154,16 +155,10 @@ static inline int json_text(json_draft *d, PyObject *value) {
     return json_any_text(d, value);
 }
 
-static int json_digits(json_draft *d, unsigned long long rest, int negative, int point) {
-    char digits[40];
-    int place = 40;
-    do {
-        digits[--place] = (char)('0' + rest % 10);
-        rest /= 10;
-        if (--point == 0) digits[--place] = '.';
-    } while (rest || point >= 0);
-    if (negative) digits[--place] = '-';
-    return json_ascii(d, digits + place, 40 - place);
+static inline int json_digits(json_draft *d, unsigned long long number, int negative) {
+    uint8_t digits[1 + TW_DECIMAL_ROOM];
+    digits[0] = '-';
+    return json_ascii(d, (const char *)digits + !negative, (Py_ssize_t)tw_put_decimal(digits + 1, number) + negative);
 }
 
 static int json_integer(json_draft *d, PyObject *value) {
@@ -176,28 +171,14 @@ static int json_integer(json_draft *d, PyObject *value) {
     }
     if (overflow) return JSON_DOUBT;
     if (number == -1 && PyErr_Occurred()) return JSON_ERROR;
-    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0, 0);
+    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
 }
 
-/* The shortest decimal that is read as this number. Of at most 15 digits only one may be: it is looked for first. */
+/* The shortest decimal that is read as this number. */
 static int json_real(json_draft *d, double number) {
-    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-    const double size = fabs(number);
-    char *digits;
-    int status;
-    if (!(size <= DBL_MAX)) return JSON_DOUBT;
-    if (size >= 1e-4 && size < 1e9) {
-        for (int point = 1; point <= 6; point++) {
-            unsigned long long whole = (unsigned long long)(size * powers[point] + 0.5);
-            if (whole < 1000000000000000ULL && (double)whole / powers[point] == size)
-                return json_digits(d, whole, number < 0, point);
-        }
-    }
-    digits = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
-    if (digits == NULL) return JSON_ERROR;
-    status = json_ascii(d, digits, (Py_ssize_t)strlen(digits));
-    PyMem_Free(digits);
-    return status;
+    uint8_t digits[TW_REAL_ROOM];
+    if (!(fabs(number) <= DBL_MAX)) return JSON_DOUBT;
+    return json_ascii(d, (const char *)digits, (Py_ssize_t)tw_put_real(digits, number));
 }
 
 static int json_value(json_draft *d, PyObject *value, Py_ssize_t left);

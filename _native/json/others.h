@@ -3,6 +3,7 @@
 #define TURNWIRE_JSON_OTHERS_H
 
 #include "scan.h"
+#include "decimals.h"
 #define tw_integer tw_nslip_integer
 #include "_native/nslip/parse.h"
 #undef tw_integer
@@ -10,7 +11,6 @@
 
 enum { TW_OTHER_TEXTS = 3 };                 /* sender, receiver, conversation: numbers, as decimal text in the arena */
 static const int tw_other_heads[TW_OTHER_TEXTS] = { TW_SRC, TW_DST, TW_CONV };
-enum { TW_DECIMAL_ROOM = 28 };               /* twenty digits, the last of them as eight bytes */
 enum { TW_NEAR = 4096 };                     /* no '#' is looked for further on: damage is not searched to its end */
 
 typedef struct tw_among {
@@ -105,37 +105,6 @@ static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, 
         return o->code = TW_OK;
     }
     return o->code = tw_nslip_parse(s, at, end, hard, o->flags | TW_LOG, &o->fields);
-}
-
-/* The eight decimal digits of a number below 10^8, a byte each, the first one lowest. */
-static inline uint64_t tw_eight_decimals(uint32_t number)
-{
-    uint64_t fours = number / 10000 | (uint64_t)(number % 10000) << 32;
-    uint64_t upper = ((fours * 10486) >> 20) & 0x0000007F0000007Full, twos = upper | (fours - 100 * upper) << 16;
-    upper = ((twos * 103) >> 10) & 0x000F000F000F000Full;
-    return upper | (twos - 10 * upper) << 8;
-}
-
-static size_t tw_put_decimal(uint8_t *to, uint64_t number);
-
-/* The same for a number of more than eight digits. */
-static TW_APART size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
-{
-    size_t before = tw_put_decimal(to, number / 100000000);
-    uint64_t digits = tw_eight_decimals((uint32_t)(number % 100000000)) | 0x3030303030303030ull;
-    memcpy(to + before, &digits, 8);
-    return before + 8;
-}
-
-/* A number as decimal text at `to`, where TW_DECIMAL_ROOM bytes are: how long it is. */
-static inline size_t tw_put_decimal(uint8_t *to, uint64_t number)
-{
-    if (number >= 100000000) return tw_put_long_decimal(to, number);
-    uint64_t digits = tw_eight_decimals((uint32_t)number);
-    unsigned leading = (unsigned)tw_low_zeros(digits | (uint64_t)1 << 56) & ~7u; /* the last zero is a digit */
-    digits = (digits | 0x3030303030303030ull) >> leading;
-    memcpy(to, &digits, 8);
-    return 8 - leading / 8;
 }
 
 static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number)

@@ -129,7 +129,7 @@ static int tw_put_integer(json_draft *d, PyObject *value, long long least, long 
         json_letter(d, (unsigned char)('0' + number));
         return JSON_WRITTEN;
     }
-    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0, 0);
+    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
 }
 
 static int tw_put_number(json_draft *d, PyObject *value, int kind)

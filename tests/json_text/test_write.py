@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import struct
 from collections import OrderedDict
 from enum import IntEnum
 from http import HTTPMethod
@@ -121,3 +123,28 @@ def test_strings_of_each_width_and_length(core, letters, before):
         with pytest.raises(EncodeError) as caught:
             write(letters * at + "\ud800" + letters * 20)
         assert caught.value.reason == "lone_surrogate"
+
+
+def doubles(seed: int, count: int) -> list[float]:
+    """Finite doubles: any bits, few digits, and the neighbours of powers of two and ten."""
+    numbers = random.Random(seed)
+    found = [float(f"{digits}e{power}") for power in range(-324, 309) for digits in ("1", "9.5", "1.7976931348623157")]
+    found += [2.0**power for power in range(-1074, 1024)]
+    for _ in range(count):
+        found += struct.unpack("<d", numbers.randbytes(8))
+        found.append(round(numbers.uniform(0, 10 ** numbers.randint(0, 17)), numbers.randint(0, 9)))
+    near = [struct.unpack("<d", struct.pack("<Q", bits + step))[0] for bits in map(bits_of, found) for step in (-1, 1)]
+    return [sign * one for one in (*found, *near, 0.0) if abs(one) < float("inf") for sign in (1, -1)]
+
+
+def bits_of(number: float) -> int:
+    bits: int = struct.unpack("<Q", struct.pack("<d", number))[0]
+    return min(max(bits, 1), (1 << 64) - 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_floats_are_the_shortest_that_read_back(core, seed):
+    found = doubles(seed, 10_000)
+    texts = core("json.write").write(found)[1:-1].split(",")
+    assert len(texts) == len(found) > 80_000
+    assert [(text, number) for text, number in zip(texts, found, strict=True) if text != repr(number)] == []
