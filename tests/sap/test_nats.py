@@ -24,7 +24,6 @@ from turnwire import sap
 from turnwire.errors import BadAnswer, Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.agent import cancel_and_wait
-from turnwire.sap.jobs import ALLOWANCE
 from turnwire.sap.signing import sign, signed_message
 from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND
 from turnwire.sap.transports import http, nats
@@ -40,7 +39,6 @@ pytestmark = [
 PERMISSIONS = """authorization {{ users: [
   {{ user: worker, password: w }}
   {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}
-  {{ user: both, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "{0}.tasks.b.A-prime.*"] }} }}
 ] }}"""
 
 
@@ -59,13 +57,8 @@ def noting() -> tuple[sap.Agent, list[str], asyncio.Event]:
     return agent, seen, go
 
 
-def named(name: str, priority: str | None, **more: Any) -> sap.Task:
-    hints = {} if priority is None else {"telemetry": {"priority": priority}}
-    return task("work.note", {"name": name}, replyTo={"expectAck": False}, **hints, **more)
-
-
-async def noted(numbers: set[int], number: int) -> None:
-    numbers.add(number)
+def named(name: str, **more: Any) -> sap.Task:
+    return task("work.note", {"name": name}, replyTo={"expectAck": False}, **more)
 
 
 async def emptied(client: nats.Client, queue: str = "b") -> None:
@@ -78,68 +71,21 @@ def played(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(work(), 120))
 
 
-@pytest.mark.parametrize("principal", [None, "A-prime"])
-def test_priority_orders_what_is_still_in_the_stream(broker: Broker, principal: str | None) -> None:
-    async def main() -> None:
-        agent, seen, go = noting()
-        names: dict[str, Any] = {"queue": "b", "prefix": f"order-{principal}"}
-        identify = None if principal is None else nats.by_subject
-        async with nats.Client(broker.url, principal=principal, **names) as client, agent:
-            order = ["low"] * 20 + ["normal", "none"] + ["high"] * 2 + ["urgent"] * 2
-            for number, priority in enumerate(order):
-                await client.send(named(f"{priority} {number}", None if priority == "none" else priority))
-            async with nats.Worker(agent, broker.url, at_once=1, identify=identify, **names):
-                go.set()
-                await emptied(client)
-        assert [name.split()[0] for name in seen[:6]] == ["urgent", "urgent", "high", "high", "normal", "none"]
-        assert seen[6:] == [f"low {number}" for number in range(20)]
-
-    played(main)
-
-
-def test_nobody_in_the_stream_waits_for_ever(broker: Broker) -> None:
-    """A task goes behind as many later ones as its allowance says, and no more."""
-
-    async def main() -> None:
-        agent, seen, go = noting()
-        names: dict[str, Any] = {"queue": "b", "prefix": "ageing"}
-        ahead = ALLOWANCE["normal"] - ALLOWANCE["urgent"]
-        async with nats.Client(broker.url, **names) as client, agent:
-            await client.send(named("normal", "normal"))
-            for number in range(ahead + 6):
-                await client.send(named(f"urgent {number}", "urgent"))
-            async with nats.Worker(agent, broker.url, at_once=1, **names):
-                go.set()
-                await emptied(client)
-        assert seen.index("normal") in (ahead - 1, ahead)
-        assert [name for name in seen if name != "normal"] == [f"urgent {number}" for number in range(ahead + 6)]
-
-    played(main)
-
-
-def test_what_one_worker_holds_another_gets_when_it_ends(broker: Broker) -> None:
-    """The heads that a worker holds are kept alive, and given back at once."""
-
+def test_a_worker_that_ends_gives_its_tasks_to_another(broker: Broker) -> None:
     async def main() -> None:
         (first, seen, _never), (second, also, go) = noting(), noting()
         names: dict[str, Any] = {"queue": "b", "prefix": "given"}
         async with nats.Client(broker.url, **names) as client, first, second:
-            for number, priority in enumerate(["normal", "low", "high", "urgent", "normal"]):
-                await client.send(named(f"{priority} {number}", priority))
-            worker = nats.Worker(first, broker.url, at_once=1, ack_wait=0.3, **names)
-            async with worker:
-                alive: set[int] = set()
-                while len(alive) < 3:  # the server hears of each that is held
-                    for source in worker._tasks._sources:
-                        if source.head is not None:
-                            number = source.head.metadata.sequence.stream
-                            source.head.in_progress = lambda number=number: noted(alive, number)
+            for number in range(5):
+                await client.send(named(str(number)))
+            async with nats.Worker(first, broker.url, at_once=2, **names):
+                while first.unfinished < 2:
                     await asyncio.sleep(0.01)
             go.set()
             async with nats.Worker(second, broker.url, ack_wait=30, **names):
                 await emptied(client)
         assert not seen
-        assert sorted(also) == ["high 2", "low 1", "normal 0", "normal 4", "urgent 3"]
+        assert sorted(also) == ["0", "1", "2", "3", "4"]
 
     played(main)
 
@@ -183,9 +129,7 @@ def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.Mon
     asyncio.run(asyncio.wait_for(main(), 120))
 
 
-@pytest.mark.parametrize(("user", "apart"), [("one", False), ("both", True)])
-def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path: Path) -> None:
-    """Whoever may not publish by priority sends tasks of any priority all the same, at once."""
+def test_permissions_say_who_publishes(tmp_path: Path) -> None:
     prefix = "may"
     started = Broker(tmp_path, PERMISSIONS.format(prefix))
 
@@ -193,24 +137,23 @@ def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path:
         agent, _seen, go = noting()
         go.set()
         names: dict[str, Any] = {"queue": "b", "prefix": prefix}
-        worker = nats.Worker(
-            agent, started.url, identify=nats.by_subject, options={"user": "worker", "password": "w"}, **names
-        )
+        login = {"user": "worker", "password": "w"}
+        worker = nats.Worker(agent, started.url, identify=nats.by_subject, options=login, **names)
         told: list[Exception] = []
 
         async def tell(error: Exception) -> None:
             told.append(error)
 
-        login = {"user": user, "password": "o", "error_cb": tell}
+        login = {"user": "one", "password": "o", "error_cb": tell}
         async with agent, worker:
             async with nats.Client(started.url, principal="A-prime", options=login, **names) as client:
-                some = [named(f"{n}", "urgent", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
+                some = [named(f"{n}", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
                 results = await asyncio.gather(*map(client.call, some))
                 assert {str(result.status) for result in results} == {"SUCCEEDED"}
-                assert client._not_apart == (set() if apart else {"urgent"})
             async with nats.Client(started.url, principal="Other", options=login, **names) as stranger:
                 with pytest.raises(Unreachable, match="does not let this client publish"):
-                    await stranger.call(named("x", None))
+                    await stranger.call(named("x"))
+        assert not told
 
     try:
         played(main)
@@ -444,10 +387,7 @@ def test_a_kept_result_is_taken_from_nobody_but_who_made_it(nats_url: str) -> No
     ("steps", "who"),
     [
         ("A-prime", "A-prime"),
-        *((f"A-prime.{priority}", "A-prime") for priority in ("urgent", "high", "low")),
-        *((f"{name}", None) for name in ("~", "", "A prime", "é", "*", "A-prime.normal", "A-prime.other", "A.B")),
-        *((f"{name}.urgent", None) for name in ("~", "", "é", "A.B")),
-        ("A-prime.urgent.more", None),
+        *((name, None) for name in ("~", "", "A prime", "é", "*", "A-prime.urgent", "A.B")),
         ("a" * 64, "a" * 64),
         ("a" * 65, None),
     ],

@@ -1,18 +1,17 @@
 """A queue: NATS JetStream (section 10). Extra: ``nats``.
 
-    <prefix>.tasks.<queue>                          Tasks of anybody; one stream, and one bound, for each queue
-    <prefix>.tasks.<queue>.<principal>              Tasks of those whom the server lets publish there, see by_subject
-    <prefix>.tasks.<queue>.<principal>.<priority>   Those that are urgent, high or low; the principal of anybody's is ~
-    <prefix>.cancels.<queue>                        {"taskId": ...}: whoever sent the task wants its end
-    <prefix>.cancels.<queue>.<principal>            the same, of a principal that is known
-    <prefix>.receipts.<taskId>                      Ack or Nack
-    <prefix>.results.<taskId>                       Results, kept for a while
-    <prefix>.results.<principal>.<taskId>           Results of tasks whose principal is known
+    <prefix>.tasks.<queue>                 Tasks of anybody; one stream, and one bound, for each queue
+    <prefix>.tasks.<queue>.<principal>     Tasks of those whom the server lets publish there, see by_subject
+    <prefix>.cancels.<queue>               {"taskId": ...}: whoever sent the task wants its end
+    <prefix>.cancels.<queue>.<principal>   the same, of a principal that is known
+    <prefix>.receipts.<taskId>             Ack or Nack
+    <prefix>.results.<taskId>              Results, kept for a while
+    <prefix>.results.<principal>.<taskId>  Results of tasks whose principal is known
 
 Delivery is at least once: a task leaves the queue when its Result has been published and the server has confirmed that.
 A task that comes again is known by its principal and taskId; with a transcript that the workers share it has one
 Result whatever their number. One that was started and never finished is executed again, or fails, as its capability
-says.
+says. The stream is a line; priority orders the tasks that are with the agent.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import contextlib
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Reason, Unanswered, Unreachable
@@ -33,9 +32,9 @@ from turnwire.sap.builders import Refused, ack, code_of, expects_ack, nack, unre
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
-from turnwire.sap.jobs import ALLOWANCE, key_of, priority_of
+from turnwire.sap.jobs import key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Priority
+from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
 from turnwire.sap.transports import Serving
 
@@ -76,13 +75,6 @@ Identify = Callable[[Any], Named | Awaitable[Named]]
 """The sender of a message (of nats-py): None for somebody unknown, who is refused."""
 
 
-APART = tuple(str(priority) for priority in Priority if priority is not Priority.NORMAL)
-"""Priorities whose tasks have subjects of their own."""
-
-ANYBODY = "~"
-"""Stands for the principal of anybody's tasks in such a subject; it is not a name."""
-
-
 def is_name(text: str) -> bool:
     """True if a text can be one step of a subject."""
     return _NAME.fullmatch(text) is not None
@@ -99,14 +91,9 @@ def step_of(principal: Principal) -> str:
 
 
 def by_subject(message: Any) -> Named:
-    """The principal in ``<prefix>.tasks.<queue>.<principal>``, with a priority behind it or without; None elsewhere.
-
-    The server's permissions say who may publish there: ``sap.tasks.b.A-prime`` and ``sap.tasks.b.A-prime.*``. Whoever
-    has the first one only may send tasks of any priority, too, but they are in the queue among the normal ones.
-    """
+    """The principal in ``<prefix>.tasks.<queue>.<principal>``, where the server's permissions say who may publish; None
+    elsewhere."""
     steps = message.subject.split(".")
-    if len(steps) == 5 and steps.pop() not in APART:
-        return None
     return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
 
 
@@ -132,11 +119,7 @@ class Reconnected(Exception):
 
 
 class Link:
-    """A connection and the names of one prefix.
-
-    Attributes:
-        reconnected: is called when a server that was lost is there again.
-    """
+    """A connection and the names of one prefix."""
 
     def __init__(self, url: str, prefix: str, options: Mapping[str, Any] | None = None) -> None:
         if not is_name(prefix):
@@ -146,10 +129,8 @@ class Link:
         self.connection: Any = None
         self.stream: Any = None
         self._options = dict(options or {})
-        self.reconnected: Callable[[], None] | None = None
         self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
-        self._publishing: dict[str, set[asyncio.Future[None]]] = {}
-        """Done where that is denied: by the subject, in lower case, as nats-py tells it."""
+        self._publishing: set[tuple[str, asyncio.Future[None]]] = set()  # subject in lower case, done where denied
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
@@ -166,7 +147,7 @@ class Link:
         self.stream = self.connection.jetstream()
         tasks = StreamConfig(
             name=self.tasks_stream(queue),
-            subjects=[filtered for _, filtered, _ in self.sources(queue)],
+            subjects=[self.subject("tasks", queue), f"{self.subject('tasks', queue)}.*"],
             retention=RetentionPolicy.WORK_QUEUE,
             max_msgs=waiting,
             discard=DiscardPolicy.NEW,
@@ -189,9 +170,10 @@ class Link:
         """Takes what nats-py tells of the connection: that the server lets nobody publish somewhere, among other
         things."""
         denied = _DENIED.search(str(error).lower())
-        waiting = self._publishing.pop(denied[1], ()) if denied is not None else ()
+        waiting = [denial for subject, denial in self._publishing if denied is not None and subject == denied[1]]
         for denial in waiting:
-            denial.set_result(None)
+            if not denial.done():
+                denial.set_result(None)
         if waiting:
             return
         if (told := self._options.get("error_cb")) is not None:
@@ -201,8 +183,6 @@ class Link:
 
     async def _back(self) -> None:
         self._wake()
-        if self.reconnected is not None:
-            self.reconnected()
         if (told := self._options.get("reconnected_cb")) is not None:
             await told()
 
@@ -210,19 +190,21 @@ class Link:
         if self._lost is not None and not self._lost.done():
             self._lost.set_result(None)
 
-    async def unless_lost(self, work: Awaitable[T]) -> T:
+    async def unless_lost(self, work: Awaitable[T], denial: asyncio.Future[None] | None = None) -> T:
         """Waits for work, and gives its value. Raises Reconnected when the server is lost meanwhile, and as soon as it
         is there again: what it was asked it may have forgotten, and what it said may not have been heard. Raises
-        Unreachable when this end closes the connection."""
+        PermissionError when ``denial`` is done before, Unreachable when this end closes the connection."""
         if self._lost is None or self._lost.done():
             self._lost = asyncio.get_running_loop().create_future()
-        lost: asyncio.Future[Any] = self._lost
         waiting: asyncio.Future[T] = asyncio.ensure_future(work)
+        ends: set[asyncio.Future[Any]] = {waiting, self._lost} if denial is None else {waiting, self._lost, denial}
         try:
-            await asyncio.wait({waiting, lost}, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done():
-                raise Reconnected if self.connection is not None else Unreachable("the connection was closed")
-            return waiting.result()
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return waiting.result()
+            if denial is not None and denial.done():
+                raise PermissionError("the server does not let this client publish there")
+            raise Reconnected if self.connection is not None else Unreachable("the connection was closed")
         finally:
             waiting.cancel()
 
@@ -231,41 +213,15 @@ class Link:
 
         Raises PermissionError where the server does not let this client do that, and what nats-py raises.
         """
-        while True:
-            with contextlib.suppress(Reconnected):
-                return await self.unless_lost(self._published(subject, text, headers))
-
-    async def _published(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
-        publishing = asyncio.ensure_future(self.stream.publish(subject, text, headers=dict(headers)))
-        name, denial = subject.lower(), asyncio.get_running_loop().create_future()
-        self._publishing.setdefault(name, set()).add(denial)
+        publishing = subject.lower(), asyncio.get_running_loop().create_future()
+        self._publishing.add(publishing)
         try:
-            await asyncio.wait({publishing, denial}, return_when=asyncio.FIRST_COMPLETED)
-            if not publishing.done():
-                raise PermissionError(f"the server does not let this client publish to {subject}")
-            await publishing
+            while True:
+                with contextlib.suppress(Reconnected):
+                    sending = self.stream.publish(subject, text, headers=dict(headers))
+                    return await self.unless_lost(sending, publishing[1])
         finally:
-            publishing.cancel()
-            others = self._publishing.get(name, set())  # none where it was denied
-            others.discard(denial)
-            if not others:
-                self._publishing.pop(name, None)
-
-    def sources(self, queue: str) -> list[tuple[str, str, str]]:
-        """Each kind of subject that a queue has: the name of its consumer, the subject, the priority of its tasks."""
-        subject, name = self.subject("tasks", queue), f"{queue}-workers"
-        normal = Priority.NORMAL.value
-        return [
-            (name, subject, normal),
-            (f"{name}-named", f"{subject}.*", normal),
-            *((f"{name}-{priority}", f"{subject}.*.{priority}", priority) for priority in APART),
-        ]
-
-    def subject_of(self, queue: str, principal: Principal, priority: str) -> str:
-        """The subject for tasks of that priority. Raises ValueError for a queue that cannot be part of one."""
-        if priority not in APART:
-            return self.subject("tasks", queue, principal)
-        return f"{self.subject('tasks', queue)}.{step_of(principal) if principal.name else ANYBODY}.{priority}"
+            self._publishing.discard(publishing)
 
     def tasks_stream(self, queue: str) -> str:
         """The stream of a queue."""
@@ -292,169 +248,10 @@ class Link:
         return f"{self.prefix}.{kind}{middle}.{name}"
 
 
-LATEST = 0.5
-"""Seconds for which the others wait for a task that the server has in a source: another worker may be given it."""
-
-
-class TaskSource:
-    """One of the subjects of a queue, whose tasks come as they were sent.
-
-    Args:
-        pulled: its pull subscription. priority: of its tasks.
-
-    Attributes:
-        head: the message that comes next, None while none is there. asked: when it was asked for one, in loop time.
-        empty: whether the server said since then that it has none. looking: what asks the server that.
-    """
-
-    def __init__(self, pulled: Any, priority: str) -> None:
-        self.pulled = pulled
-        self.priority = priority
-        self.head: Any = None
-        self.asked = 0.0
-        self.empty = False
-        self.looking: asyncio.Task[None] | None = None
-        self.taken = asyncio.Event()
-
-    @property
-    def rank(self) -> int:
-        """The place of its head: its number in the stream, and how many later tasks may go before it."""
-        number: int = self.head.metadata.sequence.stream
-        return number + ALLOWANCE[self.priority]
-
-    def take(self) -> Any:
-        """The head, which is the caller's from now on."""
-        message, self.head = self.head, None
-        self.ask()
-        self.taken.set()
-        return message
-
-    def ask(self) -> None:
-        """Nothing is known of what comes next."""
-        self.asked = asyncio.get_running_loop().time()
-        self.empty = False
-        self.end()
-
-    def end(self) -> None:
-        """Asks no more."""
-        if self.looking is not None:
-            self.looking.cancel()
-        self.looking = None
-
-
-class OrderedTasks:
-    """The tasks of a queue, whatever subject they came by: the head of each source is held, and the first one is next.
-
-    One that was sent n tasks later goes first only if its allowance is n smaller, as with an agent's own line. While
-    heads are held the server is told that they are alive.
-
-    Args:
-        sources: of the queue. ack_wait: seconds after which the server gives away a task it hears nothing of.
-    """
-
-    def __init__(self, sources: Sequence[TaskSource], ack_wait: float) -> None:
-        self._sources = sources
-        self._ack_wait = ack_wait
-        self._fetching: dict[asyncio.Task[None], TaskSource] = {}
-        self._closed = asyncio.Event()
-        self._news = asyncio.Event()
-        for source in sources:
-            self._begin(source)
-
-    def _begin(self, source: TaskSource) -> None:
-        """Fetches until this is closed, even if a handler of the agent cancels what it finds."""
-        source.ask()
-        fetching = asyncio.create_task(self._fetch(source))
-        self._fetching[fetching] = source
-        fetching.add_done_callback(self._ended)
-
-    def _ended(self, fetching: asyncio.Task[None]) -> None:
-        source = self._fetching.pop(fetching)
-        if not self._closed.is_set():
-            self._begin(source)
-
-    def ask_again(self) -> None:
-        """Asks each source anew that has given nothing: the server that was asked may have forgotten it."""
-        for fetching, source in self._fetching.items():
-            if source.head is None:
-                fetching.cancel()
-
-    async def next(self) -> Any:
-        """The next message; waits for it."""
-        while True:
-            self._news.clear()
-            heads = [source for source in self._sources if source.head is not None]
-            first = min(heads, key=lambda source: source.rank, default=None)
-            if first is None:
-                await self._news.wait()
-                continue
-            left = self._left()
-            if left <= 0:
-                return first.take()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._news.wait()
-
-    def _left(self) -> float:
-        """Seconds for which there may still come a head that is before those held; the server is asked about it."""
-        latest = 0.0
-        for source in self._sources:
-            if source.head is None and not source.empty:
-                source.looking = source.looking or asyncio.create_task(self._look(source))
-                latest = max(latest, source.asked + LATEST)
-        return latest - asyncio.get_running_loop().time()
-
-    async def _look(self, source: TaskSource) -> None:
-        """Notes a source in which the server has nothing. It answers behind what it had to give when it was asked."""
-        try:
-            source.empty = not (await source.pulled.consumer_info()).num_pending
-        except (NatsError, TimeoutError):
-            source.empty = True
-        self._news.set()
-
-    async def _fetch(self, source: TaskSource) -> None:
-        while not self._closed.is_set():
-            if source.head is None:
-                try:
-                    (message,) = await source.pulled.fetch(1, timeout=5)
-                except TimeoutError:
-                    continue
-                except Exception:
-                    if self._closed.is_set():  # nats-py tells a cancellation so where the connection is closed
-                        return
-                    _log.exception("the queue gives no tasks for now")  # the client connects again by itself
-                    await asyncio.sleep(0.5)
-                    continue
-                source.taken.clear()
-                source.head = message
-                self._news.set()
-            await self._hold(source)
-
-    async def _hold(self, source: TaskSource) -> None:
-        """Keeps the head until somebody takes it."""
-        while source.head is not None and not self._closed.is_set():
-            try:
-                async with asyncio.timeout(self._ack_wait / 3):
-                    await source.taken.wait()
-            except TimeoutError:
-                if source.head is not None:
-                    with contextlib.suppress(NatsError):
-                        await source.head.in_progress()
-
-    async def close(self) -> None:
-        """Ends the fetching and gives back what is held: another worker may have it at once."""
-        self._closed.set()
-        await cancel_and_wait(self._fetching)
-        for source in self._sources:
-            source.end()
-            if source.head is not None:
-                with contextlib.suppress(NatsError):
-                    await source.take().nak()
-
-
 HEADERS = 512  # bytes of a message that are kept for its headers
 AT_ONCE = 16  # tasks of one capability that are with the agent at a time, at least
 CANCELS = 10_000  # wishes that are kept for tasks that have not come yet
+FETCH_SECONDS, AGAIN_SECONDS = 5.0, 0.5  # for which a task is asked for, and between failures to ask
 _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
 
@@ -468,7 +265,7 @@ class Worker:
             senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
         at_once: how many tasks are with the agent at a time; default: of each capability as many as may wait there,
-            and no fewer than 16. Beyond those, the first one of each priority is held.
+            and no fewer than 16.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
         keep_seconds: how long the server keeps Results.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
@@ -497,7 +294,7 @@ class Worker:
         self._slots: asyncio.Semaphore
         self._with_agent: Counter[str] = Counter()  # tasks by capability
         self._cancels: OrderedDict[str, None] = OrderedDict()  # keys of tasks that are to end when they come
-        self._tasks: OrderedTasks
+        self._tasks: Any = None  # the pull subscription
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
@@ -511,9 +308,7 @@ class Worker:
         self._agent.add_route("nats", self._route)
         most = sum(self._most(name) for name in self._agent.capabilities)
         self._slots = asyncio.Semaphore(max(AT_ONCE, most) if self._at_once is None else self._at_once)
-        sources = [await self._source(*each) for each in self._link.sources(self._queue)]
-        self._tasks = OrderedTasks(sources, self._ack_wait)
-        self._link.reconnected = self._tasks.ask_again
+        self._tasks = await self._subscribed()
         self._begin()
         wishes = self._link.subject("cancels", self._queue)
         for subject in (wishes, f"{wishes}.*"):
@@ -524,20 +319,20 @@ class Worker:
         """Tasks of a capability that may be with the agent at a time."""
         return max(AT_ONCE, self._agent.capabilities[capability].queue)
 
-    async def _source(self, name: str, subject: str, priority: str) -> TaskSource:
-        """The source, shared by all workers, of one of the queue's subjects; made where it is not there."""
-        stream, jetstream = self._link.tasks_stream(self._queue), self._link.stream
+    async def _subscribed(self) -> Any:
+        """The pull subscription of the queue, which all its workers share; made where it is not there."""
+        stream, name = self._link.tasks_stream(self._queue), f"{self._queue}-workers"
+        jetstream = self._link.stream
         try:
             await jetstream.consumer_info(stream, name)
         except NotFoundError:
-            config = ConsumerConfig(name=name, durable_name=name, filter_subject=subject)
+            config = ConsumerConfig(name=name, durable_name=name)
             await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._waiting)
-        return TaskSource(await jetstream.pull_subscribe_bind(durable=name, stream=stream), priority)
+        return await jetstream.pull_subscribe_bind(durable=name, stream=stream)
 
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
         await cancel_and_wait([*self._handling, *self._ending, *([loop] if loop is not None else [])])
-        await self._tasks.close()
         await self._link.close()
 
     def _begin(self) -> None:
@@ -549,13 +344,24 @@ class Worker:
         while True:
             await self._slots.acquire()
             try:
-                message = await self._tasks.next()
+                message = await self._next()
             except BaseException:
                 self._slots.release()
                 raise
             handling = asyncio.create_task(self._handle(message))
             self._handling.add(handling)
             handling.add_done_callback(self._handled)
+
+    async def _next(self) -> Any:
+        """The next message; a server that was lost and is there again is asked anew at once."""
+        while True:
+            try:
+                with contextlib.suppress(TimeoutError, Reconnected):
+                    (message,) = await self._link.unless_lost(self._tasks.fetch(1, timeout=FETCH_SECONDS))
+                    return message
+            except Exception:
+                _log.exception("the queue gives no tasks for now")  # the client connects again by itself
+                await asyncio.sleep(AGAIN_SECONDS)
 
     def _handled(self, handling: asyncio.Task[None]) -> None:
         self._handling.discard(handling)
@@ -736,7 +542,6 @@ class Client(Caller):
         self._signer = signer
         self._waiting = waiting
         self._keep_seconds = keep_seconds
-        self._not_apart: set[str] = set()  # priorities for which the server has no subject, or none for this client
 
     async def __aenter__(self) -> Self:
         await self._link.open(self._queue, self._waiting, self._keep_seconds)
@@ -875,7 +680,7 @@ class Client(Caller):
         headers = {CORRELATION: task.correlation_id, TASK_ID: uuid_key(task.task_id), INBOX: inbox}
         headers.update(self._signature(text))
         try:
-            await self._publish(text, headers, priority_of(task))
+            await self._link.publish(self._link.subject("tasks", self._queue, self._principal), text, headers)
         except APIError as error:
             if error.err_code != _FULL:
                 raise Unreachable(f"the queue does not take the task: {error}") from error
@@ -887,15 +692,3 @@ class Client(Caller):
         except PermissionError as error:
             raise Unreachable(str(error)) from error
         return None
-
-    async def _publish(self, text: bytes, headers: Mapping[str, str], priority: str) -> None:
-        """Puts a task where those of its priority are; where that cannot be, among the normal ones."""
-        plain = self._link.subject_of(self._queue, self._principal, Priority.NORMAL.value)
-        subject = self._link.subject_of(self._queue, self._principal, priority)
-        if subject != plain and priority not in self._not_apart:
-            try:
-                return await self._link.publish(subject, text, headers)
-            except (PermissionError, NoStreamResponseError) as error:
-                self._not_apart.add(priority)
-                _log.warning("tasks that are %s go among the normal ones: %s", priority, error)
-        await self._link.publish(plain, text, headers)
