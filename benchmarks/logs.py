@@ -1,23 +1,24 @@
 """Logs of each wire, the same on every machine: real lines where there are any, else generated and seeded ones.
 
-Nothing here uses turnwire: what is measured does not write its own input. No public corpus of CSP/1 messages, of SAP
-objects or of KickLang envelopes exists.
+Nothing here uses turnwire: what is measured does not write its own input. The lines of nSLIP (from the training set of
+the original SLIP project) and of SSTP are real; no public corpus of CSP/1 messages, SAP objects or KickLang envelopes
+exists.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import traffic
-
+UPSTREAM = Path(__file__).parent.parent / "examples" / "data" / "nslip_upstream.txt"
 SSTP = Path(__file__).parent.parent / "tests" / "data" / "sstp_real.jsonl"
 SEED = 20261122
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 CSP_WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt"]
 AGENTS = ("planner", "coder", "critic", "observer", "AR-00L", "SystemMonitor")
 WORDS = [
@@ -49,6 +50,58 @@ def identifier(numbers: random.Random) -> str:
 def sentence(numbers: random.Random, words: int) -> str:
     text = " ".join(numbers.choices(WORDS, k=words))
     return text + ('\nand "so on"' if numbers.random() < 0.3 else "")
+
+
+def upstream() -> list[bytes]:
+    """The 4,356 real lines of nSLIP, without their newlines."""
+    return UPSTREAM.read_bytes().splitlines()
+
+
+def base62(number: int) -> str:
+    """A non-negative integer as nSLIP writes it."""
+    digits = DIGITS[number % 62]
+    while number := number // 62:
+        digits = DIGITS[number % 62] + digits
+    return digits
+
+
+def varied_nslip(numbers: random.Random) -> bytes:
+    """A message as hard as nSLIP can be: any slots in any order, integers of one to ten digits, strings of none to
+    eight words, some escaped or not ASCII."""
+
+    def identifier() -> str:
+        digits = numbers.randint(1, 10)
+        return base62(numbers.randrange(62 ** (digits - 1), 62**digits))
+
+    parts = [f"@a{base62(numbers.randrange(11))}", f"f{numbers.randrange(5)}"]
+    parts += [prefix + identifier() for prefix in "cSdT"]
+    for prefix in numbers.sample("gkprqsuet", numbers.randint(0, 9)):
+        if prefix in "ut":
+            text = " ".join(numbers.choices([*WORDS, 'say "go"', "C:\\tmp"], k=numbers.randint(0, 8)))
+            parts.append('{}"{}"'.format(prefix, text.replace("\\", "\\\\").replace('"', '\\"')))
+        else:
+            parts.append(prefix + identifier())
+    return ("|".join(parts) + "#").encode()
+
+
+def repeated(lines: Iterable[bytes], size: int) -> bytes:
+    """The lines over and over, at least ``size`` bytes."""
+    block = b"".join(line + b"\n" for line in lines)
+    return block * -(-size // len(block))
+
+
+def in_a_log(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines of a log with the messages in them: time, level and name before each; some hold two, some none."""
+    numbers = random.Random(20260105)
+    for number, line in enumerate(lines):
+        clock = (number // 3600 % 24, number // 60 % 60, number % 60, number % 997)
+        stamp = b"2026-01-05T%02d:%02d:%02d.%03dZ " % clock
+        choice = numbers.random()
+        if choice < 0.05:
+            yield stamp + b"DEBUG scheduler: queue length %d, mail to ops@example.com" % number
+        if choice > 0.95:
+            line = line + b" answered by " + line
+        yield stamp + b"INFO planner: " + line
 
 
 def sstp(numbers: random.Random, number: int) -> dict[str, Any]:
@@ -120,6 +173,30 @@ def json_lines(wire: str, size: int) -> Iterator[bytes]:
         number += 1
 
 
+def hard(wire: str, numbers: random.Random, number: int) -> dict[str, Any]:
+    """A message of a JSON wire that is dear to read and to write: floats of 17 digits, texts with CJK and escapes."""
+    message = JSON_WIRES[wire](numbers, number)
+    text = "\n".join(f'{sentence(numbers, 9)} \u4f1a\u8bae "{numbers.random()}"' for _ in range(2))
+    if wire == "sstp":
+        payload = message["payload"]
+        payload[next(name for name in ("question", "content") if name in payload)] = text
+        payload[next(name for name in ("uncertainty", "confidence") if name in payload)] = numbers.random()
+    elif wire == "sap":
+        message["payload"] |= {"topic": text, "scores": [numbers.random() * 10**power for power in (0, 3, 9, -7)]}
+    else:
+        message["content"] += text + "\n"
+    return message
+
+
+def hard_messages(wire: str, count: int) -> list[bytes]:
+    """So many messages of :func:`hard`; of nSLIP :func:`varied_nslip`."""
+    numbers = random.Random(SEED)
+    if wire == "nslip":
+        return [varied_nslip(numbers) for _ in range(count)]
+    found = (hard(wire, numbers, number) for number in range(count))
+    return [json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode() for one in found]
+
+
 def csp_log(size: int, seed: int = 1) -> bytes:
     """A log of all common blocks, a tenth of it file operations with heredocs."""
     rng = random.Random(seed)
@@ -170,7 +247,7 @@ def in_json(lines: list[bytes]) -> list[bytes]:
 def mixed(size: int) -> bytes:
     """Messages of all wires by turns, with text between."""
     part = 256 << 10
-    messages = [line + b"\n" for line in traffic.upstream()]
+    messages = [line + b"\n" for line in upstream()]
     logs: list[list[bytes]] = [messages, [b"CSP/1\n" + one for one in csp_log(part).split(b"CSP/1\n")[1:]]]
     logs += [list(json_lines(wire, part)) for wire in JSON_WIRES]
     texts = text_log(part).splitlines(keepends=True)
@@ -185,14 +262,14 @@ def mixed(size: int) -> bytes:
 
 
 LOGS: dict[str, Callable[[int], bytes]] = {
-    "nslip": lambda size: traffic.repeated(traffic.upstream(), size),
+    "nslip": lambda size: repeated(upstream(), size),
     "csp": csp_log,
-    "sstp": lambda size: traffic.repeated(SSTP.read_bytes().splitlines(), size),
+    "sstp": lambda size: repeated(SSTP.read_bytes().splitlines(), size),
     "sap": lambda size: b"".join(json_lines("sap", size)),
     "kick": lambda size: b"".join(json_lines("kick", size)),
     "mixed": mixed,
-    "prefixed nslip": lambda size: traffic.repeated(traffic.in_a_log(traffic.upstream()), size),
-    "nslip in json": lambda size: traffic.repeated(in_json(traffic.upstream()), size),
+    "prefixed nslip": lambda size: repeated(in_a_log(upstream()), size),
+    "nslip in json": lambda size: repeated(in_json(upstream()), size),
     "text": text_log,
 }
 """The logs by name: (size) -> at least so many bytes. The lines of nSLIP and SSTP are real, all others generated."""

@@ -9,23 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from time import process_time
-from timeit import Timer
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple
 
 Run = Callable[[], float]
 """Does one unit of work (a message, a pass over the bytes, a file) and returns the seconds it took."""
 
-PEERS = ("msgspec", "orjson", "msgpack", "polars", "duckdb", "pyarrow", "numpy")
-FEATURES = ("sse4_2", "ssse3", "avx2", "bmi2", "pclmulqdq", "avx512bw", "avx512vbmi", "asimd", "pmull")
-
-
-class Group(TypedDict):
-    """What was compared in the same rounds. ``samples``: name -> seconds a unit, one entry a round."""
-
-    table: str
-    case: str
-    facts: dict[str, Any]
-    samples: dict[str, list[float]]
+PEERS = ("msgspec", "polars", "duckdb", "pyarrow", "numpy")
+FEATURES = ("avx2", "bmi2", "pclmulqdq", "avx512bw", "avx512vbmi", "asimd", "pmull")
 
 
 class Ratio(NamedTuple):
@@ -47,21 +37,6 @@ def by_turns(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
             if number:
                 samples[name].append(seconds)
     return samples
-
-
-def statement(code: str, seconds: float, units: int = 1, **names: Any) -> Run:
-    """A run of a short statement, repeated for about ``seconds``; ``names`` are local variables in it.
-
-    The loop around the statement (some 5 ns) is part of what is measured. The garbage collector is on, as it is where
-    the code is used. ``units``: messages in one statement. The time is that of the CPU, see :func:`once`.
-    """
-    setup = "; ".join(["import gc", "gc.enable()", *(f"{name} = _{name}" for name in names)])
-    timer = Timer(code, setup, process_time, globals={f"_{name}": value for name, value in names.items()})
-    loops = 1
-    while (taken := min(timer.repeat(3, loops))) < seconds / 4:  # the least: a slow moment must not make short runs
-        loops *= 2
-    loops = max(1, round(loops * seconds / taken))
-    return lambda: timer.timeit(loops) / loops / units
 
 
 def once(work: Callable[[], object], expected: object = None, clock: Callable[[], float] = process_time) -> Run:
@@ -88,26 +63,20 @@ def ratio(samples: dict[str, list[float]], name: str, base: str) -> Ratio:
     return Ratio(median(ratios), min(ratios), max(ratios))
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were taken on."""
+def machine() -> str:
+    """What the figures were taken on, in two lines."""
     import turnwire
     from turnwire.log.engine import all_wires
 
-    cpu: dict[str, str] = {}
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            name, _, value = line.partition(":")
-            cpu.setdefault(name.strip(), value.strip())
-    present = set((cpu.get("flags") or cpu.get("Features") or "").split())
-    return {
-        "cpu": cpu.get("model name") or platform.processor() or platform.machine(),
-        "cpu numbers": "/".join(cpu.get(name, "?") for name in ("cpu family", "model", "stepping")),
-        "cores": os.cpu_count(),
-        "features": [name for name in FEATURES if name in present],
-        "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "turnwire": f"{turnwire.__version__}, {turnwire.backend} core",
-        "simd": getattr(all_wires._core, "SIMD", "none"),
-        "versions": {name: version(name) for name in PEERS},
-    }
+    lines = info.read_text().splitlines() if info.exists() else []
+    values = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    flags = set((values.get("flags") or values.get("Features") or "").split())
+    cpu = values.get("model name") or platform.processor() or platform.machine()
+    simd = getattr(all_wires._core, "SIMD", "none")
+    return (
+        f"{cpu}, {os.cpu_count()} cores ({' '.join(one for one in FEATURES if one in flags)}), "
+        f"{platform.system()} {platform.machine()}, CPython {platform.python_version()};\n"
+        f"turnwire {turnwire.__version__}, {turnwire.backend} core, {simd}; "
+        f"{', '.join(f'{name} {version(name)}' for name in PEERS)}"
+    )
