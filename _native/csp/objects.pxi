@@ -392,11 +392,11 @@ cdef inline bint put_header(tw_draft *draft, const char *key, Py_ssize_t size, o
     return put(draft, b"\n", 1) == 0
 
 
-cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size) except -1:
+cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size, bint exact) except -1:
     """As ``turnwire.csp.writer.heredoc``: the key's line is written, the heredoc follows."""
     cdef Py_ssize_t run = 3, at = 0, place
     cdef const char *found
-    cdef bint chomped = size > 0 and text[size - 1] != c"\n"
+    cdef bint ended = size == 0 or text[size - 1] == c"\n"
     while at < size:
         place = at
         while place < size and text[place] == c">":
@@ -413,9 +413,11 @@ cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size) except
     put(draft, b"\n", 1)
     for place in range(run):
         put(draft, b"<", 1)
-    put(draft, b"-\n" if chomped else b"\n", 2 if chomped else 1)
+    if exact and not ended:
+        put(draft, b"-", 1)
+    put(draft, b"\n", 1)
     put(draft, text, size)
-    if chomped:
+    if not ended:
         put(draft, b"\n", 1)
     for place in range(run):
         put(draft, b">", 1)
@@ -423,8 +425,9 @@ cdef bint put_heredoc(tw_draft *draft, const char *text, Py_ssize_t size) except
     return True
 
 
-cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint content) except -1:
-    """known: the key is one of the block's; content: a heredoc is to be written whatever the value is."""
+cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint content, bint strict) except -1:
+    """known: the key is one of the block's; content: a heredoc is to be written whatever the value is; strict: a value of
+    several lines is given a last newline."""
     cdef Py_ssize_t size = 0
     cdef const char *text
     if not PyUnicode_CheckExact(value) or not PyUnicode_CheckExact(key):
@@ -436,11 +439,13 @@ cdef bint put_field(tw_draft *draft, object key, object value, bint known, bint 
         return False
     put(draft, text, size)
     text = utf8_of(value, &size)
-    if content or not is_inline(text, size):
-        return put_heredoc(draft, text, size)
+    if content or tw_has_feed(text, size):
+        return put_heredoc(draft, text, size, not strict)
     if size:
         put(draft, b" ", 1)
         put(draft, text, size)
+        if text[size - 1] == c"\r":  # the line ends with CRLF then
+            put(draft, b"\r", 1)
     return put(draft, b"\n", 1) == 0
 
 
@@ -475,7 +480,7 @@ cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) excep
         if type(field) is not tuple or len(<tuple>field) != 2 or type((<tuple>field)[0]) is not str:
             return False
         if code < 0:
-            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], False, False):
+            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], False, False, strict):
                 return False
             continue
         slot = slot_named(names, (<tuple>field)[0])
@@ -489,7 +494,7 @@ cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) excep
             field = fields[places[number]]
             content = code == keys.fileop and (<tuple>field)[0] == CONTENT
             known = slots[number] < len(names)
-            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], known, content):
+            if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], known, content, strict):
                 return False
     return True
 

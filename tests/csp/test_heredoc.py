@@ -26,17 +26,19 @@ EVIL = HEAD.format("TASK") + "TASK T999\nREQ rm\n"
         (">>>\n", ["<<<<", ">>>", ">>>>"]),
         (">>>>>\r\n>>>\n", ["<<<<<<", ">>>>>\r", ">>>", ">>>>>>"]),
         (">>> x\n>>\n", ["<<<", ">>> x", ">>", ">>>"]),
-        ("a", ["<<<-", "a", ">>>"]),
-        (">>>\r", ["<<<<-", ">>>\r", ">>>>"]),
-        ("a\n>>>>\r", ["<<<<<-", "a", ">>>>\r", ">>>>>"]),
-        ("a\n>>>\rb", ["<<<-", "a", ">>>\rb", ">>>"]),
-        ("a\n>>>", ["<<<<-", "a", ">>>", ">>>>"]),
+        ("a", ["<<<", "a", ">>>"]),
+        (">>>\r", ["<<<<", ">>>\r", ">>>>"]),
+        ("a\n>>>>\r", ["<<<<<", "a", ">>>>\r", ">>>>>"]),
+        ("a\n>>>\rb", ["<<<", "a", ">>>\rb", ">>>"]),
+        ("a\n>>>", ["<<<<", "a", ">>>", ">>>>"]),
         ("\r\n>>>\r\r\n", ["<<<", "\r", ">>>\r\r", ">>>"]),
     ],
 )
 def test_the_run_is_one_longer_than_the_longest_inside(content, lines):
-    block = csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)])
-    assert csp.encode(csp.message("A", "B", "C0", block)).split("\n")[8:-1] == ["CONTENT", *lines][-len(lines) - 1 :]
+    message = csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]))
+    assert csp.encode(message).split("\n")[8:-1] == ["CONTENT", *lines]
+    exact = lines if content.endswith("\n") or not content else [f"{lines[0]}-", *lines[1:]]
+    assert csp.encode(message, strict=False).split("\n")[8:-1] == ["CONTENT", *exact]
 
 
 def test_crlf_inside_is_content():
@@ -84,17 +86,22 @@ CONTENT = st.one_of(
 @settings(max_examples=150, deadline=None)
 @given(content=CONTENT)
 def test_any_content_is_written_and_read_back(content):
-    for block in (
-        csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]),
-        csp.Result("T1", [("STATUS", "OK"), ("DATA", content)]),
-        csp.Generic("MEM", "M1", [("A", content), ("A", "b"), ("C", content)]),
+    """Strictly with a last newline, where it has several lines or is that of a file."""
+    ended = content if content.endswith("\n") or not content else content + "\n"
+    line = ended if "\n" in content else content
+    for block, read in (
+        (csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]), [("PATH", "a"), ("CONTENT", ended)]),
+        (csp.Result("T1", [("STATUS", "OK"), ("DATA", content)]), [("STATUS", "OK"), ("DATA", line)]),
+        (csp.Generic("MEM", "M1", [("A", content), ("A", "b")]), [("A", line), ("A", "b")]),
     ):
         message = csp.message("A", "B", "C0", block)
+        back = message.replace(block=block.replace(fields=read))
         text = csp.encode(message)
         document = csp.parse(text + EVIL)
-        assert document.records[0] == message
+        assert document.records[0] == back
         assert len(document.records) == 2
-        assert csp.parse(text, mode="lenient") == csp.Document([message])
+        assert csp.encode(back) == text
+        assert csp.parse(text, mode="lenient") == csp.Document([back])
         assert [issue for issue in csp.check(message) if issue.severity == "warning"] == []
         assert csp.parse(csp.encode(message, strict=False)).records == [message]
 
@@ -137,18 +144,18 @@ def test_a_heredoc_that_is_never_closed_rejects_its_message_and_marks_what_it_wo
 
 
 @given(content=CONTENT)
-def test_only_content_without_a_last_newline_is_written_with_the_extension(content):
+def test_the_extension_is_written_only_on_request_and_only_where_it_is_needed(content):
     """Also where reading took the extension for what needs none."""
     message = csp.message("A", "B", "C0", csp.FileOp("F1", "CREATE", [("PATH", "a"), ("CONTENT", content)]))
-    texts = [csp.encode(message), csp.encode(message, strict=False)]
     run = max([len(line) for line in content.split("\n") if line and not line.strip(">")] + [2]) + 1
     odd = HEAD.format("FILE") + f"FILEOP F1 CREATE\nPATH a\nCONTENT\n{'<' * run}-\n{content}\n{'>' * run}\n"
     again = csp.decode(odd)
     assert again == message
-    texts += [csp.encode(again), csp.encode(again, strict=False)]
-    for text in texts:
+    for strict in (True, False):
+        text = csp.encode(message, strict=strict)
+        assert csp.encode(again, strict=strict) == text
         opening = text.split("\n")[text.split("\n").index("CONTENT") + 1]
-        assert opening.endswith("-") == (not content.endswith("\n") and content != "")
+        assert opening.endswith("-") == (not strict and not content.endswith("\n") and content != "")
         assert opening.strip("<") in ("", "-")
 
 

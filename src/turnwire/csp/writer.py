@@ -19,7 +19,8 @@ _ORDER = {word: {key: place for place, key in enumerate(keys)} for word, keys in
 def write(record: Record, strict: bool = True) -> str:
     """The text of a record. Raises EncodeError for what no line of the wire can hold; other faults are not looked for.
 
-    Strict puts the fields of known blocks into the order of the specification; otherwise they stay as they are.
+    Strict writes in the words of the specification: the fields of known blocks in its order, and a last newline behind
+    a value of several lines that has none. Otherwise all stays as it is, in the form that only turnwire reads.
     """
     if isinstance(record, CspMessage):
         return _message(record, strict)
@@ -79,30 +80,31 @@ def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
         path = f"/block/fields/{key}"
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise encode_fault(Reason.UNKNOWN_KEY, "a key is capitals, digits and _, a capital first", path)
-        lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT")
+        lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT", exact=not strict)
     return lines
 
 
-def _field(key: str, value: Any, path: str, content: bool) -> list[str]:
+def _field(key: str, value: Any, path: str, *, content: bool, exact: bool) -> list[str]:
     if not isinstance(value, str):
         raise encode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(value).__name__}", path)
-    if not content and "\n" not in value and not value.endswith("\r"):
-        return [f"{key} {value}" if value else key]
-    return [key, *heredoc(value)]
+    if not content and "\n" not in value:
+        return [_ended(f"{key} {value}" if value else key)]
+    return [key, *heredoc(value, exact)]
 
 
-def heredoc(content: str) -> list[str]:
-    """The lines of the heredoc that holds ``content`` and nothing else.
+def heredoc(content: str, exact: bool = False) -> list[str]:
+    """The lines of the heredoc that holds ``content``, which is given a last newline where it has none.
 
     The run is one longer than the longest line of ``content`` that is only ``>``, so that no line of it closes the
-    heredoc. A content without a last newline opens with ``<<<-``: the newline before the closing line is not its own.
+    heredoc. exact: a content without a last newline keeps none; it opens with ``<<<-``, which turnwire alone reads: the
+    newline before the closing line is then no part of it.
     """
     run = max([MIN_HEREDOC - 1, *(len(match[1]) for match in _RUN.finditer(content))]) + 1
     body = content.split("\n")
-    chomped = body[-1] != ""
-    if not chomped:
+    ended = body[-1] == ""
+    if ended:
         body.pop()
-    return ["<" * run + ("-" if chomped else ""), *body, ">" * run]
+    return ["<" * run + ("-" if exact and not ended else ""), *body, ">" * run]
 
 
 def _patch(patch: Patch) -> list[str]:
