@@ -16,7 +16,7 @@ from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS
-from turnwire.sap.jobs import ALLOWANCE, AgeingQueue, key_of
+from turnwire.sap.jobs import ALLOWANCE, Job, Line, key_of
 from turnwire.sap.transcripts import (
     REFUSED_KIND,
     REFUSED_LIMIT,
@@ -278,19 +278,21 @@ def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
 
 def test_what_waits_goes_in_its_order_whatever_is_taken_out():
     async def main(seed: int) -> None:
-        chance, line = random.Random(seed), AgeingQueue[tuple[int, ...]]()
+        chance, line = random.Random(seed), Line(0, 1)
         keys = {}
         for number in range(chance.randrange(1, 14)):
-            item, priority = (number, seed), chance.choice(list(ALLOWANCE))
-            line.add(item, priority)
-            keys[item] = number + ALLOWANCE[priority], number
-        for item in chance.sample(sorted(keys), chance.randrange(len(keys))):
-            assert line.remove(item) and not line.remove(item)
-            del keys[item]
+            priority = chance.choice(list(ALLOWANCE))
+            one = do(telemetry={"priority": priority})
+            line.add(job := Job(one, sap.encode(one), ANONYMOUS, None))
+            keys[job] = number + ALLOWANCE[priority], number
+        for job in chance.sample(list(keys), chance.randrange(len(keys))):
+            assert line.remove(job) and not line.remove(job)
+            del keys[job]
         assert len(line) == len(keys)
-        assert [await line.next() for _ in range(len(line))] == sorted(keys, key=keys.__getitem__)
+        assert [line.next() for _ in range(len(line))] == sorted(keys, key=keys.__getitem__)
+        assert line.next() is None
 
-    for seed in range(300):
+    for seed in range(100):
         asyncio.run(main(seed))
 
 

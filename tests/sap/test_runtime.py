@@ -26,6 +26,7 @@ from tests.sap.test_principals import KEYS, PUBLIC
 from turnwire import sap
 from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
+from turnwire.sap.builders import Refused
 from turnwire.sap.objects import Folder
 from turnwire.sap.transports import http
 
@@ -535,3 +536,55 @@ def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() ->
     asyncio.run(main())
     assert len(entered) <= 10, sorted(entered)
     assert calls == {"encode": 1, "decode": 1}
+
+
+# ---------------------------------------------------------------- rows that somebody rewrote
+
+
+def rewrite(path: Path, kind: str) -> None:
+    """Changes the rows of a kind behind the triggers, which are put back."""
+    with sqlite3.connect(path) as file:
+        triggers = file.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            file.execute(f"DROP TRIGGER {name}")
+        body = "CAST(replace(CAST(body AS TEXT), 'good', 'evil') AS BLOB)"
+        file.execute(f"UPDATE entries SET body = {body} WHERE kind = ?", (kind,))
+        for _, sql in triggers:
+            file.execute(sql)
+
+
+@pytest.mark.usefixtures("quiet_logs")
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_rewritten_row_is_named_and_never_answers(transport: str, tmp_path: Path, nats_url: str) -> None:
+    transcript = Ledger(tmp_path / "t")
+
+    def serving() -> sap.Agent:
+        agent = sap.Agent("B", cache=sap.Cache(tmp_path / "c"), transcript=transcript, vet=lambda one, made: "VALID")
+        agent.capability("work.do")(lambda one, context: "good")
+        return agent
+
+    first = task("work.do", {"n": 1}, **PREFER)
+
+    async def stored(client: Any) -> None:
+        assert (await client.call(first)).output == "good"
+        hit = await client.call(task("work.do", {"n": 1}, **PREFER))
+        assert hit.constitutional_evidence.cache.hit is True
+        rewrite(tmp_path / "c", "sap.cache")
+        refused = await client.call(task("work.do", {"n": 1}, **PREFER))
+        assert (refused.status, refused.error.code) == ("FAILED", "INTERNAL")
+        assert "entry 1 is not what was appended" in refused.error.message
+
+    over(transport, serving(), stored, nats_url)
+    rewrite(tmp_path / "t", "sap.result")
+
+    async def redelivered(client: Any) -> None:
+        for asking in (client.call(first), client.result(first.task_id)):
+            if (
+                transport == "nats" and asking.__name__ == "result"
+            ):  # the server keeps those of its queue, not the agent
+                asking.close()
+                continue
+            with pytest.raises(Refused, match="INTERNAL: .*is not what was appended"):
+                await asking
+
+    over(transport, serving(), redelivered, nats_url)

@@ -7,15 +7,16 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import ANONYMOUS, Action, Authoriser, Named, Principal, authorise, principal_of
-from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, thaw
+from turnwire.sap.builders import Frozen, Outcome, Refused, ack, invalid, nack, producer_of, result_for, said, thaw
 from turnwire.sap.codec import encode, text_as_read
 from turnwire.sap.execution import MAX_RESULT, Execution, seconds_to_deadline, seconds_to_record
 from turnwire.sap.handlers import Capability, Handler
-from turnwire.sap.jobs import AgeingQueue, Job, Memory, Reply, Stage, key_of, priority_of, size_of_job, size_of_result
+from turnwire.sap.jobs import Job, Line, Memory, Reply, Stage, key_of, size_of_job, size_of_result
 from turnwire.sap.lifecycle import content_of
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.schema import validator
@@ -47,21 +48,6 @@ Route = Callable[[str, Result], Awaitable[None]]
 """(endpoint, result): sends a Result to a replyTo."""
 
 _log = logging.getLogger("turnwire.sap")
-
-
-class _Line:
-    """The accepted tasks of one capability that wait, and the workers that take them.
-
-    Attributes:
-        places: free ones in the queue; one is taken while a task is being admitted. busy: workers that have a task.
-    """
-
-    def __init__(self, capability: Capability) -> None:
-        self.most_workers = capability.workers
-        self.places = capability.queue
-        self.waiting = AgeingQueue[Job]()
-        self.workers: set[asyncio.Task[None]] = set()
-        self.busy = 0
 
 
 class Agent:
@@ -135,7 +121,7 @@ class Agent:
         self._jobs: dict[str, Job] = {}  # those that are not delivered
         self._ended: OrderedDict[str, Job] = OrderedDict()  # the newest of those that are
         self._ended_bytes = 0
-        self._lines: dict[str, _Line] = {}  # by capability
+        self._lines: dict[str, Line] = {}  # by capability
         self._background: set[asyncio.Task[None]] = set()
         self._deaf: set[asyncio.Task[None]] = set()  # those that a cancellation did not end
         self._running = False
@@ -154,7 +140,7 @@ class Agent:
     @property
     def waiting(self) -> int:
         """The number of accepted tasks that wait for their turn."""
-        return sum(len(line.waiting) for line in self._lines.values()) if self._running else 0
+        return sum(map(len, self._lines.values())) if self._running else 0
 
     @property
     def unfinished(self) -> int:
@@ -226,7 +212,7 @@ class Agent:
         if not self._running:
             return
         self._running = False
-        await cancel_and_wait(worker for line in self._lines.values() for worker in line.workers)
+        await cancel_and_wait(worker for line in self._lines.values() for worker in line.working)
         await self._group.__aexit__(None, None, None)
         await self._settle_background()
         for job in list(self._jobs.values()):
@@ -346,7 +332,7 @@ class Agent:
                 _log.exception("the refusal of task %s could not be recorded", task.task_id)
         return nack(task, code, why)
 
-    async def _admit(self, job: Job, line: _Line) -> None:
+    async def _admit(self, job: Job, line: Line) -> None:
         queued = False
         try:
             async with asyncio.timeout(None if self._transcript is None else seconds_to_record(job.task, self.seconds)):
@@ -360,7 +346,7 @@ class Agent:
             self._not_admitted(job, "the transcript is locked, or too slow for the time that the task has")
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)
-            self._not_admitted(job, f"the task could not be recorded: {type(error).__name__}")
+            self._not_admitted(job, f"the task could not be recorded: {said(error)}")
         except asyncio.CancelledError:
             self._not_admitted(job, "the admission was cancelled")
             raise
@@ -423,61 +409,47 @@ class Agent:
 
     # ---------------------------------------------------------------- working
 
-    def _line(self, capability: str) -> _Line:
+    def _line(self, capability: str) -> Line:
         if (found := self._lines.get(capability)) is None:
-            found = self._lines[capability] = _Line(self.capabilities[capability])
-            self._hire(found)
+            offered = self.capabilities[capability]
+            found = self._lines[capability] = Line(offered.queue, offered.workers)
         return found
 
-    def _enqueue(self, job: Job, line: _Line) -> bool:
-        """Puts a job into the queue; it leaves when a worker takes it, or it is cancelled, or its deadline passes.
+    def _enqueue(self, job: Job, line: Line) -> bool:
+        """Puts a job into the queue; it leaves when its turn comes, or it is cancelled, or its deadline passes.
 
         False when the work has ended meanwhile: then it is in no queue.
         """
         if not self._running:
             return False
-        self._hire(line)
-        line.waiting.add(job, priority_of(job.task))
+        line.add(job)
         job.stop.add_done_callback(lambda _: self._leave(job, line))
         if (left := seconds_to_deadline(job.task)) is not None:
             job.set_deadline(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job, line))
-        if len(line.waiting) + line.busy > line.most_workers:  # nobody is free for it: its text is enough until then
+        if len(line.working) >= line.workers:  # its text is enough until its turn comes
             job.drop_task()
+        self._go_on(line)
         return True
 
-    def _leave(self, job: Job, line: _Line) -> None:
+    def _leave(self, job: Job, line: Line) -> None:
         """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
-        if line.waiting.remove(job):
-            line.places += 1
+        if line.remove(job):
             self._spawn(self._execute(job))
 
-    def _hire(self, line: _Line) -> None:
-        """Workers for the places of those that handlers have cancelled, and at the beginning."""
-        while len(line.workers) < line.most_workers:
-            worker = self._group.create_task(self._work(line))
-            line.workers.add(worker)
-            worker.add_done_callback(lambda ended: self._gone(line, ended))
-
-    def _gone(self, line: _Line, worker: asyncio.Task[None]) -> None:
-        line.workers.discard(worker)
-        if self._running and len(line.waiting):
-            self._hire(line)
-
-    async def _work(self, line: _Line) -> None:
-        while True:
-            job = await line.waiting.next()
-            line.places += 1
-            line.busy += 1
+    def _go_on(self, line: Line) -> None:
+        """Begins the tasks whose turn it is."""
+        while self._running and (job := line.next()) is not None:
             job.set_deadline(None)
-            try:
-                await self._execute(job)
-            except asyncio.CancelledError:
-                if self._running and not job.done.done():
-                    text = "the work on this task was cancelled by a capability"
-                    self._spawn(self._finish(job, self._execution.cancelled(job, text)))
-                raise
-            finally:
-                line.busy -= 1
+            working = self._group.create_task(self._execute(job))
+            line.working.add(working)
+            working.add_done_callback(partial(self._executed, job, line))
+
+    def _executed(self, job: Job, line: Line, working: asyncio.Task[None]) -> None:
+        line.working.discard(working)
+        if self._running and not job.done.done():
+            text = "the work on this task was cancelled by a capability"
+            self._spawn(self._finish(job, self._execution.cancelled(job, text)))
+        self._go_on(line)
 
     async def _execute(self, job: Job) -> None:
         await self._finish(job, await self._execution.result(job))

@@ -346,8 +346,10 @@ def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", cor
     )
 
 
-def said(error: WireError) -> str:
-    """An error in words, its JSON pointer first."""
+def said(error: BaseException) -> str:
+    """An error in words, its JSON pointer first; of one that is not of this program, the name of its type alone."""
+    if not isinstance(error, WireError):
+        return type(error).__name__
     path = getattr(error, "path", None)
     return f"{path}: {error}" if path else str(error)
 

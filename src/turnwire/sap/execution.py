@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
-from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of, result_for, thaw
+from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of, result_for, said, thaw
 from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
@@ -78,7 +78,7 @@ class Execution:
             return await self._result(job)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
-            return self.failed(job, ErrorCode.INTERNAL, f"{type(error).__name__} in {self._agent.agent_id}")
+            return self.failed(job, ErrorCode.INTERNAL, f"{self._agent.agent_id}: {said(error)}")
 
     async def _result(self, job: Job) -> Result | Frozen | str:
         task = job.task
@@ -278,9 +278,9 @@ class Execution:
             if self.transcript is not None and text is not result:
                 first = await self.transcript.settle(job.key, text)
                 text, made = (text, made) if first == text else (first, thaw(first))
-        except Exception:  # whoever waits for the task hears of a full disk, too
+        except Exception as error:  # whoever waits for the task hears of a full disk, too
             _log.exception("the result of task %s could not be recorded", job.task_id)
-            made = self.failed(job, ErrorCode.INTERNAL, "the result could not be recorded")
+            made = self.failed(job, ErrorCode.INTERNAL, f"the result could not be recorded: {said(error)}")
             text = encode(made)
         await self._learn(job.task, made)
         return text, made

@@ -1,4 +1,4 @@
-"""One task within an agent: its stages as a table, all that the agent keeps of it, and the queue in which it waits."""
+"""One task within an agent: its stages as a table, all that the agent keeps of it, and the line in which it waits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from itertools import count
-from typing import Generic, TypeVar
 
 from turnwire.errors import Unreachable
 from turnwire.sap.access import Principal
@@ -16,8 +15,6 @@ from turnwire.sap.builders import thaw
 from turnwire.sap.codec import encode
 from turnwire.sap.messages import Ack, CacheEvidence, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, Priority, Status
-
-T = TypeVar("T")
 
 
 class Stage(StrEnum):
@@ -259,43 +256,43 @@ def priority_of(task: Task) -> str:
     return Priority.NORMAL.value
 
 
-_STALE = 64
-"""Entries of those that were taken out of their turn that the queue may have, besides as many as wait."""
+class Line:
+    """The accepted tasks of one capability that wait, the next one first: one that came n tasks later goes first only
+    if its allowance is n smaller.
 
+    Attributes:
+        places: free ones in the queue; one is taken while a task is being admitted.
+        working: the executions under way. workers: how many there may be.
+    """
 
-class AgeingQueue(Generic[T]):
-    """Whoever waits, the next one first. One that came n tasks later goes first only if its allowance is n smaller."""
-
-    def __init__(self) -> None:
-        self._ranks: asyncio.PriorityQueue[tuple[int, int]] = asyncio.PriorityQueue()  # (rank, number)
-        self._waiting: dict[int, T] = {}  # by number; what is taken out of its turn leaves its rank behind
+    def __init__(self, places: int, workers: int) -> None:
+        self.places = places
+        self.workers = workers
+        self.working: set[asyncio.Task[None]] = set()
+        self._waiting: asyncio.PriorityQueue[tuple[int, int, Job]] = asyncio.PriorityQueue()  # (rank, number, job)
         self._numbers = count()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._waiting.qsize()
 
-    def add(self, item: T, priority: str) -> None:
+    def add(self, job: Job) -> None:
         """Adds one."""
         number = next(self._numbers)
-        self._waiting[number] = item
-        self._ranks.put_nowait((number + ALLOWANCE[priority], number))
+        self._waiting.put_nowait((number + ALLOWANCE[priority_of(job.task)], number, job))
 
-    async def next(self) -> T:
-        """Takes the next one; waits for it."""
-        while True:
-            _, number = await self._ranks.get()
-            if number in self._waiting:
-                return self._waiting.pop(number)
+    def next(self) -> Job | None:
+        """Takes the next one, where one waits and there is a worker for it."""
+        if not len(self) or len(self.working) >= self.workers:
+            return None
+        self.places += 1
+        return self._waiting.get_nowait()[2]
 
-    def remove(self, item: T) -> bool:
+    def remove(self, job: Job) -> bool:
         """Takes one out of its turn; false where it was not there."""
-        number = next((number for number, one in self._waiting.items() if one is item), None)
-        if number is None:
-            return False
-        del self._waiting[number]
-        if self._ranks.qsize() > 2 * len(self._waiting) + _STALE:
-            ranks = [self._ranks.get_nowait() for _ in range(self._ranks.qsize())]
-            for entry in ranks:
-                if entry[1] in self._waiting:
-                    self._ranks.put_nowait(entry)
-        return True
+        waiting = [self._waiting.get_nowait() for _ in range(len(self))]
+        for entry in waiting:
+            if entry[2] is not job:
+                self._waiting.put_nowait(entry)
+        found = len(waiting) > len(self)
+        self.places += found
+        return found

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from turnwire.sap.access import Action, Principal, authorise
+from turnwire.sap.builders import said
+from turnwire.sap.messages import Ack, Nack, Result, Task
+from turnwire.sap.spec import ErrorCode
+
 if TYPE_CHECKING:
     from turnwire.sap.agent import Agent
-    from turnwire.sap.messages import Ack, Nack, Result, Task
     from turnwire.sap.transports.bus import Bus
+
+_log = logging.getLogger("turnwire.sap")
 
 
 class Transport(Protocol):
@@ -37,3 +44,18 @@ class Transport(Protocol):
 
 Serving: TypeAlias = "Agent | Bus"
 """The end of a transport where tasks are executed."""
+
+
+async def answered(serving: Serving, action: Action, task_id: str, caller: Principal | None) -> Result | Ack | Nack:
+    """The answer to a question about a task of the caller's own: what there is of it (READ), or its end (CANCEL)."""
+    ask = serving.look_up if action is Action.READ else serving.cancel
+    denial = authorise(caller, action)
+    if denial is None:
+        try:
+            return await ask(task_id, principal=caller)
+        except KeyError:
+            denial = ErrorCode.NOT_FOUND, "no such task"
+        except Exception as error:  # a transcript that somebody rewrote, say
+            _log.exception("task %s could not be looked up", task_id)
+            denial = ErrorCode.INTERNAL, f"the task could not be looked up: {said(error)}"
+    return Nack(message_id=task_id, correlation_id=None, reason=f"{denial[0]}: {denial[1]}")

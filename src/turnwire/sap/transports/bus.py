@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.errors import Unanswered
 from turnwire.json.text import write
 from turnwire.ledger import Ledger
-from turnwire.sap.access import ANONYMOUS, Named, Principal, principal_of
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import MEMORY, Agent
 from turnwire.sap.builders import Refused, ack, copy_of, expects_ack, nack
 from turnwire.sap.calls import Caller, is_final
@@ -23,6 +23,7 @@ from turnwire.sap.jobs import Job, Memory
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.spec import ErrorCode
+from turnwire.sap.transports import answered
 
 if TYPE_CHECKING:
     from typing import Self
@@ -110,11 +111,12 @@ class BusClient(Caller):
 
     async def result(self, task_id: str) -> Result | None:
         """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
-        return self.answer_to(task_id, await self._bus.look_up(task_id, principal=self._principal))
+        return self.answer_to(task_id, await answered(self._bus, Action.READ, task_id, principal_of(self._principal)))
 
     async def cancel(self, task_id: str) -> Result:
-        """As :meth:`turnwire.sap.Agent.cancel`, of whichever agent has the task."""
-        return await self._bus.cancel(task_id, principal=self._principal)
+        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
+        caller = principal_of(self._principal)
+        return self.final_answer_to(task_id, await answered(self._bus, Action.CANCEL, task_id, caller))
 
     async def _result_of(self, task: Task) -> Result:
         job = await self._bus.receive(self._copied(task), principal=self._principal, given=True)

@@ -31,7 +31,7 @@ from turnwire.sap.jobs import Job, Reply
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving
+from turnwire.sap.transports import Serving, answered
 
 try:
     import httpx
@@ -244,22 +244,15 @@ class _Endpoint:
         return job
 
     async def get_task(self, request: Request) -> Response:
-        return await self._asked_about(request, Action.READ, self.agent.look_up)
+        return await self._asked_about(request, Action.READ)
 
     async def cancel_task(self, request: Request) -> Response:
-        return await self._asked_about(request, Action.CANCEL, self.agent.cancel)
+        return await self._asked_about(request, Action.CANCEL)
 
-    async def _asked_about(
-        self, request: Request, action: Action, ask: Callable[..., Awaitable[Result | Ack]]
-    ) -> Response:
-        """The answer to a question about a task of the caller's own."""
-        caller = await self._caller(request)
-        if (denial := authorise(caller, action)) is not None:
-            raise _Problem(*denial)
-        try:
-            found = await ask(request.path_params["task_id"], principal=caller)
-        except KeyError:
-            raise _Problem(ErrorCode.NOT_FOUND, "no such task") from None
+    async def _asked_about(self, request: Request, action: Action) -> Response:
+        found = await answered(self.agent, action, request.path_params["task_id"], await self._caller(request))
+        if isinstance(found, Nack):
+            raise _refusal(found)
         return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def _caller(self, request: Request) -> Principal | None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, identified
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
 from turnwire.sap.calls import USABLE, Caller, CallerOptions
 from turnwire.sap.codec import decode, encode
@@ -35,7 +35,7 @@ from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Resu
 from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving
+from turnwire.sap.transports import Serving, answered
 
 try:
     import anyio
@@ -157,9 +157,12 @@ async def _call(
     context: ContextLike | None,
 ) -> types.CallToolResult:
     meta: Mapping[str, Any] = params.meta or {}
-    for key, action, ask in ((RESULT, Action.READ, agent.look_up), (CANCEL, Action.CANCEL, agent.cancel)):
+    for key, action in ((RESULT, Action.READ), (CANCEL, Action.CANCEL)):
         if isinstance(task_id := meta.get(key), str):
-            return await _asked_about(task_id, caller, action, ask)
+            found = await answered(agent, action, task_id, caller)
+            if isinstance(found, Nack):
+                return _refused(found)
+            return _receipt(found) if isinstance(found, Ack) else _answered(found)
     task = _task_of(agent, params, caller, context, meta)
     if isinstance(task, Nack):
         return _refused(task)
@@ -179,23 +182,6 @@ async def _call(
     except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
         receiving.add_done_callback(_cancel)
         raise
-
-
-async def _asked_about(
-    task_id: str,
-    caller: Principal | None,
-    action: Action,
-    ask: Callable[..., Awaitable[Result | Ack]],
-) -> types.CallToolResult:
-    """The answer to a question about a task of the caller's own."""
-    denial = authorise(caller, action)
-    if denial is None:
-        try:
-            found = await ask(task_id, principal=caller)
-            return _receipt(found) if isinstance(found, Ack) else _answered(found)
-        except KeyError:
-            denial = ErrorCode.NOT_FOUND, "no such task"
-    return _refused(Nack(message_id=task_id, correlation_id=None, reason=f"{denial[0]}: {denial[1]}"))
 
 
 def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
