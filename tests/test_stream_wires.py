@@ -105,10 +105,10 @@ def test_what_is_held_has_a_bound() -> None:
 
 def test_long_messages_in_small_pieces_take_linear_time() -> None:
     """Counted in scans, not in seconds: as many as doublings, not as many as pieces."""
-    from turnwire.log.engine import block_scanner
+    from turnwire.log.engine import all_wires
 
     calls = 0
-    whole = block_scanner.Engine.scan
+    whole = all_wires.Engine.scan
 
     def counted(self: Any, *args: Any, **options: Any) -> Any:
         nonlocal calls
@@ -118,7 +118,7 @@ def test_long_messages_in_small_pieces_take_linear_time() -> None:
     body = "".join(f"line {number} of a long text\n" for number in range(4000))
     data = CSP.replace("hello\n", body) % 1 + "CSP/1\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_scanner.Engine, "scan", counted)
+        patch.setattr(all_wires.Engine, "scan", counted)
         decoder = Decoder("csp")
         messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
     assert [message.block.id for message in messages] == ["T1"]

@@ -314,7 +314,7 @@ def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read of it is in the copy, too."""
-    path, copy, real = tmp_path / "app.log", tmp_path / "app.log.1", following._Follower._is_new
+    path, copy, real = tmp_path / "app.log", tmp_path / "app.log.1", following.Follower._is_new
     path.write_bytes(record(0))
     os.utime(path, (1, 1))
 
@@ -323,7 +323,7 @@ def test_a_log_that_is_copied_and_cut_while_the_folder_is_listed_goes_on_in_the_
             path.write_bytes(record(2))
         return real(follower, tail, live)
 
-    monkeypatch.setattr(following._Follower, "_is_new", is_new)
+    monkeypatch.setattr(following.Follower, "_is_new", is_new)
     seen, gaps = stepped(tmp_path, lambda: copy.write_bytes(record(0) + record(1)))
     assert (seen, len(gaps)) == ([[0], [1, 2]], 1)
 
@@ -350,7 +350,7 @@ def shift(folder: Path) -> None:
 def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, real = tmp_path / "app.log", following._Follower._is_new
+    path, real = tmp_path / "app.log", following.Follower._is_new
 
     def make() -> None:
         path.write_bytes(record(1))
@@ -363,7 +363,7 @@ def test_new_files_of_a_folder_that_are_renamed_while_it_is_listed_come_once(
         return found
 
     (tmp_path / "other").write_bytes(b"")
-    monkeypatch.setattr(following._Follower, "_is_new", is_new)
+    monkeypatch.setattr(following.Follower, "_is_new", is_new)
     seen, gaps = stepped(tmp_path, make)
     assert ([sorted(numbers) for numbers in seen], gaps) == ([[], [0, 1]], [])
 

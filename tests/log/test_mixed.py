@@ -20,7 +20,7 @@ from tests.log.mixed_logs import GOOD_JSON, NSLIP, assembled, csp_message, damag
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Decoder, Scan, scan
 from turnwire.log import plan, read_block
-from turnwire.log.wire_scanners import bulk_scanner
+from turnwire.log.engine.columns import bulk_scanner
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 

@@ -25,7 +25,7 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, file_state, plan, read_block, split_points
-from turnwire.log.input.file_identity import TICK
+from turnwire.log.input.bookmarks import TICK
 
 pytestmark = pytest.mark.once
 

@@ -21,8 +21,8 @@ from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
 from turnwire.kick.spec import REQUIRED_FIELDS
+from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.output import rejects as quarantine
-from turnwire.log.wire_scanners import bulk_scanner
 from turnwire.sap import Result, Task
 from turnwire.sap import spec as sap
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
 from turnwire.log.file_state import FileState, changed, digest_of, inode_of, is_sampled, settled
-from turnwire.log.input.archives import NotALog, is_archive, refuse_binary
-from turnwire.log.input.compression import format_of
-from turnwire.log.input.file_identity import HEAD, digest
+from turnwire.log.input.copies import HEAD, digest
+from turnwire.log.input.formats import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
 from turnwire.log.search.state import SearchState

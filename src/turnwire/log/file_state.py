@@ -10,7 +10,8 @@ import os
 import time
 from typing import Any, NamedTuple
 
-from turnwire.log.input.file_identity import HEAD, TICK, digest, identity
+from turnwire.log.input.bookmarks import TICK, identity
+from turnwire.log.input.copies import HEAD, digest
 
 READ = 1 << 20
 _SAMPLES, _SAMPLE = 16, 4096

@@ -371,7 +371,8 @@ def scan(
     before. Raises UnknownName (a ValueError) for names that there are not, ValueError or TypeError for other arguments
     that make no sense, and OSError when a file cannot be read.
     """
-    checked_limits(limits)
+    if limits is not LIMITS:
+        checked_limits(limits)
     _check_types(follow=follow, borrow=borrow, fences=fences)
     expect_one_of(errors, "errors", ("collect", "skip", "raise"))
     expect_one_of(unknown, "unknown", ("error", "keep"))
@@ -398,7 +399,7 @@ def scan(
         "limits": limits,
     }
     options = {
-        "where": compiled(where, search.scanner),
+        "where": None if where is None else compiled(where, search.scanner),
         "errors": errors,
         "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),

@@ -20,8 +20,7 @@ import numpy as np
 
 from turnwire.contract import LIMITS
 from turnwire.fences import BEGINNING
-from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.block_scanner import Engine
+from turnwire.log.engine.all_wires import Engine, finder
 from turnwire.log.engine.run import Run
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
@@ -147,7 +146,7 @@ class FileCuts(NamedTuple):
             if reading is not None and start + self.every <= reading.offset < size:
                 start = reading.offset
                 line = None if at.line is None else reading.line
-                yield Cut(start, line, run.collector.kept(reading), end - start)
+                yield Cut(start, line, reading.kept(), end - start)
 
     def _looked(self, name: str, file: Any, size: int) -> Iterator[Cut]:
         """The cuts of a file of which some places are looked at; where these show no place, it is read up to one."""
@@ -186,7 +185,7 @@ class FileCuts(NamedTuple):
             state = engine.behind_a_cut()
             block = InputBlock(around[skipped:end], end - skipped, first + skipped, True, False)
             place = engine.scan(block, False, 1, state).position if block.size else 0
-            offset, carried = block.base + place, engine.kept(state)
+            offset, carried = block.base + place, state.kept()
             plain = carried is None or not carried.keys() - {"version", "touched", "tail"}
             if line <= offset < size and plain and between_objects(file, offset):
                 return Cut(offset, None, carried, first + end - offset)

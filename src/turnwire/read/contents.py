@@ -21,7 +21,7 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
     Raises and warns of what ``scan`` does, DecodeError where a compressed stream is damaged, and ValueError for more
     than ``most`` bytes.
     """
-    from turnwire.log.input.archives import NotALog
+    from turnwire.log.input.formats import NotALog
     from turnwire.log.input.sources import sources
 
     refused: list[NotALog] = []
@@ -38,8 +38,8 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
 
 def _contents(source: Any, limits: Limits, most: int, refuse: Any) -> Iterator[tuple[str | None, bytes]]:
     """The same of one source; ``refuse`` is told of a file that was listed and is no log."""
-    from turnwire.log.input.archives import HEAD, NotALog, can_seek, is_archive, members, refuse_binary
-    from turnwire.log.input.compression import LONGEST_MAGIC, format_of
+    from turnwire.log.input.archives import can_seek, members
+    from turnwire.log.input.formats import HEAD, LONGEST_MAGIC, NotALog, format_of, is_archive, refuse_binary
     from turnwire.log.input.reading import Input, Stop, opened
 
     def refused(error: NotALog) -> None:
@@ -83,7 +83,7 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
     Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
     """
-    from turnwire.log.input.archives import HEAD, refuse_binary
+    from turnwire.log.input.formats import HEAD, refuse_binary
     from turnwire.log.input.reading import Input, Stop, opened
 
     stop = Stop()

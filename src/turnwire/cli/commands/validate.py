@@ -18,7 +18,7 @@ from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.terminal import printable
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
-from turnwire.log.wire_scanners import bulk_scanner
+from turnwire.log.engine.columns import bulk_scanner
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 

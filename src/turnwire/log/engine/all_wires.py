@@ -1,7 +1,7 @@
-"""The search of logs as the wires describe it, and the description of its results that a batch needs.
+"""The search of logs as the wires describe it, one block of input at a time: rows and rejects, and their description.
 
-A scan of one wire is the same search as that of all; only that wire's records and rejects are kept. The rules of the
-search are in docs/scan.md.
+A scan of one wire is the same search as that of all; only that wire's records and rejects are kept. Any number of
+threads scan blocks at the same time. The rules of the search are in docs/scan.md.
 """
 
 from __future__ import annotations
@@ -16,23 +16,25 @@ import numpy as np
 from turnwire import _backend, registry
 from turnwire.contract import COMMON, LINES, OBJECT, TOKEN, BulkScanner, Column, Wire
 from turnwire.errors import Reason
-from turnwire.log.engine.columns import table_dtypes
+from turnwire.log.engine.columns import bulk_scanner, table_dtypes
+from turnwire.log.input.memory import Pool, carve
+from turnwire.log.input.reading import InputBlock
+from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.documents import DocumentWire
 from turnwire.log.search.state import SearchState
 from turnwire.log.search.text_rows import TEXTS
 from turnwire.log.search.text_wires import TextWires
-from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Arrays = dict[str, Any]
+    from turnwire.log.engine.where import Filter
+
+    Arrays = dict[str, NDArray[Any]]
 
 _core = _backend.load("log.search")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
-OPENS = b"CSP/1"
-"""The start of a line that ends whatever is open and begins a message: blocks end before one if they can."""
 MOST_KINDS = 255
 """The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
 
@@ -63,6 +65,7 @@ class Finder:
         from turnwire.json.agreement import merge_plans
         from turnwire.log.search.plan import Plan
 
+        self.own = None if wire is None else bulk_scanner(wire)
         every = registry.names()
         found = _findable(registry.wires())
         scanners = {name: bulk_scanner(name) for name in found}
@@ -76,7 +79,6 @@ class Finder:
         self.tables: Any = None  # of an engine that reads for this search: the last ones
         self.wires = tuple(found) if wire is None else (wire,)
         self.code = None if wire is None else every.index(wire)
-        self.own = None if wire is None else bulk_scanner(wire)
         self.located = self.own is not None and not self.own.json
         shared = merge_plans([registry.wire(name).plan._replace(wire=name) for name in objects])
         if self.own is not None and not self.located:
@@ -127,11 +129,6 @@ class Finder:
             **shared,
         )
 
-    @staticmethod
-    def state(fences: bool = False) -> SearchState:
-        """The state that a new input starts with. fences: headers inside code fences are content."""
-        return SearchState(fences)
-
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
         dtypes = table_dtypes(self.scanner, columns)
@@ -177,7 +174,7 @@ class Finder:
 
 def finder(wire: str | None = None) -> Finder:
     """The search for a wire, or for all (None): made once. Raises UnknownName."""
-    if wire is not None:
+    if wire is not None and type(wire) is not str:
         bulk_scanner(wire)
     return _finder(wire, registry.names())
 
@@ -293,3 +290,156 @@ def _kind_fill(fill: Any, codes: list[int]) -> Any:
     numbers = fill.numbers or range(fill.constant, len(codes))
     moved = (NO_NUMBER if number == NO_NUMBER else codes[number] for number in numbers)
     return fill._replace(column="kind", constant=0, numbers=tuple(moved))
+
+
+# --- one block ------------------------------------------------------------------------------------------------------
+
+
+class BlockResult(NamedTuple):
+    """The result of one block.
+
+    rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
+    wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
+    start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
+    that of the search there; head: how the line begins in whose middle the
+    block begins; behind: where in the block the last record ends.
+    """
+
+    block: InputBlock
+    buffer: memoryview
+    arrays: Arrays
+    rows: int
+    wires: dict[str, int]
+    met_bytes: int
+    rejects: list[tuple[Arrays, int]]
+    position: int
+    line: int
+    state: SearchState
+    head: bytes
+    behind: int
+
+    def shift_lines(self, lines: int) -> None:
+        """The block starts so many lines later than it was scanned with."""
+        if lines and "line" in self.arrays:
+            self.arrays["line"][: self.rows] += lines
+        for table, count in self.rejects if lines else ():
+            table["line"][:count] += lines
+
+
+class Engine:
+    """Scans blocks: ``scan`` may be called from any thread, with a state of its own for each input."""
+
+    def __init__(
+        self,
+        finder: Finder,
+        columns: tuple[Column, ...],
+        chosen: Filter | None,
+        *,
+        first_error: bool,
+        keep: bool,
+        limit: int,
+        pools: tuple[Pool, Pool],
+        fences: bool = False,
+    ) -> None:
+        self.scanner = finder.scanner
+        self._finder = finder
+        self.keep = keep
+        self._filter = chosen
+        self._first_error = first_error
+        self._limit = limit
+        self._fences = fences
+        self._pools = pools
+        extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
+        self._columns = columns + extra
+        self._tables, self.row_bytes = _tables(finder, self._columns, columns)
+
+    def scan(
+        self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None, head: bytes = b""
+    ) -> BlockResult:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
+        ``head``: that of the line which the block begins in the middle of."""
+        if state is None:
+            state = self.behind_a_cut() if block.base else SearchState(self._fences)
+        dtypes = {**self._tables[0], **self._tables[1]}
+        arrays, rows, rejects, position, line = self._finder.search(
+            block, final, line, state, self.keep, self._limit, dtypes, self._memory
+        )
+        if rejects and self._first_error:
+            first = rejects[0][0]
+            rejects = [(first, 1)]
+            rows = int(first["row"][0] if "row" in first else arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            position = int(first["offset"][0] + first["length"][0]) - block.base
+        buffer = memoryview(block.data)[: block.size].toreadonly()
+        lengths = arrays["length"][:rows]
+        own = int(arrays.get("own_bytes", lengths)[:rows].sum())
+        behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
+        wires = self._wires(arrays, rows)
+        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
+        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+
+    def behind_a_cut(self) -> SearchState:
+        """The state where an input is not at its beginning, and no more is known."""
+        state = SearchState(self._fences)
+        state.within()
+        return state
+
+    def follows(self, state: SearchState | None, found: BlockResult) -> bool:
+        """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
+        ``found.state`` becomes what the block leaves there."""
+        return state is None or self._finder.follows(state, found.state, found.buffer)
+
+    def restored(self, carried: dict[str, Any]) -> SearchState:
+        """The state from what was kept of it."""
+        return SearchState.restored(carried, self._fences)
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The wires that are looked for."""
+        return self._finder.wires
+
+    def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
+        if self._finder.wire is not None:
+            return {self._finder.wire: rows}
+        names, codes = registry.names(), arrays["wire"][:rows]
+        if rows and (codes == codes[0]).all():  # mostly so, and counting them all would cost more
+            return {name: rows if name == names[codes[0]] else 0 for name in self.wires}
+        counts = np.bincount(codes, minlength=len(names)).tolist()
+        return {name: counts[names.index(name)] for name in self.wires}
+
+    def _memory(self, dtypes: dict[str, Any], rows: int) -> Arrays:
+        """Memory for so many rows: what a batch has as columns apart from what is only of the search."""
+        values = {name: dtype for name, dtype in dtypes.items() if name in self._tables[0]}
+        places = {name: dtype for name, dtype in dtypes.items() if name not in values}
+        return carve(self._pools[0], values, rows) | carve(self._pools[1], places, rows)
+
+    def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
+        """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
+        mask = chosen.mask(Batch(self.scanner, self._columns, rows))
+        numbers = mask.nonzero()[0]
+        arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
+        arrays["record"] = numbers
+        return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def _tables(finder: Finder, columns: tuple[Column, ...], asked: tuple[Column, ...]) -> tuple[tuple[Any, Any], int]:
+    """The arrays of :func:`_by_use`, and the bytes of one row of all. Those of the last columns are kept: most scans
+    ask for all there are."""
+    kept = finder.tables
+    if kept is None or kept[0] is not columns or kept[1] is not asked:
+        tables = _by_use(finder.dtypes(columns), finder.scanner, asked)
+        row_bytes = sum(dtype.itemsize for dtypes in tables for dtype in dtypes.values())
+        kept = finder.tables = columns, asked, tables, row_bytes
+    return kept[2], kept[3]
+
+
+def _by_use(
+    dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays that are columns as they are, and those that only say where things are. They lie in different
+    memory: an Arrow table that keeps the former lets the latter go."""
+    named = {column.name for column in columns}
+    named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
+    whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
+    values = {name: dtype for name, dtype in whole.items() if name in named}
+    return values, {name: dtype for name, dtype in whole.items() if name not in values}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
-from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.contract import COMMON, BulkScanner, Column, Wire
 from turnwire.errors import UnknownName, nearest
 from turnwire.log.search.texts import CARRIERS
-from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,23 @@ CARRIER = Column("carrier", "enum", names=CARRIERS)
 """What a record came through: given on request, since the readable twin of the search alone knows it."""
 
 _own: dict[int, tuple[BulkScanner, dict[str, Column]]] = {}
+
+
+def bulk_scanner(name: str) -> BulkScanner:
+    """The bulk scanner of a wire: its own, or one that is made of its text plan. Raises UnknownName where it cannot be
+    scanned."""
+    wire = registry.wire(name)
+    if not wire.is_scanned:
+        text = f"{name} cannot be scanned: the wire has no plan or no bulk scanner; decode() reads it"
+        raise UnknownName("wire", name, registry.scanned(), text)
+    return _made_of_plan(wire) if wire.bulk is None else wire.bulk
+
+
+@lru_cache(64)
+def _made_of_plan(wire: Wire) -> BulkScanner:
+    from turnwire.log.engine import text_columns  # which needs the columns of scanners
+
+    return text_columns.scanner(wire)
 
 
 def own(scanner: BulkScanner) -> dict[str, Column]:

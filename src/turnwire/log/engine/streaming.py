@@ -13,15 +13,15 @@ from turnwire import registry
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.fences import BEGINNING
-from turnwire.log.engine.all_wires import finder
-from turnwire.log.engine.block_scanner import BlockResult, Engine
+from turnwire.log.engine.all_wires import BlockResult, Engine, finder
+from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 from turnwire.log.search.carriers import CRI
+from turnwire.log.search.state import SearchState
 from turnwire.log.search.texts import BOM
-from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +189,7 @@ class BlockStream:
         return partial(decode, unknown="keep") if unknown == "keep" else decode
 
     def _new_state(self) -> None:
-        self._state: dict[str, Any] = {"state": finder(None).state()}
+        self._state = SearchState()
         self._plain = self._unknown == "error" or self._wire is not None
 
     def lines(self, data: Buffer) -> tuple[list[Any], Buffer]:
@@ -215,8 +215,7 @@ class BlockStream:
             return [], data
         count = len(messages)
         size = data.rfind(b"\n") + 1 if count == len(lines) else sum(map(len, lines[:count])) + count
-        state = self._state["state"]
-        state.begun = state.touched = True
+        self._state.begun = self._state.touched = True
         self._offset += size
         self._line += count
         return messages, data[size:]
@@ -295,13 +294,12 @@ class BlockStream:
     def _skip_blank(self) -> bool:
         """Lets go of blank lines where nothing waits that they could belong to; to what was read already they change
         nothing. Most of what a scan of them costs is the scan, not the lines."""
-        state = self._state["state"]
-        if self._size > _SHORT or state.mid:
+        if self._size > _SHORT or self._state.mid:
             return False
         data = self._joined()
         if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
             return False
-        state.begun = True
+        self._state.begun = True
         self._forget(self._size, self._line + data.count(b"\n"))
         return True
 
@@ -322,7 +320,7 @@ class BlockStream:
             self._coming = []
         return self._data
 
-    def _found(self, size: int, final: bool, state: dict[str, Any]) -> BlockResult:
+    def _found(self, size: int, final: bool, state: SearchState) -> BlockResult:
         data = self._joined()[:size]
         block = InputBlock(data, size, self._offset, final or data.endswith(b"\n"), final)
         return self._engine.scan(block, final, self._line, state)
@@ -340,14 +338,14 @@ class BlockStream:
         self._due = 0
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
-        within = self._state["state"].mid
+        within = self._state.mid
         if not within and self._object is None and _waits(begun.removeprefix(BOM)):
             return
         text = _is_text(begun) and not self._further.goes_on(begun)
         if self._object is None and not (within or text):
             return
         for _ in range(2):
-            state = {name: value.copy() for name, value in self._state.items()}
+            state = self._state.copy()
             found = self._found(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
@@ -376,7 +374,7 @@ class BlockStream:
         return not found.rejects
 
     def _forget(self, position: int, line: int) -> None:
-        state = self._state["state"]
+        state = self._state
         usual = self._unknown == "error" or self._wire is not None
         self._plain = usual and not (state.fence or state.runs or state.streams or state.mid)
         self._data = self._joined()[position:]

@@ -52,13 +52,11 @@ class Filter:
         return mask
 
 
-def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | None:
-    """``where=`` for a wire; None where it asks for nothing.
+def compiled(where: Mapping[str, Any], scanner: BulkScanner) -> Filter:
+    """``where=`` for a wire.
 
     Raises UnknownName for a column or an enum's name that is not there, TypeError for a value of a wrong type.
     """
-    if where is None:
-        return None
     if not isinstance(where, Mapping):
         raise TypeError(f"where is a dict of columns and what they must be, not {type(where).__name__}")
     there = {name: column for name, column in known(scanner).items() if name not in _NOT_KNOWN_YET}

@@ -1,13 +1,12 @@
-"""Zip archives, whose members are read as files, and other binary files, which are refused, by their first bytes."""
+"""Zip archives, whose members are read as files."""
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack
 from copy import copy
 from lzma import LZMAError
@@ -16,53 +15,11 @@ from typing import Any
 from turnwire.contract import Limits
 from turnwire.errors import Reason
 from turnwire.log.input.compression import StreamDamage
+from turnwire.log.input.formats import HEAD, NotALog, Refuse, is_archive
 
-_ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")
-_BINARY = {
-    b"SQLite format 3\0": "a SQLite database",
-    b"PAR1\x15": "a Parquet file",
-    b"ARROW1\0\0": "an Arrow file",
-    b"\xff\xff\xff\xff": "an Arrow stream",
-    b"Obj\x01": "an Avro file",
-    b"\x89HDF\r\n\x1a\n": "an HDF5 file",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x80\x04\x95": "a pickle",
-    b"\x80\x05\x95": "a pickle",
-    b"\x89PNG\r\n\x1a\n": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"%PDF-": "a PDF document",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an Office document",
-    b"\x7fELF": "a program (ELF)",
-    b"MZ\x90\0": "a program (PE)",
-    b"\xcf\xfa\xed\xfe": "a program (Mach-O)",
-    b"\0asm\x01\0\0\0": "a program (WebAssembly)",
-    b"LPKSHHRH": "a journal of systemd (journalctl -o json writes it as text)",
-    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive (unpack it first)",
-    b"Rar!\x1a\x07": "a RAR archive (unpack it first)",
-    b"\x04\x22\x4d\x18": "compressed with lz4 (unpack it first)",
-}
-"""The first bytes of binary files that are no logs. None of them begins a text."""
 _DOCUMENT = "[Content_Types].xml"
 """The member that makes an archive an Office document."""
-HEAD = 16
-"""Bytes that tell each of these."""
 _PIECE = 1 << 20
-
-
-class NotALog(OSError):
-    """An input that is refused: a binary file, or an archive that cannot be read."""
-
-    def __init__(self, what: str, name: str | None = None) -> None:
-        super().__init__(errno.EINVAL, what, name)
-
-
-Refuse = Callable[[NotALog], None]
-"""Takes a refusal: raises it, or keeps it where the rest is read."""
-
-
-def is_archive(head: bytes) -> bool:
-    """True if an input that begins so is a zip archive."""
-    return head.startswith(_ARCHIVE)
 
 
 def is_archived(path: str) -> bool:
@@ -71,20 +28,6 @@ def is_archived(path: str) -> bool:
         return False
     with open(path, "rb", buffering=0) as file:
         return is_archive(file.read(HEAD))
-
-
-def is_undecided(head: bytes) -> bool:
-    """True if more bytes could make an archive, or a binary file, of this head."""
-    return any(len(head) < len(magic) and magic.startswith(head) for magic in (*_ARCHIVE, *_BINARY))
-
-
-def refuse_binary(head: bytes, name: str | None = None, plain: bool = False) -> None:
-    """Raises NotALog where an input that begins so is a binary file, or an archive where ``plain``."""
-    if plain and is_archive(head):
-        raise NotALog("is an archive (unpack it first)", name)
-    for magic, what in _BINARY.items():
-        if head.startswith(magic):
-            raise NotALog(f"is {what}, not a log", name)
 
 
 class Member(io.RawIOBase):

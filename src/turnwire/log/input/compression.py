@@ -1,4 +1,4 @@
-"""Decompresses gzip, bzip2, xz and zstd, recognised by their first bytes, in bounded memory; tells where damage is.
+"""Decompresses gzip, bzip2, xz and zstd in bounded memory; tells where damage is.
 
 A damaged stream gives what can be decompressed of it and then a :class:`StreamDamage`; it never raises. Several
 members, frames or streams that follow each other are one, NUL bytes after the last are padding.
@@ -12,20 +12,14 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency, Reason
+from turnwire.log.input.formats import GZIP, LONGEST_MAGIC, ZSTD, format_of, undecided
 
-_GZIP = b"\x1f\x8b\x08"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = b"\x2a\x4d\x18"  # after a byte 50 to 5F (RFC 8878, 3.1.2)
-# A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
-_BZIP2 = tuple(b"BZh%d%b" % (size, mark) for size in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90"))
-_XZ = b"\xfd7zXZ\0"
 _CHUNK = 32 << 10
 _OUT = 1 << 20
 _PIECE = 256
 """Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
 _XZ_MEMORY = 80 << 20
 """Memory with which all presets of xz are read (the largest, -9, takes 65 MiB)."""
-LONGEST_MAGIC = 10
 
 # A generator here yields decompressed bytes, or None where the input has nothing for the moment.
 _Chunks = Generator["bytes | None", None, None]
@@ -70,26 +64,6 @@ class _Broken(Exception):
     def __init__(self, reason: Reason, place: int, text: str) -> None:
         super().__init__(text)
         self.fault = StreamDamage(reason, place, text)
-
-
-def format_of(head: bytes) -> str | None:
-    """ "gzip", "bzip2", "xz", "zstd" or None, from the first bytes of an input."""
-    if head.startswith(_GZIP):
-        return "gzip"
-    if head.startswith(_BZIP2):
-        return "bzip2"
-    if head.startswith(_XZ):
-        return "xz"
-    if head.startswith(_ZSTD) or (head[1:4] == _SKIPPABLE and head[0] >> 4 == 5):
-        return "zstd"
-    return None
-
-
-def undecided(head: bytes) -> bool:
-    """True if more bytes could make a compressed stream of this head."""
-    skippable = len(head) < 4 and head[:1] in b"PQRSTUVWXYZ[\\]^_" and head[1:] in b"*M\x18"
-    whole = (_GZIP, _ZSTD, _XZ, *_BZIP2)
-    return skippable or any(len(head) < len(magic) and magic.startswith(head) for magic in whole)
 
 
 class _Feed:
@@ -183,9 +157,9 @@ class Decompressed:
 def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
     members = 0
     while not (yield from feed.end_of_padding()):
-        yield from feed.need(len(_GZIP))
-        if not feed.data.startswith(_GZIP):
-            if members and not _GZIP.startswith(feed.data):
+        yield from feed.need(len(GZIP))
+        if not feed.data.startswith(GZIP):
+            if members and not GZIP.startswith(feed.data):
                 raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after member {members} are not gzip")
             raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a member is cut off")
         members += 1
@@ -246,7 +220,7 @@ def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
         if kind != "zstd":
             raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after frame {frames} are not zstd")
         frames += 1
-        if feed.data.startswith(_ZSTD):
+        if feed.data.startswith(ZSTD):
             yield from _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
         else:
             yield from _skip_frame(feed)

@@ -8,21 +8,12 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.archives import NotALog, is_archived
-from turnwire.log.input.blocks import blocks
-from turnwire.log.input.bookmarks import FileComparison, Gap
-from turnwire.log.input.file_identity import (
-    BANNER,
-    Bookmark,
-    StartPosition,
-    continued,
-    identity,
-    is_prefix,
-    looked_at,
-    reaches,
-)
-from turnwire.log.input.reading import InputBlock
-from turnwire.log.input.rotated_names import Rotated, added, beside, forget, has_rotated
+from turnwire.log.input.archives import is_archived
+from turnwire.log.input.bookmarks import BANNER, Bookmark, FileComparison, Gap, StartPosition, identity, looked_at
+from turnwire.log.input.copies import continued, is_prefix, reaches
+from turnwire.log.input.formats import NotALog
+from turnwire.log.input.reading import InputBlock, blocks
+from turnwire.log.input.rotated_names import Rotated, added, beside, has_rotated
 from turnwire.log.input.rotation import (
     MOVES,
     PAUSE,
@@ -31,7 +22,6 @@ from turnwire.log.input.rotation import (
     begin,
     is_being_made,
     leads_to,
-    logs_first,
     missed,
     open_as,
 )
@@ -61,34 +51,7 @@ TRIES = 10
 _Blocks = Iterator[tuple[Reading, InputBlock]]
 
 
-def pieces(source: Any, job: ReadOptions, follow: bool) -> Iterator[tuple[Reading, InputBlock] | Idle]:
-    """The blocks of all that a source names, in order, from where the bookmarks are; what could not be had is told as a
-    gap. follow: sources that grow are read on, file by file as they have something new, with an :class:`Idle` before
-    each time that more is waited for, until ``job.stop`` is set."""
-    found: list[Source] = []
-    failure: Exception | None = None
-    try:
-        for one in sources(source):
-            found.append(one)
-    except Exception as error:
-        failure = error  # when its turn comes
-    if job.bookmarks.files:
-        found = logs_first(found, job.bookmarks)
-    if job.bookmarks.files or len(found) > 1:
-        job.bookmarks.expect([one.name for one in found if one.mappable and one.name is not None])
-    try:
-        if follow:
-            yield from _Follower(source, job).blocks(found)
-        else:
-            for one in found:
-                yield from blocks(one, job)
-        if failure is not None:
-            raise failure
-    finally:
-        forget()
-
-
-class _Follower:
+class Follower:
     """Files by their names, and those that were renamed, or had a name before, and may still be written to. What else
     is known of files, that they were there at the beginning or were read, is in the bookmarks."""
 
@@ -98,7 +61,8 @@ class _Follower:
         self._renamed: list[Tail] = []
 
     def blocks(self, first: Iterable[Source]) -> Iterator[tuple[Reading, InputBlock] | Idle]:
-        """See :func:`pieces`."""
+        """The blocks of these files, then of what comes, file by file as they have something new, with an
+        :class:`Idle` before each time that more is waited for, until ``job.stop`` is set."""
         try:
             for source in first:
                 if source.mappable and not _is_other(source.name or ""):

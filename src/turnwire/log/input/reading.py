@@ -1,4 +1,5 @@
-"""Reads one input and cuts it into blocks that end with a line if there is a line end."""
+"""Reads one source from its last position on and cuts it into blocks that end with a line if there is a line end; those
+of rotated files that had its name come first."""
 
 from __future__ import annotations
 
@@ -7,23 +8,39 @@ import os
 import select
 import stat
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import is_zipfile
 
 import numpy as np
 
 from turnwire.contract import Limits
-from turnwire.log.input.archives import Member, is_undecided
-from turnwire.log.input.compression import Decompressed, StreamDamage, format_of, undecided
+from turnwire.errors import Reason
+from turnwire.log.input.archives import Member, can_seek, members
+from turnwire.log.input.bookmarks import Gap, StartPosition, holds, identity, is_still, unwritten
+from turnwire.log.input.compression import Decompressed, StreamDamage
+from turnwire.log.input.copies import TAIL
+from turnwire.log.input.formats import (
+    FIRST_BYTES,
+    HEAD,
+    LONGEST_MAGIC,
+    UNDECIDED,
+    NotALog,
+    format_of,
+    is_archive,
+    refuse_binary,
+)
 from turnwire.log.input.memory import Pool
+from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made
+from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BACK = 1 << 16
 _NEWLINE = 10
-_NEAR = 1 << 14
-"""Bytes in front of a cut in which a line that opens a message is looked for, in every block of every wire."""
 _HEAD = 1 << 16
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
@@ -34,9 +51,8 @@ class InputBlock(NamedTuple):
 
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
-    taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; ahead: how many bytes of
-    the next block are after these in ``data``: a line that ends what this block holds, where it was cut there; within:
-    whether the block before ended within a line, so that what is found in this one by itself does not count.
+    taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; within: whether the
+    block before ended within a line, so that what is found in this one by itself does not count.
     """
 
     data: Any
@@ -45,7 +61,6 @@ class InputBlock(NamedTuple):
     line_end: bool
     last: bool
     taken: int = 0
-    ahead: int = 0
     within: bool = False
 
     @property
@@ -162,7 +177,7 @@ class Input:
         """The first bytes, as many as come at once but enough to tell compressed streams; they are read again."""
         head = b""
         scratch = memoryview(bytearray(_HEAD))
-        while undecided(head) or is_undecided(head):
+        while head in UNDECIDED:
             count = self.into(scratch[len(head) :])
             if count == 0:
                 break
@@ -198,7 +213,8 @@ def opened(file: Any, stop: Stop, limits: Limits, raw: Input | None = None) -> t
     """The input of an open file (``raw`` if it was made already), and what gives its decompressed bytes: the same thing
     where it is not compressed."""
     raw = raw or Input(file, stop)
-    kind = format_of(raw.head())
+    head = raw.head()
+    kind = format_of(head) if head[:1] in FIRST_BYTES else None
     return raw, raw if kind is None else Decompressed(kind, raw, limits)
 
 
@@ -206,19 +222,15 @@ class Cutter:
     """Cuts what an input gives into blocks: iterate it for all of them.
 
     Of an input that grows, ``read`` gives the next block, or None where there is no complete line for the moment;
-    ``ended`` says that it has nothing more now, ``finish`` gives what is left as the last block. opens: a line in front
-    of which a full block ends rather than anywhere else.
+    ``ended`` says that it has nothing more now, ``finish`` gives what is left as the last block.
     """
 
-    def __init__(
-        self, raw: Input, source: Any, pool: Pool, batch_bytes: int, grows: bool = False, opens: bytes = b""
-    ) -> None:
+    def __init__(self, raw: Input, source: Any, pool: Pool, batch_bytes: int, grows: bool = False) -> None:
         self._raw = raw
         self._grows = grows
         self._source = source
         self._pool = pool
         self._batch_bytes = batch_bytes
-        self._opens = opens
         self._carried = b""
         self._within = False
         self.base = 0
@@ -272,7 +284,6 @@ class Cutter:
         last = self.ended and not self._grows
         if stop < 0 or last:
             stop = size if full or last else 0
-        stop, ahead = _opening(view, 0, stop, self._opens) if full and not last else (stop, 0)
         self._carried = bytes(view[stop:size])
         if not stop and not last:
             return None
@@ -281,7 +292,7 @@ class Cutter:
         within, self._within = self._within, not ends
         if not full and 2 * size < len(view):
             data = data[:size].copy()  # whoever keeps it keeps no more than what was read
-        return InputBlock(data, stop, self.base - stop, ends, last, self._raw.taken, ahead, within)
+        return InputBlock(data, stop, self.base - stop, ends, last, self._raw.taken, within)
 
     @property
     def kept(self) -> bytes:
@@ -313,18 +324,17 @@ class Cutter:
                     return
 
 
-def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: bytes = b"") -> Iterator[InputBlock]:
-    """The blocks of bytes that are there at once; each is a view of them. opens: as for :class:`Cutter`."""
+def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0) -> Iterator[InputBlock]:
+    """The blocks of bytes that are there at once; each is a view of them."""
     view = data
     size = len(view)
     stop, within = -1, False
     while stop < size:
-        stop, ahead = min(size, start + batch_bytes), 0
-        if stop < size:
-            end = line_end(view, start, stop)
-            stop, ahead = _opening(view, start, stop if end < 0 else end, opens)
+        stop = min(size, start + batch_bytes)
+        end = line_end(view, start, stop) if stop < size else -1
+        stop = stop if end < 0 else end
         ends = stop == start or view[stop - 1] == _NEWLINE
-        yield InputBlock(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead, within)
+        yield InputBlock(view[start:stop], stop - start, start, ends, stop == size, stop, within)
         start, within = stop, not ends
 
 
@@ -339,20 +349,6 @@ def mapped(file: Any) -> NDArray[np.uint8] | None:
     return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
-def _opening(view: memoryview, start: int, stop: int, opens: bytes) -> tuple[int, int]:
-    """The place where the last line begins that is ``opens``, and how long it is; ``(stop, 0)`` where there is none
-    near the end of ``view[start:stop]``."""
-    low = max(start, stop - _NEAR)
-    part = bytes(view[low:stop]) if opens else b""
-    place = len(part)
-    while (place := part.rfind(b"\n" + opens, 0, place)) >= 0:
-        behind = place + 1 + len(opens)
-        for end in (b"\n", b"\r\n"):
-            if part.startswith(end, behind):
-                return low + place + 1, len(opens) + len(end)
-    return stop, 0
-
-
 def line_end(view: memoryview, start: int, stop: int) -> int:
     """Behind the last newline of ``view[start:stop]``, or -1."""
     high = stop
@@ -363,3 +359,212 @@ def line_end(view: memoryview, start: int, stop: int) -> int:
             return low + place + 1
         high = low
     return -1
+
+
+# --- the blocks of a source ----------------------------------------------------------------------------------------
+
+SETTLED = 5.0
+"""Seconds after which nobody goes on writing to a file that was renamed."""
+
+
+def blocks(source: Source, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    """The blocks of one input, in order, from where its bookmark is; the last one is marked as such. Where another
+    file has its name by now, or what was read of it is not in it any more, what is left of that comes first."""
+    reading = Reading(source)
+    try:
+        if source.data is not None:
+            yield from _of_data(reading, job)
+        else:
+            yield from _of_file(reading, job)
+    except OSError as failure:
+        if failure.filename is None and source.name is not None:  # None would be shown
+            failure.filename = source.name
+        if not (isinstance(failure, NotALog) and source.listed):
+            raise
+        job.refuse(failure)
+
+
+def _of_data(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    view = memoryview(reading.source.data)
+    if not view.contiguous:
+        raise TypeError("the bytes to scan must be contiguous")
+    head = bytes(view.cast("B")[:LONGEST_MAGIC])
+    if head[:1] in FIRST_BYTES and is_archive(head) and is_zipfile(packed := io.BytesIO(view.cast("B"))):
+        yield from _of_archive(reading, packed, job)
+        return
+    if head[:1] in FIRST_BYTES and format_of(head):
+        with _Memory(view.cast("B")) as file:
+            for block in of_open_file(reading, file, job):
+                yield reading, block
+        return
+    data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
+    reading.memory = memoryview(data).cast("B")
+    for block in blocks_of_memory(reading.memory, job.batch_bytes):
+        yield reading, block
+
+
+def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    """The blocks of the files in an archive, each with a reading of its own, and the end of the archive, which a
+    bookmark needs: one that was read is not read again until it has another size."""
+    name = reading.name
+    size = reading.source.bytes() or 0
+    if not 0 < reading.offset == size:
+        listed = reading.source.listed
+
+        def refuse(error: NotALog) -> None:
+            error.filename = error.filename or name
+            if not listed:
+                raise error
+            job.refuse(error)
+
+        with closing(members(file, job.limits, refuse)) as found:
+            for inside, member in found:
+                path = inside if name is None else f"{name}/{inside}"
+                source = Source(path, open=lambda one=member: nullcontext(one), listed=listed)
+                for part, block in blocks(source, job):
+                    yield part, block._replace(taken=block.taken * member.stored // max(member.size, 1))
+    if reading.identity is not None:
+        reading.kind, reading.offset = "zip", size
+        yield reading, InputBlock(b"", 0, size, True, True)
+
+
+class _Memory:
+    """Bytes in memory, with the few methods of a file that reading needs."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._at = 0
+
+    def readinto(self, view: memoryview) -> int:
+        count = min(len(view), len(self._view) - self._at)
+        view[:count] = self._view[self._at : self._at + count]
+        self._at += count
+        return count
+
+    def __enter__(self) -> _Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._view.release()
+
+
+def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    source, done = reading.source, job.bookmarks.done
+    if not source.mappable:
+        with source.open() as file:
+            if source.line is None:
+                reading.line = file.line
+            yield from _of_whole(reading, file, job)
+        return
+    if job.bookmarks.are_empty:
+        file, who, comparison, before = Begun(source.open())
+    else:
+        file, who, comparison, before = begin(source, job)
+    with file:
+        reading.identity = who = who or identity(file)
+        reading.begin_at(StartPosition() if before is not None and before.anew else comparison.place)
+        if before is not None:
+            yield from _before(before, job)
+        if who is not None and who[:2] in done:
+            return
+        if (
+            before is None
+            and _is_new(reading, job)
+            and is_being_made(file, reading.name or "", copied=bool(job.bookmarks.files))
+        ):
+            return  # what is in it is read where it is made from, and the next scan knows it by that
+        yield from _of_whole(reading, file, job)
+        if who is not None:
+            job.bookmarks.end(source.name or "", who[:2])
+        if who is not None and job.bookmarks.waits:
+            done.add(who[:2])  # it may be renamed to the next name that is read
+
+
+def _is_new(reading: Reading, job: ReadOptions) -> bool:
+    """True if a file that a folder lists is not known, where files are."""
+    who = reading.identity
+    return job.bookmarks.waits and reading.source.listed and who is not None and who[:2] not in job.bookmarks.files
+
+
+def _before(missed: Missed, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    """The blocks of files that had a name before; then the gap is told. From now on they are read."""
+    gap = missed.gap
+    try:
+        for piece in missed.pieces:
+            reading = Reading(Source(piece.path, mappable=True))
+            reading.identity = who = identity(piece.file)
+            assert who is not None
+            job.bookmarks.done.add(who[:2])
+            # A last line without its end waits where somebody may still write it.
+            reading.closed = piece.packed or time.time_ns() - who.written > SETTLED * 1e9
+            reading.begin_at(piece.place)
+            for block in of_open_file(reading, piece.file, job):
+                yield reading, block
+                if piece is missed.kept and gap is not None:
+                    gap = gap._replace(start=block.base + block.size)
+    finally:
+        missed.close()
+    if gap is not None:
+        job.tell(gap)
+
+
+def of_open_file(reading: Reading, file: Any, job: ReadOptions, raw: Input | None = None) -> Iterator[InputBlock]:
+    """The blocks of an open file from where its reading begins, compressed or not."""
+    start = reading.offset
+    raw, source = opened(file, job.stop, job.limits, raw)
+    cutter = Cutter(raw, source, job.pool, job.batch_bytes)
+    reading.kind = cutter.kind
+    if start and cutter.kind is None:
+        raw.seek(start)
+        cutter.base = start
+    elif start and (found := cutter.skip(start)) < start:
+        job.tell(Gap(reading.name or "", found, None, Reason.FILE_REPLACED))
+    told = reading.identity is not None and cutter.kind is None and job.bookmarks.waits
+    behind = reading.behind
+    if told and not (is_still(reading.identity, file) and holds(file, *behind)):
+        yield _cut_just_now(reading, start, job)
+        return
+    for block in cutter:
+        if block.last:
+            reading.fault = cutter.fault
+        data = _bytes_of(block) + cutter.kept if told and not unwritten(file) else None
+        if data is not None and not (holds(file, *behind) and holds(file, cutter.end, data)):
+            yield _cut_just_now(reading, block.base, job)
+            return
+        if told:
+            behind = cutter.end, (_bytes_of(block, TAIL) + cutter.kept[-TAIL:])[-TAIL:]
+        yield block
+
+
+def _cut_just_now(reading: Reading, place: int, job: ReadOptions) -> InputBlock:
+    """The end of what is read of a file: the next scan finds what it held. Where nothing was read of it, no more is
+    known of it than before: a copy of it may be older than what was written to it last."""
+    who = reading.identity
+    before = [] if who is None else job.bookmarks.files.get(who[:2], [])
+    if who is not None and before and place == before[-1].read:
+        reading.identity = who._replace(written=before[-1].written)
+    return InputBlock(b"", 0, place, True, True)
+
+
+def _bytes_of(block: InputBlock, most: int | None = None) -> bytes:
+    """The bytes of a block; ``most``: no more than so many, the last ones."""
+    return bytes(memoryview(block.data)[0 if most is None else max(block.size - most, 0) : block.size])
+
+
+def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
+    memory = mapped(file) if job.borrow and reading.source.mappable else None
+    raw = Input(file, job.stop)
+    head = raw.head()[:HEAD]
+    is_text = head[:1] not in FIRST_BYTES
+    if not is_text:
+        refuse_binary(head, plain=isinstance(file, Member))
+        if is_archive(head):
+            yield from _of_archive(reading, file if can_seek(file) else raw, job)
+            return
+    if memory is None or not (is_text or format_of(head) is None):
+        found = of_open_file(reading, file, job, raw)
+    else:
+        reading.memory = memory.data
+        found = blocks_of_memory(reading.memory, job.batch_bytes, reading.offset)
+    for block in found:
+        yield reading, block

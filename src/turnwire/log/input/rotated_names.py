@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from turnwire.log.input.file_identity import TICK
+from turnwire.log.input.bookmarks import TICK
 
 ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 """Additions to a name."""

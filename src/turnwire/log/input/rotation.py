@@ -10,26 +10,27 @@ import os
 import time
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason
-from turnwire.log.input.bookmarks import Bookmarks, FileComparison, Gap
-from turnwire.log.input.compression import format_of
-from turnwire.log.input.file_identity import (
+from turnwire.log.input.bookmarks import (
     BANNER,
     Bookmark,
+    Bookmarks,
+    FileComparison,
+    Gap,
     Identity,
     StartPosition,
     all_read,
     changed,
     creation_time,
     identity,
-    is_earlier,
-    is_prefix,
+    is_still,
     is_written_over,
     place_of,
-    reaches,
 )
+from turnwire.log.input.copies import is_earlier, is_prefix, reaches
+from turnwire.log.input.formats import format_of
 from turnwire.log.input.rotated_names import (
     COMPRESSED,
     Rotated,
@@ -41,7 +42,9 @@ from turnwire.log.input.rotated_names import (
     plain_name,
     shape,
 )
-from turnwire.log.input.sources import ReadOptions, Source
+
+if TYPE_CHECKING:
+    from turnwire.log.input.sources import ReadOptions, Source
 
 MOVING = 2.0
 """Seconds after which files that are rotated all the time are looked at once more, and what is not settled then is a
@@ -94,9 +97,9 @@ class Begun(NamedTuple):
     """A file, open, and what had its name before, or None where nothing is to be looked for."""
 
     file: Any
-    who: Identity | None
-    comparison: FileComparison
-    missed: Missed | None
+    who: Identity | None = None
+    comparison: FileComparison = FileComparison()
+    missed: Missed | None = None
 
 
 def logs_first(listed: Iterable[Source], marks: Bookmarks) -> list[Source]:
@@ -158,12 +161,6 @@ def leads_to(name: str, file: Any) -> bool:
     except FileNotFoundError:
         return False
     return (there.st_dev, there.st_ino) == _file(file)
-
-
-def is_still(who: Identity | None, file: Any) -> bool:
-    """True if an open file was not cut since it was looked at."""
-    now = identity(file)
-    return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
 
 
 def missed(

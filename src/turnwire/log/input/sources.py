@@ -12,17 +12,19 @@ from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.contract import Limits
-from turnwire.errors import WireError
-from turnwire.log.input.archives import Refuse
-from turnwire.log.input.bookmarks import Bookmarks, Gap
-from turnwire.log.input.file_identity import Identity, StartPosition
-from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import InputBlock, Stop
 from turnwire.log.input.rotated_names import oldest_first
-from turnwire.log.input.urls import Stored, is_url, place_in_storage, stored, stored_in
+from turnwire.log.input.urls import URL, Stored, place_in_storage, stored, stored_in
+
+if TYPE_CHECKING:
+    from turnwire.contract import Limits
+    from turnwire.errors import WireError
+    from turnwire.log.input.bookmarks import Bookmarks, Gap, Identity, StartPosition
+    from turnwire.log.input.formats import Refuse
+    from turnwire.log.input.memory import Pool
+    from turnwire.log.input.reading import InputBlock, Stop
+    from turnwire.log.search.state import SearchState
 
 
 class Source(NamedTuple):
@@ -97,7 +99,7 @@ class Reading:
         self.finished = False
         self.closed = False
         self.memory: Any = None
-        self.state: dict[str, Any] | None = None
+        self.state: SearchState | None = None
         self.carried = source.carried
         self.behind = (source.start, b"")
         self.head = b""
@@ -106,6 +108,10 @@ class Reading:
         self.left: InputBlock | None = None
         self.looked = 0
         self.taken = 0
+
+    def kept(self) -> dict[str, Any] | None:
+        """The state of the search up to where the input is accounted for, as bookmarks and plans have it."""
+        return None if self.state is None else self.state.kept()
 
     def begin_at(self, place: StartPosition) -> None:
         """Sets the place where reading begins, before the first block."""
@@ -124,9 +130,10 @@ def sources(source: Any) -> Iterator[Source]:
             found.append(one)
     except Exception as error:
         failure = error
-    names = [one.name if one.mappable or is_url(one.name or "") else None for one in found]
-    for place in oldest_first(names):
-        yield found[place]
+    if len(found) > 1:
+        names = [one.name if one.mappable or URL.match(one.name or "") else None for one in found]
+        found = [found[place] for place in oldest_first(names)]
+    yield from found
     if failure is not None:
         raise failure
 
@@ -147,10 +154,12 @@ def read_once(source: Any) -> str | None:
 
 def _path(source: Any) -> str | None:
     """The path, the URL or "-" that a source names; None for what names none, and for what is in a storage."""
+    if isinstance(source, str):
+        return source
     place = place_in_storage(source)
     if place is not None:
         return place[1] if place[0] is None else None
-    return os.fsdecode(source) if isinstance(source, (str, PathLike)) else None
+    return os.fsdecode(source) if isinstance(source, PathLike) else None
 
 
 def _path_read_once(path: str) -> str | None:
@@ -170,7 +179,7 @@ def names_files(source: Any) -> bool:
     if isinstance(source, (list, tuple)):
         return any(names_files(part) for part in source)
     path = _path(source)
-    return path is not None and not is_url(path) and _path_read_once(path) is None
+    return path is not None and not URL.match(path) and _path_read_once(path) is None
 
 
 def is_within(source: Any, path: str) -> bool:
@@ -224,7 +233,7 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
         for part in source:
             yield from _named(part, met)
     elif (path := _path(source)) is not None:
-        yield from _found(stored(path), met) if is_url(path) else _paths(path, met)
+        yield from _found(stored(path), met) if URL.match(path) else _paths(path, met)
     elif (place := place_in_storage(source)) is not None:
         yield from _found(stored_in(*place), met)
     elif hasattr(source, "read"):
@@ -354,4 +363,3 @@ class ReadOptions(NamedTuple):
     bookmarks: Bookmarks
     tell: Callable[[Gap], None]
     refuse: Refuse
-    opens: bytes = b""  # see :class:`reading.Cutter`

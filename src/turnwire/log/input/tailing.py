@@ -7,12 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.archives import HEAD as MAGIC
-from turnwire.log.input.archives import refuse_binary
-from turnwire.log.input.compression import Decompressed, format_of, undecided
-from turnwire.log.input.file_identity import (
+from turnwire.log.input.bookmarks import (
     OPENING,
-    TAIL,
     Bookmark,
     Identity,
     StartPosition,
@@ -21,6 +17,10 @@ from turnwire.log.input.file_identity import (
     identity,
     unwritten,
 )
+from turnwire.log.input.compression import Decompressed
+from turnwire.log.input.copies import TAIL
+from turnwire.log.input.formats import HEAD as MAGIC
+from turnwire.log.input.formats import format_of, refuse_binary, undecided
 from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
@@ -77,7 +77,7 @@ class Tail:
         kind, start = format_of(head), self.reading.offset
         source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
         job = self._job
-        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True, opens=job.opens)
+        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True)
         self.reading.kind = kind
         if start and kind is None:
             self._raw.seek(start)
@@ -135,7 +135,7 @@ class Tail:
 
     def is_written_over(self) -> bool:
         """True if the file was written since the last look and has the size that it had then, see
-        :func:`file_identity.is_written_over`; asked twice, as a write changes the time first."""
+        :func:`bookmarks.is_written_over`; asked twice, as a write changes the time first."""
         for pause in (_PAUSE, 0.0):
             status = os.fstat(self.file.fileno())
             if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):

@@ -16,7 +16,8 @@ from turnwire.errors import MissingDependency, UnknownName
 if TYPE_CHECKING:
     from types import ModuleType
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+"""What begins the name of a file in a storage, not on this machine."""
 
 
 class Stored(NamedTuple):
@@ -25,11 +26,6 @@ class Stored(NamedTuple):
     url: str
     size: int | None
     open: Callable[[], Any]
-
-
-def is_url(name: str) -> bool:
-    """True if a name of a source is that of a storage, not of a file of this machine."""
-    return _URL.match(name) is not None
 
 
 def stored(url: str) -> list[Stored]:

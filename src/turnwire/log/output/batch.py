@@ -12,9 +12,8 @@ from turnwire import registry
 from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey, UnknownName
-from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, own, text_spans
+from turnwire.log.engine.columns import CARRIER, DTYPES, POSITIONS, bulk_scanner, own, text_spans
 from turnwire.log.output.texts import Bits, NumberColumn, PackedColumn, TextColumn, rows_of, span_of
-from turnwire.log.wire_scanners import bulk_scanner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

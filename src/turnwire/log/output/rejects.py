@@ -14,9 +14,9 @@ from turnwire import registry
 from turnwire.contract import OBJECT, BulkScanner, Column
 from turnwire.errors import DecodeError, Reason, UnknownKey
 from turnwire.json.scanner import plain
+from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.input.compression import WORDS
 from turnwire.log.output.batch import Columns
-from turnwire.log.wire_scanners import bulk_scanner
 from turnwire.phrases import counted
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import registry
-from turnwire.log.engine.columns import DTYPES, own
-from turnwire.log.wire_scanners import bulk_scanner
+from turnwire.log.engine.columns import DTYPES, bulk_scanner, own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
