@@ -188,7 +188,7 @@ class CspChecklist(checklists.RecordChecklist):
             else:
                 self._given_up += 1
         if self.stateful and len(self._replaying.store) > 2 * (room + 1):
-            self._replaying.store.forget(context.named(), room)
+            self._replaying.store.forget(context.named())
 
     def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
         self.left("answers", line, f"{owner} has not answered {name}", offset)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from turnwire.csp.codec import decode
-from turnwire.csp.history import VersionedMap
+from turnwire.csp.history import Snapshot
 from turnwire.csp.messages import CspMessage, Op, Patch
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, RuleError
@@ -20,7 +20,7 @@ class Checkpoint(NamedTuple):
     """A frozen state. ``digest`` (hex) covers the parent's and the patch; ``seq`` is the log entry that made it."""
 
     id: str
-    defs: VersionedMap
+    defs: Snapshot
     laws: Mapping[str, str]
     parent: str | None
     patch: str | None
@@ -81,7 +81,7 @@ class StoreVerdict(NamedTuple):
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def applied(defs: VersionedMap, ops: Iterable[Op]) -> VersionedMap:
+def applied(defs: Snapshot, ops: Iterable[Op]) -> Snapshot:
     """The map after the operations. Raises KeyError for the removal of a name that is not there."""
     changes: dict[str, str | None] = {}
     for sign, name, value in ops:
@@ -98,7 +98,7 @@ def chained(digest: str, text: str) -> str:
 
 def whole_digest(defs: Mapping[str, str]) -> str:
     """The digest (hex) of a whole state: its JSON with sorted names."""
-    plain = defs.plain() if isinstance(defs, VersionedMap) else dict(defs)
+    plain = defs.plain() if isinstance(defs, Snapshot) else dict(defs)
     return sha256(json_line(plain)).hexdigest()
 
 
@@ -146,7 +146,7 @@ def number_of(letter: str, name: str) -> int:
 # --- proof ------------------------------------------------------------------------------------------------------------
 
 
-States = dict[str, tuple[VersionedMap, str]]
+States = dict[str, tuple[Snapshot, str]]
 """Checkpoint -> its names and values, and its digest, as computed."""
 
 

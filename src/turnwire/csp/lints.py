@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from turnwire.csp.history import Definitions, NextState, SeenIds, forgetful_states, size_of, state_of
+from turnwire.csp.history import Definitions, NextState, Snapshot, size_of, state_of
 from turnwire.csp.laws import LawTexts
 from turnwire.csp.messages import (
     CspMessage,
@@ -58,7 +58,7 @@ class LintContext:
         self.law_texts = LawTexts(LAW_TEXT_LEAST)
         self.law_texts.update(self.laws)
         self.head = "C0" if store is None else store.head
-        self.passed: set[str] | SeenIds = set()  # checkpoints that were the head before
+        self.passed: set[str] = set()  # checkpoints that were the head before
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
         self.agents: set[str] = set()
         self.defined: set[str] = set(self.state.defs)  # at some checkpoint, this one or another
@@ -92,32 +92,18 @@ class LintContext:
         """The names at a checkpoint; at the head where it is not known."""
         found = self.local.get(ctx or "")
         if found is None and ctx and self.store is not None and ctx in self.store:
-            found = self._kept(self.store, ctx)
+            found = self.local[ctx] = self._beside(self.store.at(ctx).defs)
         return self.state if found is None else found
 
-    def _kept(self, store: Store, ctx: str) -> Definitions:
-        """The names at a checkpoint of the store: those of the nearest one in front of it that is known, and what was
-        changed since. Each checkpoint is looked at once."""
-        line = []
-        step: str | None = ctx
-        while step is not None and step not in self.local:
-            line.append(store.at(step))
-            step = line[-1].parent
-        if step is None:
-            root = line.pop()
-            step = root.id
-            self.local[step] = state_of(root.defs)
-        for checkpoint in reversed(line):
-            changes = NextState(self.local[step])
-            for name in store.at(step).defs.changed(checkpoint.defs):
-                value = checkpoint.defs.get(name)
-                if value is None:
-                    changes.remove(name)
-                else:
-                    changes.set(name, value)
-            step = checkpoint.id
-            self.local[step] = changes.state()
-        return self.local[step]
+    def _beside(self, defs: Snapshot) -> Definitions:
+        """The names at a checkpoint of the store, by what differs from the state known last: most are alike."""
+        before = next(reversed(self.local.values()), self.state)
+        changes = NextState(before)
+        for name in before.defs.changed(defs):
+            changes.remove(name)
+            if name in defs:
+                changes.set(name, defs[name])
+        return changes.state()
 
     def warn(self, reason: Reason, text: str) -> None:
         """Notes a fact about the record."""
@@ -179,13 +165,9 @@ class LintContext:
         for names in (self.agents, self.produced, self.files, self.defined):
             while len(names) > room:
                 names.pop()
-        if isinstance(self.passed, set) and len(self.passed) > room:
-            self.passed = SeenIds("C", room, self.passed)
         if len(self.local) > 2 * (room + 1):
             kept = self.named()
-            left = {name: state for name, state in self.local.items() if name in kept}
-            *states, self.state = forgetful_states([*left.values(), self.state])
-            self.local = dict(zip(left, states, strict=True))
+            self.local = {name: state for name, state in self.local.items() if name in kept}
 
     def named(self) -> set[str]:
         """The checkpoints from which a message may come: the head, and those at which a task was given."""
@@ -285,7 +267,7 @@ def _restate(record: Any, context: LintContext) -> None:
 def _expanded(record: Any, context: LintContext) -> None:
     names = context.at(record.ctx).names
     sender, receiver = record.sender or "", record.receiver or ""
-    if not names or names.isdisjoint(_tokens(f"{sender},{receiver},{context.text}")):
+    if not names or names.keys().isdisjoint(_tokens(f"{sender},{receiver},{context.text}")):
         return
     for key, value in (("FROM", sender), ("TO", receiver), *context.values):
         for token in _tokens(value):

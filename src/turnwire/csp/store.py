@@ -34,7 +34,7 @@ from turnwire.csp.checkpoints import (
     whole_digest,
 )
 from turnwire.csp.codec import decode, encode
-from turnwire.csp.history import SeenIds, VersionedMap, forgetful
+from turnwire.csp.history import Snapshot
 from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
@@ -77,7 +77,7 @@ class Store:
     def _create(self, defs: dict[str, str], laws: Mapping[str, str], forks: bool) -> None:
         """C0, in memory only."""
         digest = sha256(init_body(defs, laws, forks)).hexdigest()
-        root = VersionedMap(defs)
+        root = Snapshot(defs)
         self.forks = forks
         self._journal: Any = None
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
@@ -112,7 +112,7 @@ class Store:
         return self._head
 
     @property
-    def defs(self) -> VersionedMap:
+    def defs(self) -> Snapshot:
         """The names and values at the head."""
         self._settle()
         return self._checkpoints[self._head].defs
@@ -490,35 +490,28 @@ class PrunedStore(Store):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self._gone: tuple[SeenIds, SeenIds] | None = None  # patches and checkpoints
+        self._gone: set[str] = set()
+        """Ids of patches and checkpoints, which are not given out again."""
 
-    def forget(self, kept: Collection[str], room: int) -> None:
-        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there. Of the ids it
-        remembers as :class:`SeenIds` does, with ``room``."""
+    def forget(self, kept: Collection[str]) -> None:
+        """Forgets all checkpoints but ``kept``, C0 and the head, and the patches that led there, but for their ids."""
         self._settle()
-        if self._gone is None:
-            self._gone = SeenIds("P", room), SeenIds("C", room)
-        patches, checkpoints = self._gone
         for name in [one for one in self._checkpoints if one not in kept and one not in ("C0", self._head)]:
             gone = self._checkpoints.pop(name)
-            checkpoints.add(name)
-            patches.add(gone.patch or "")
+            self._gone.update((name, gone.patch or ""))
             self._patches.pop(gone.patch or "", None)
         self._order = list(self._checkpoints)
-        left = list(self._checkpoints.values())
-        for checkpoint, defs in zip(left, forgetful(one.defs for one in left), strict=True):
-            self._checkpoints[checkpoint.id] = checkpoint._replace(defs=defs)
         self._changes.clear()
         del self._log[:-1]
 
     def _judged(self, message: CspMessage, text: str) -> Step | None:
         patch = message.block
-        if self._gone is not None and isinstance(patch, Patch) and patch.id in self._gone[0]:
+        if isinstance(patch, Patch) and patch.id in self._gone:
             raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
         return super()._judged(message, text)
 
     def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
-        if self._gone is not None and patch.apply in self._gone[1]:
+        if patch.apply in self._gone:
             raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
         return super()._judge(patch)
 
