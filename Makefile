@@ -166,7 +166,7 @@ lint: $(VENV)/.extra-lint ## ruff: rules and format; import-linter: who may impo
 
 typecheck: $(VENV)/.extra-lint build/.native-$(TAG) ## mypy --strict, and the stubs against the compiled modules
 	$(PY) -m mypy
-	$(PY) .ci/stubtest --mypy-config-file pyproject.toml $(STUBBED)
+	$(PY) .ci/stubtest --mypy-config-file .ci/stubtest.ini $(STUBBED)
 
 # ---- measuring
 

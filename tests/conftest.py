@@ -46,6 +46,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 SHARED = settings(max_examples=max(settings().max_examples // 3, 1))
 """For a test with many parameters, of which each shares in the examples."""
 
+THINNED = 5 if os.environ.get("HYPOTHESIS_PROFILE") == "few" else 1
+"""Seeded loops and tables of inputs are shorter by this factor under the profile "few"."""
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
 NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 BACKENDS = ["pure"] if PURE_ONLY else ["native", "pure"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.conftest import PURE_ONLY
+from tests.conftest import PURE_ONLY, THINNED
 from tests.fuzz.cores import Core
 from tests.fuzz.inner import LEVELLED
 from tests.fuzz.messages import MESSAGES
@@ -41,7 +41,7 @@ def differences(name: str, inputs: Sequence[bytes], cores: tuple[Core, Core]) ->
 def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
     """Of variants with an input that costs much, one in nine vectors is tried."""
     known = kept(name)
-    assert differences(name, known + seeds(name)[len(known) :: 1 if name.startswith(CHEAP) else 9], cores) == []
+    assert differences(name, known + seeds(name)[len(known) :: THINNED * (1 if name.startswith(CHEAP) else 9)], cores) == []
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("scan")])
@@ -50,7 +50,7 @@ def test_cores_agree_wherever_in_a_block_a_log_begins(name: str, cores: tuple[Co
     front = (b"ok\n", b"\n", b"x y\xc3\xa9 z\n")
     moved = [
         data[:4] + (front[number % 3] * 64)[-(1 + 7 * number % 130) :] + data[4:]
-        for number, data in enumerate(seeds(name)[::5])
+        for number, data in enumerate(seeds(name)[:: 5 * THINNED])
     ]
     assert differences(name, moved, cores) == []
 
@@ -71,7 +71,7 @@ def edits(text: bytes, step: int) -> Iterator[bytes]:
 def test_cores_agree_on_each_edit_of_a_message(wire: str, step: int, cores: tuple[Core, Core]) -> None:
     for message in MESSAGES[wire]:
         assert results(f"decode-{wire}", [message.encode()], cores[0])[0][0] == "value"
-        changed = list(edits(message.encode(), step))
+        changed = list(edits(message.encode(), step))[::THINNED]
         assert differences(f"decode-{wire}", changed, cores) == []
         log = (b"\n```\n" if wire == "csp" else b"\n").join(changed) + b"\n"
         assert differences(f"scan-{wire}", [b"\xff\x02\0\0" + log], cores) == []

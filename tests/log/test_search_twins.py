@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import THINNED
 from tests.golden.logs import log
 from tests.log.test_matrix import BAD, GOOD
 from tests.log.test_search import CARRIERS, PRETTY
+from tests.nslip.twins import rounds
 from turnwire.log import _search_py as pure
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.search.state import SearchState
 
+pytestmark = pytest.mark.once
 native = pytest.importorskip("turnwire._native.log.search")
 TEXTS = ("sender", "receiver", "conversation", "subject")
 PLACES = dict.fromkeys(("line", "inner", "time"), "i8")
@@ -59,7 +62,7 @@ def searched(search: Any, data: bytes, cuts: list[int], limit: int = LIMIT) -> l
 
 @pytest.mark.parametrize("first", range(0, 50_000, 2_500))
 def test_cores_agree_on_logs(first: int) -> None:
-    for number in range(first, first + 10):
+    for number in range(first, first + rounds(10)):
         data, chance = log(number).data, random.Random(number)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
         assert searched(native.searched, data, cuts) == searched(pure.searched, data, cuts), number
@@ -113,7 +116,7 @@ def carried(chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("first", range(0, 2_000, 100))
 def test_cores_agree_in_carriers(first: int) -> None:
-    for number in range(first, first + 20):
+    for number in range(first, first + rounds(20)):
         chance = random.Random(number)
         data = carried(chance)
         cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(4))) if data else []
@@ -154,7 +157,7 @@ def owned(search: Any, wire: str, data: bytes, cut: int) -> list[Any]:
 @pytest.mark.parametrize("wire", ["nslip", "csp"])
 @pytest.mark.parametrize("first", range(0, 50_000, 5_000))
 def test_cores_agree_on_a_wires_own_columns(wire: str, first: int) -> None:
-    for number in range(first, first + 20):
+    for number in range(first, first + rounds(20)):
         data = log(number).data
         cut = random.Random(number).randrange(len(data) + 1)
         assert owned(native.searched, wire, data, cut) == owned(pure.searched, wire, data, cut), number
@@ -184,13 +187,13 @@ def test_own_columns_in_strings_and_streams(wire: str) -> None:
 @pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
-    for cut in range(len(data)):
+    for cut in range(0, len(data), THINNED):
         assert searched(native.searched, data, [cut]) == searched(pure.searched, data, [cut]), cut
 
 
 @pytest.mark.parametrize("limit", [64, 200, 1000])
 def test_cores_agree_on_what_is_too_large(limit: int) -> None:
-    for number in range(40):
+    for number in range(rounds(40)):
         data = log(number).data
         assert searched(native.searched, data, [], limit) == searched(pure.searched, data, [], limit), number
 
@@ -255,7 +258,7 @@ TEARABLE = [
 @pytest.mark.parametrize("seed", range(20))
 def test_cores_agree_on_what_is_torn(seed: int) -> None:
     chance = random.Random(seed)
-    for _ in range(40):
+    for _ in range(rounds(40)):
         parts = []
         for text in chance.choices(TEARABLE, k=3):
             at, behind = sorted(chance.choices(range(len(text) + 1), k=2))

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
+from tests.conftest import THINNED
 from turnwire._backend import core_module
 from turnwire.errors import WireError
 from turnwire.nslip.spec import STRING_SLOTS, Act, Extra, FrameType, Slot
@@ -25,9 +26,9 @@ def core_of(backend: str, stem: str = "nslip.codec") -> ModuleType:
 
 
 def rounds(default: int) -> int:
-    """How often a seeded loop goes round: three times as often under the profile "soak", as TURNWIRE_SOAK says if it is
-    set."""
-    return SOAK or default * (3 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1)
+    """How often a seeded loop goes round: three times as often under the profile "soak", a fifth under "few", as
+    TURNWIRE_SOAK says if it is set."""
+    return SOAK or max(1, default * (3 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 1) // THINNED)
 
 
 def outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ...]:
