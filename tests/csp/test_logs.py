@@ -9,10 +9,11 @@ import pytest
 from tests.csp.test_rules import DEFS, patch, result, said, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
-from turnwire.csp.lints import RESTATED
+from turnwire.csp.faults import explain
 from turnwire.csp.logs import Replaying
 from turnwire.csp.pairs import work
 from turnwire.csp.search import listed
+from turnwire.errors import Reason
 from turnwire.pairs import Work
 from turnwire.read.judging import conform
 
@@ -135,7 +136,7 @@ def test_one_answer_for_what_is_defined_behind_the_first_message(text: str) -> N
     for source in (text, *read):
         found = csp.replay(source)
         assert [(str(error.reason), error.line, error.text) for _, error in found.refused] == [
-            ("restate", line, RESTATED)
+            ("restate", line, explain(Reason.RESTATE))
         ]
         assert "LIB" not in found.store.defs.values() and not found.store.laws
     for judged in (conform("csp", text.encode()), csp.conformance(text), csp.conformance(csp.parse(text))):
@@ -143,6 +144,21 @@ def test_one_answer_for_what_is_defined_behind_the_first_message(text: str) -> N
         assert not any(one.faults for one in judged)
     written = csp.encode(read[0])
     assert csp.encode(csp.parse(written)) == written and "LAWS\n- L1" in written
+
+
+@pytest.mark.parametrize("mode", ["strict", "lenient"])
+@pytest.mark.parametrize("front", ["", "DEF A = b\n\n", "LAWS\n- L2: y\n\n"])
+@pytest.mark.parametrize("behind", ["\n" + LATER, "\n\nDEF C = d\n" + LATER, "```\n\n" + LATER, ""])
+def test_decode_of_one_message_gives_the_same_answer(mode: str, front: str, behind: str) -> None:
+    text = front + ("```\n" if behind.startswith("```") else "") + task(1).rstrip("\n") + "\n" + behind
+    later = [one.line for one in csp.parse(text).records if isinstance(one, csp.Preamble) and one.line > 5]
+    found = csp.decode(text, mode=mode)
+    assert found == csp.parse(text).messages[0]
+    assert [(str(one.reason), one.where, one.severity) for one in found.issues] == [
+        ("restate", line, "info") for line in later
+    ]
+    assert len(later) == bool(behind) and csp.encode(found) == csp.encode(found.replace())
+    assert csp.check(found) == list(found.issues)
 
 
 @pytest.mark.parametrize("place", ["a string", "one prefix"])

@@ -78,8 +78,10 @@ def is_clean(message: Any) -> bool:
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
     """The one message of a text; code fences around it are dropped.
 
+    DEF and LAWS may stand in front of it; behind it they are the issue restate ("info"), with their line.
     Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    but no message, trailing_text for another record behind it. Lenient drops text around the message and takes the
+    first.
     """
     from turnwire.csp import codec  # which has the core that this is a part of
 

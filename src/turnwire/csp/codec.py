@@ -98,10 +98,12 @@ def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
     for record in document.records:
-        if isinstance(record, Junk):
+        if isinstance(record, Junk) or (isinstance(record, Preamble) and found is None and document.messages):
             continue
         if isinstance(record, CspMessage) and found is None:
             found = record
+        elif isinstance(record, Preamble) and found is not None:
+            found.issues = (*found.issues, issue(Reason.RESTATE, record.line, "info"))
         elif mode == "strict":
             if found is None:
                 kind = type(record).__name__.lower()

@@ -52,6 +52,7 @@ _TEXT = {
     Reason.KEY_TOO_LONG: "the key is longer than the limit",
     Reason.DEF_EXISTS: "the name is defined twice",
     Reason.DUPLICATE: "the law appears twice",
+    Reason.RESTATE: "DEF and LAWS are C0, in front of the first message: name the checkpoint in CTX",
     Reason.BOM: "a byte order mark comes before the text",
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from turnwire.csp.faults import explain
 from turnwire.csp.history import Definitions, NextState, Snapshot, size_of, state_of
 from turnwire.csp.laws import LawTexts
 from turnwire.csp.messages import (
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 _TASK_ID = re.compile("T[0-9]+")
 _DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _GIVEN_ID = re.compile(r"[A-Z][0-9]+")
-RESTATED = "DEF and LAWS are C0, in front of the first message: name the checkpoint in CTX"
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER", "TO")
 LAW_TEXT_LEAST = 12
@@ -243,7 +243,7 @@ def _tokens(value: str) -> list[str]:
 
 def _restate_preamble(record: Any, context: LintContext) -> None:
     if context.spoken:
-        context.hint(Reason.RESTATE, RESTATED)
+        context.hint(Reason.RESTATE, explain(Reason.RESTATE))
 
 
 def _restate_patch(record: Any, context: LintContext) -> None:

@@ -14,8 +14,7 @@ from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.checkpoints import unknown_context
 from turnwire.csp.codec import parse, preambles
-from turnwire.csp.faults import issue, type_fault
-from turnwire.csp.lints import RESTATED
+from turnwire.csp.faults import explain, issue, type_fault
 from turnwire.csp.messages import CspMessage, Document, Error, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import PrunedStore, Store
@@ -299,7 +298,7 @@ class Replaying:
         """
         if isinstance(record, Preamble):
             if self._store is not None:
-                return RuleError(Reason.RESTATE, RESTATED, wire=WIRE, line=record.line)
+                return RuleError(Reason.RESTATE, explain(Reason.RESTATE), wire=WIRE, line=record.line)
             twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
             if twice:
                 text = f"{twice[0]} is defined already"
