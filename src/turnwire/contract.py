@@ -123,7 +123,6 @@ class Wire:
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
     - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
     - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
-    - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
@@ -132,8 +131,6 @@ class Wire:
       make messages cheaper, name -> (how to say it, the change: texts of messages in order -> those after it).
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
       options) -> its ``Checklist``, where it is judged in another way.
-    - listed: (bytes of a file) -> (line, message or DecodeError) of
-      the messages in it, where a file holds more than one a line.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
     - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
@@ -164,7 +161,6 @@ class Wire:
         bulk: BulkScanner | None
         plan: Any
         stream: Callable[..., MessageStream] | None
-        search: Callable[[str], Any] | None
         damaged: Callable[[bytes], bool] | None
         pairs: tuple[Any, ...]
         work: Callable[[bytes], Any] | None
@@ -178,7 +174,6 @@ class Wire:
         shape: Any
         checklist: Any
         conform: Callable[..., Any] | None
-        listed: Callable[[bytes], Any] | None
         documents: Any
         replay: Any
     else:
@@ -215,7 +210,6 @@ class Wire:
         bulk: Any = None,
         plan: Any = None,
         stream: Any = None,
-        search: Any = None,
         damaged: Any = None,
         pairs: Any = (),
         work: Any = None,
@@ -225,7 +219,6 @@ class Wire:
         shape: Any = None,
         checklist: Any = None,
         conform: Any = None,
-        listed: Any = None,
         documents: Any = None,
         replay: Any = None,
     ) -> None:
@@ -238,7 +231,7 @@ class Wire:
         self.always_strict, self.joined, self.marks = always_strict, joined, marks
         self._references = {
             **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
-            **{"prompt": prompt, "bulk": bulk, "plan": plan, "stream": stream, "search": search},
+            **{"prompt": prompt, "bulk": bulk, "plan": plan, "stream": stream},
             **{
                 "damaged": damaged,
                 "pairs": pairs,
@@ -251,7 +244,6 @@ class Wire:
                 "shape": shape,
                 "checklist": checklist,
                 "conform": conform,
-                "listed": listed,
                 "documents": documents,
                 "replay": replay,
             },

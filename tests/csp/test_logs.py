@@ -12,7 +12,6 @@ from turnwire.checklists import PASS
 from turnwire.csp.faults import explain
 from turnwire.csp.logs import Replaying
 from turnwire.csp.pairs import work
-from turnwire.csp.search import listed
 from turnwire.errors import Reason
 from turnwire.pairs import Work
 from turnwire.read.judging import conform
@@ -180,25 +179,6 @@ def test_an_error_is_about_a_task_where_it_names_one(at, task):
     for cause in ("none", "\n<<<\nAT T1\n>>>"):
         text = f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT ERROR\n\nERROR E1\nAT {at}\nCAUSE {cause}\n"
         assert work(text.replace(" \n", "\n").encode()) == Work(task)
-
-
-FOUND = [
-    ("```\n{}```\n", None),
-    ("~~~\n{}~~~\n", None),
-    ("DEF A = 1\n\n{}", "preamble"),
-    ("some text\n\n{}", "junk"),
-    ("CSP/1;!prose\nTASK REQ:x\n\n{}", "template"),
-]
-
-
-@pytest.mark.parametrize(("front", "kind"), FOUND)
-def test_a_list_of_records_leaves_out_fences_alone(front, kind):
-    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nA b\n"
-    found = list(listed(front.format(text).encode()))
-    others = [one for _, one in found if not isinstance(one, csp.CspMessage)]
-    assert len(found) - len(others) == 1
-    assert [error.text for error in others] == ([f"this is a {kind}, no message"] if kind else [])
-    assert [line for line, _ in found] == sorted({1 if kind else 2, front[: front.index("{")].count("\n") + 1})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
 from tests.nslip import twins
-from turnwire import EncodeError, Issue, Reason, RuleError
+from turnwire import EncodeError, Issue, Reason, RuleError, extract
 from turnwire.nslip import (
     LEAST_DOUBTFUL,
     SCHEMA_VERSION,
@@ -26,7 +26,6 @@ from turnwire.nslip import (
     resolve,
     rules,
 )
-from turnwire.nslip.codec import search
 from turnwire.nslip.tokens import short_ids
 from turnwire.read.judging import conform
 
@@ -313,7 +312,7 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
     ],
 )
 def test_what_is_found_behind_what_only_began_as_a_message(text: str, spans: list[tuple[int, int]]) -> None:
-    assert [(start, end) for _, start, end in search(text)] == spans
+    assert [(one.start, one.end) for one in extract(text)] == spans
 
 
 def test_near_misses_are_told_at_their_lines():

@@ -19,7 +19,6 @@ DESCRIPTOR = Wire(
     doubtful_texts=".spec:DOUBTFUL_TEXTS",
     marks=(b"@",),
     bulk=".bulk:SCANNER",
-    search=".codec:search",
     pairs=".pairs:PAIRS",
     work=".pairs:work",
     parts=".tokens:PARTS",

@@ -1,9 +1,8 @@
-"""Beeps: reading, writing, checking, searching."""
+"""Beeps: reading, writing, checking."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from turnwire.contract import record_bytes
@@ -46,12 +45,6 @@ def check(message: Beep, /) -> list[Issue]:
 def damaged(raw: bytes) -> bool:
     """Whether what begins as a beep and is none was meant as one."""
     return re.match(rb"~[a-z]+>[a-z]+:", raw) is not None
-
-
-def search(text: str) -> Iterator[tuple[Beep, int, int]]:
-    """Each beep in plain text."""
-    for found in BEEP.finditer(text):
-        yield Beep(*found.groups()), found.start(), found.end()
 
 
 def plain(message: Beep) -> dict[str, Any]:

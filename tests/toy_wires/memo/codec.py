@@ -1,9 +1,8 @@
-"""Memos: reading, writing, checking, searching."""
+"""Memos: reading, writing, checking."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from turnwire.contract import record_bytes
@@ -51,12 +50,6 @@ def check(message: Memo, /) -> list[Issue]:
 def damaged(first: bytes) -> bool:
     """Whether a line that begins as a memo does is the first of one."""
     return re.fullmatch(rb"MEMO [a-z]+", first) is not None
-
-
-def search(text: str) -> Iterator[tuple[Memo, int, int]]:
-    """Each memo in plain text."""
-    for found in MEMO.finditer(text):
-        yield memo(found), found.start(), found.end()
 
 
 def plain(message: Memo) -> dict[str, Any]:

@@ -16,7 +16,6 @@ DESCRIPTOR = Wire(
     marks=(b"MEMO ",),
     plan=".bulk:PLAN",
     damaged=".codec:damaged",
-    search=".codec:search",
     plain=".codec:plain",
     parts=".more:PARTS",
     shape=".more:SHAPE",
