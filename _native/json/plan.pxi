@@ -194,7 +194,6 @@ cdef extern from "_native/json/scan.h" nogil:
         void (*set_head)(tw_lines *, size_t) noexcept nogil
         tw_spans reaches, firsts
         int mixed
-        size_t found_end
         int head_known
         int64_t head_time
         void *context

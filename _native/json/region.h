@@ -81,7 +81,6 @@ typedef struct tw_lines {
     tw_spans reaches;                        /* records and rejects in several pieces: from where to where they reach */
     tw_spans firsts;                         /* rows in strings, and where their first bytes stand */
     int mixed;                               /* not all is stored in the order in which it begins */
-    size_t found_end;                        /* where what was stored last ends */
     size_t string_rejects;                   /* stored since the outermost string began */
     struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */
     size_t verdicts_made;
@@ -200,12 +199,11 @@ static int tw_keep_span(tw_lines *k, tw_spans *t, size_t first, size_t last)
     return !k->json.no_memory;
 }
 
-/* The same of a record or a reject that is stored: keeps where it ends and, if it is in several pieces, where it reaches. */
+/* The same of a record or a reject that is stored: keeps where it reaches, if it is in several pieces. */
 static size_t tw_place_found(tw_lines *k, tw_region *r, size_t start, size_t stop, size_t *first, size_t *last)
 {
     size_t own = tw_own_bytes(k, r, start, stop, first, last, 0);
     if (own != *last - *first) tw_keep_span(k, &k->reaches, *first, *last);
-    k->found_end = *last;
     return own;
 }
 

@@ -158,7 +158,7 @@ static int tw_is_cri(const uint8_t *s, size_t at, size_t end)
     if (s[p] == 'Z') p++;
     else if (end - p > 6 && (s[p] == '+' || s[p] == '-') && tw_is_digits(s + p + 1, "00:00")) p += 6;
     else return 0;
-    if (end - p < 10 || memcmp(s + p, " std", 4) || (memcmp(s + p + 4, "out ", 4) && memcmp(s + p + 4, "err ", 4))) return 0;
+    if (end - p < 9 || memcmp(s + p, " std", 4) || (memcmp(s + p + 4, "out ", 4) && memcmp(s + p + 4, "err ", 4))) return 0;
     p += 8;
     if (s[p] != 'P' && s[p] != 'F') return 0;
     return ++p == end || s[p] == ':' || s[p] == ' ' || s[p] == '\r' || s[p] == '\n';

@@ -105,7 +105,8 @@ static int tw_is_sentence(const uint8_t *prefix, size_t size)
            !size || !memchr(" \t>|:]", prefix[size - 1], 6);
 }
 
-/* Sets the form that the lines from `p` on have, told by the first of them that is not blank: TW_NO_FORM where no message goes on
+/* Sets the form that the lines from `p` on have, told by the first of them that is not blank and
+ * belongs to no other text: TW_NO_FORM where no message goes on
  * there, or TW_FORM_OPEN. */
 static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p)
 {
@@ -115,6 +116,7 @@ static int tw_form_of(tw_form *f, const tw_region *r, const uint8_t *s, size_t p
     while (p < r->end) {
         const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', r->end - p);
         size_t behind = newline ? (size_t)(newline - s) + 1 : r->end, end = behind;
+        if (tw_behind_taken(&r->taken, p) > p) { p = behind; continue; }
         if (!newline && !r->final) return TW_FORM_OPEN;
         size += behind - p;
         f->around.form = TW_REPEATED;
@@ -154,6 +156,7 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
     while (g->next < r->end) {
         const uint8_t *s = tw_text(k, r), *newline = (const uint8_t *)memchr(s + g->next, '\n', r->end - g->next);
         size_t start = g->next, behind = newline ? (size_t)(newline - s) + 1 : r->end;
+        if (start != line && tw_behind_taken(&r->taken, start) > start) { g->next = behind; continue; }
         if (!newline && !r->final) { g->whole = 0; break; }
         int64_t taken = start == line ? (int64_t)(at - line) : tw_taken_of(f, s, start, behind);
         if (taken == TW_NOT_ALIKE) {
@@ -186,17 +189,18 @@ static int tw_gather(tw_search *w, tw_region *r, tw_region *inner, const tw_form
     return 1;
 }
 
-/* Takes the lines in which the text up to `stop` stands. */
-static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, const tw_gathered *g, size_t at, size_t stop)
+/* Takes the lines in which the text up to `stop` stands: *behind is its end in the text around it. */
+static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, const tw_gathered *g, size_t at, size_t stop,
+                            size_t *behind)
 {
     size_t mine = 1, size = stop - inner->start;
     while (mine < g->count && g->stretches[mine].start < size) mine++;
     const tw_stretch *last = &g->stretches[mine - 1];
-    size_t behind = last->outer + (size - last->start);
-    r->found_behind = behind > at ? behind : at;
+    *behind = last->outer + (size - last->start);
+    if (*behind < at) *behind = at;
     if (mine == 1) return TW_FINE;
-    g->lines[mine - 1].stop = r->found_behind;  /* something else may stand behind it on its line */
-    if (tw_take(&r->taken, g->lines + 1, mine - 1, at)) return TW_FINE;
+    g->lines[mine - 1].stop = *behind;       /* something else may stand behind it on its line */
+    if (tw_take(&r->taken, g->lines + 1, mine - 1, g->lines->start)) return TW_FINE;
     w->k.json.no_memory = 1;
     return TW_STOPPED;
 }
@@ -207,7 +211,7 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
 {
     tw_lines *k = &w->k;
     tw_matched m;
-    size_t size = w->usual + 64;             /* mostly it is as long as the last one, and the line behind it says that it ends */
+    size_t behind, size = w->usual + 64;     /* mostly it is as long as the last one, and the line behind it says that it ends */
     for (;; size *= 4) {
         if (!tw_gather(w, r, inner, f, g, line, at, size)) return TW_STOPPED;
         if (inner->end > INT32_MAX) return TW_ASK;
@@ -224,7 +228,7 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
     if (m.stop == (int64_t)inner->start) return TW_FINE;
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, inner, m.row);
     else result = tw_refuse(w, inner, inner->start, (size_t)m.stop, (size_t)m.fault, w->csp_code, w->csp_reasons[m.reason]);
-    if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, (size_t)m.stop);
+    if (result == TW_FINE) result = tw_take_gathered(w, r, inner, g, at, (size_t)m.stop, &behind);
     k->arena_size = (size_t)m.stop;          /* what stands behind it is joined again */
     return result;
 }
@@ -244,7 +248,7 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
 {
     tw_lines *k = &w->k;
     tw_tried t = { 0 };
-    size_t size = 0;
+    size_t size = 0, behind;
     int result;
     for (int first = 1;; first = 0) {        /* the next line alone: mostly it is no part of an object */
         if (!tw_gather(w, r, inner, f, g, line, at, first ? 1 : size)) return TW_STOPPED;
@@ -270,11 +274,11 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
     *done = 1;
     size_t rows = k->rows.count, rejects = k->rejects.count;
     if ((result = tw_add_object(w, inner, inner->start, &t)) != TW_FINE) return result;
-    result = tw_take_gathered(w, r, inner, g, at, t.end);
+    result = tw_take_gathered(w, r, inner, g, at, t.end, &behind);
     /* All that it holds is read in one step: no block ends in it. */
     if (rows != k->rows.count || rejects != k->rejects.count) k->mixed = 1;
     if (result == TW_FINE && (rows != k->rows.count || rejects != k->rejects.count) && !r->depth &&
-        !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, r->found_behind - 1) + 1)) result = TW_STOPPED;
+        !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1)) result = TW_STOPPED;
     return result;
 }
 
@@ -283,7 +287,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r), *newline;
-    size_t line = tw_line_in(w, r, q), rows = k->rows.count, rejects = k->rejects.count, found_behind = r->found_behind;
+    size_t line = tw_line_in(w, r, q), rows = k->rows.count, rejects = k->rejects.count;
     int is = tw_is_prefix(s, line, q), result;
     tw_form f = { { TW_REPEATED, s + line, q - line, r->fence }, 0, 0, object };
     if (w->mid && !r->level && !line) return TW_FINE;
@@ -308,7 +312,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
             return tw_at_message(w, r, at, &f.around);
         }
     }
-    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .start = k->arena_size, .found_behind = SIZE_MAX };
+    tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth, .start = k->arena_size, .found_behind = k->arena_size };
     tw_gathered g = { .next = line, .stretches = w->spare_stretches, .stretch_room = w->spare_stretch_room, .lines = w->spare_lines,
                       .line_room = w->spare_line_room };
     w->spare_stretches = NULL;
@@ -327,10 +331,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
     w->spare_lines = g.lines;
     w->spare_line_room = g.line_room;
     free(inner.taken.spans);
-    if (rows == k->rows.count && rejects == k->rejects.count) {
-        k->arena_size = inner.start;
-        r->found_behind = found_behind;
-    }
+    if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner.start;
     if (*done) *at = behind;
     return result;
 }

@@ -87,6 +87,13 @@ static inline size_t tw_behind_taken(const tw_spans *t, size_t at)
     return at;
 }
 
+/* The end of the last lines taken in front of a place, or 0. */
+static size_t tw_last_end(const tw_spans *t, size_t at)
+{
+    size_t i = tw_spans_before(t, at, 1);
+    return i > t->first && t->spans[i - 1].stop <= at ? t->spans[i - 1].stop : 0;
+}
+
 /* Up to where a text goes on that begins at a place: to the next lines that were taken, or to `end`. */
 static inline size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
 {
@@ -203,12 +210,12 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
 {
     tw_lines *k = &w->k;
     tw_region inner = { .outer = r, .level = r->level + 1, .depth = r->depth + 1, .stretches = stretches, .stretch_count = count,
-                        .in_string = 1, .final = 1, .found_behind = SIZE_MAX };
+                        .in_string = 1, .final = 1 };
     size_t size = 0;
     if (!r->depth) k->string_rejects = 0;
     for (size_t i = 0; i < count; i++) size += stretches[i].until - stretches[i].outer;
     if (!tw_arena_room(k, size + 128)) { k->json.no_memory = 1; return TW_STOPPED; }
-    inner.start = inner.end = k->arena_size;
+    inner.start = inner.end = inner.found_behind = k->arena_size;
     for (tw_stretch *one = stretches; one < stretches + count; one++) {
         const uint8_t *s = tw_text(k, r), *p = s + one->outer, *end = s + one->until;
         one->start = inner.end - inner.start;
@@ -431,7 +438,9 @@ static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
     size_t q = *at, line = tw_line_in(w, r, q), stop = tw_line_stop_below(k, r, q), last, rejects = k->rejects.count;
     int result;
     if ((stop == end && !r->final) || stop - line > k->limit) return TW_ASK; /* its line may go on, or is too long */
-    if (r->found_behind != SIZE_MAX && r->found_behind <= q && r->found_behind > line) line = r->found_behind;
+    last = tw_last_end(&r->taken, q);
+    if (last < r->found_behind && r->found_behind <= q) last = r->found_behind;
+    if (last > line) line = last;
     else if (line > r->start && s[line - 1] != '\n') return TW_ASK;
     for (last = tw_next_in_line(s, q, stop); last < stop && s[last] == '{' && tw_opens_object(s, last, stop) == TW_AT_OBJECT;) {
         tw_tried t = { 0 };
@@ -631,8 +640,9 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_aroun
 {
     tw_lines *k = &w->k;
     tw_matched m;
+    size_t edge = tw_up_to_taken(&r->taken, *at, r->end);
     int result = TW_FINE;
-    w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)r->end, r->final, (int64_t)k->limit, around, &m);
+    w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)edge, r->final || edge < r->end, (int64_t)k->limit, around, &m);
     if (m.what == TW_CSP_UNSURE) return TW_ASK;
     if (m.what == TW_CSP_OPEN) return TW_GOES_ON;
     if (m.what == TW_CSP_RECORD) result = tw_csp_row(w, r, m.row);
@@ -660,7 +670,7 @@ static int tw_at_csp(tw_search *w, tw_region *r, size_t *at)
         return done ? TW_FINE : TW_ASK;
     }
     csp_around around = { .fence = r->fence };
-    if (r != w->top || r->fence.run) return tw_at_message(w, r, at, &around);
+    if (r != w->top || r->fence.run || tw_up_to_taken(&r->taken, q, stop) < stop) return tw_at_message(w, r, at, &around);
     tw_csp_seek(w, q);
     const int64_t line = k->rows.line && !r->level ? tw_line_of(k, q) : 0;
     for (;;) {

@@ -94,6 +94,7 @@ cdef extern from "_native/log/streams.h" nogil:
     int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     size_t tw_behind_taken(const tw_spans *t, size_t at)
     size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
+    size_t tw_last_end(const tw_spans *t, size_t at)
     size_t tw_as_written(const tw_lines *k, tw_region *r, size_t at)
     size_t tw_place_in(const tw_lines *k, const tw_region *r, tw_cursor *c, size_t i, size_t at)
     size_t tw_stretch_at(tw_region *r, size_t at)
@@ -257,6 +258,11 @@ cdef class Walked:
         """Behind the lines taken around a place, or the place itself."""
         return tw_behind_taken(&self.region.taken, at + self.region.start) - self.region.start
 
+    def last_end(self, size_t at):
+        """The end of the last lines taken in front of a place, or 0."""
+        cdef size_t end = tw_last_end(&self.region.taken, at + self.region.start)
+        return end - self.region.start if end else 0
+
     def up_to(self, size_t at, size_t end):
         """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
         cdef size_t start = self.region.start
@@ -364,7 +370,7 @@ cdef class Block:
     cdef int enter(self, Walked text, state) except -1:
         """Makes a text the one that is walked, from its start on."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
-        text.region.found_behind, text.region.taken.count, text.region.taken.first = <size_t>-1, 0, 0
+        text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
         self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
@@ -449,30 +455,23 @@ cdef class Block:
         cdef tw_search *w = self.w
         cdef tw_region *r = w.top
         cdef Walked text = self.top
-        cdef size_t at = w.at - r.start, count = w.k.rows.count + w.k.rejects.count + <size_t>len(self.asked), behind
+        cdef size_t at = w.at - r.start, stored = w.k.rows.count + w.k.rejects.count, count = stored + <size_t>len(self.asked)
         cdef list found = []
         whole_text = text.whole()
         match = self.search._openings.match(whole_text.data, at)
         if match is None:
             w.at += 1
             return 0
-        if r.found_behind != <size_t>-1:
-            behind = r.found_behind - r.start
-            one = self.asked[len(self.asked) - 1] if self.asked and r.level == 0 else None
-            found.append(one if one is not None and one.behind == behind else Found(behind, behind, whole_text, behind, behind, 0))
-        before = len(found)
         self.tell()
         text.state.since = 0 if count > w.since else 1
-        self.w.k.found_end = <size_t>-1
+        text.state.found_behind = r.found_behind - r.start
         try:
             w.at = self.search.handlers[str(match.lastgroup)](Walk(whole_text, len(whole_text.data), found, text.state), at, match) + r.start
         finally:
-            for one in found[before:]:
+            for one in found:
                 self.asked.append(self.placed(one, text))
-        if len(found) > before:
-            r.found_behind = found[len(found) - 1].behind + r.start
-        elif w.k.found_end != <size_t>-1 and r.level == 0:
-            r.found_behind = w.k.found_end
+        if found or w.k.rows.count + w.k.rejects.count > stored:
+            r.found_behind = w.at
         return self.give()
 
     cdef object placed(self, one, Walked text):

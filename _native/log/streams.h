@@ -63,7 +63,7 @@ static int tw_cri_piece(const uint8_t *s, size_t start, size_t behind, tw_piece 
     else if (end - p >= 6 && (s[p] == '+' || s[p] == '-') && tw_is_digits(s + p + 1, "00:00")) p += 6;
     else return TW_PIECE_NONE;
     piece->said.timed = tw_time_prefix(s + first, p - first, &piece->said.time) > 0;
-    if (end - p < 10 || s[p] != ' ' || (memcmp(s + p + 1, "stdout", 6) && memcmp(s + p + 1, "stderr", 6)) || s[p + 7] != ' ')
+    if (end - p < 9 || s[p] != ' ' || (memcmp(s + p + 1, "stdout", 6) && memcmp(s + p + 1, "stderr", 6)) || s[p + 7] != ' ')
         return TW_PIECE_NONE;
     memcpy(piece->key, s + p + 1, 6);
     piece->key_size = 6;

@@ -161,7 +161,7 @@ class Cursor:
 
     def _index(self, place: int) -> None:
         self.closings = {}
-        for match in _CLOSING_RUN.finditer(self.data, place, self.end):
+        for match in _CLOSING_RUN.finditer(self.data, place):
             self.closings.setdefault(len(match[1]), []).append(match.start())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from turnwire.csp._marks_py import LOOK_ALIKE_LINE, is_header_like
@@ -17,6 +16,7 @@ from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes, wrapper_time
 from turnwire.json.times import head_time, read_time
+from turnwire.log.search.state import Taken
 from turnwire.log.search.texts import BOM, Joiner, Text, lines_of
 
 MOST_PREFIX = 1024
@@ -155,13 +155,15 @@ class Bare:
         return -1 if self._alike is None or _OPERATION.match(line) else self._alike.taken(line)
 
 
-def form_of(text: Text, prefix: bytes, place: int) -> Any:
-    """The form that the lines behind a first one with that prefix have, told by the first of them that is not blank;
-    None where no message goes on there; OPEN."""
+def form_of(text: Text, prefix: bytes, place: int, taken_lines: Taken) -> Any:
+    """The form that the lines behind a first one with that prefix have, told by the first of them that is not blank and
+    belongs to no other text; None where no message goes on there; OPEN."""
     repeated, hanging = Repeated(prefix), Hanging(len(prefix))
     foreign = size = 0
     damaged = False  # the first line may be a damaged one of the header; ordinary text has no second one like that
     for start, behind in lines_of(text.data, place):
+        if taken_lines.behind(start) > start:
+            continue
         line = text.data[start:behind]
         if not line.endswith(b"\n") and not text.final:
             return OPEN
@@ -194,8 +196,8 @@ Lines = list[tuple[tuple[int, int], int]]
 """Lines, each with the place in the text that its piece begins at."""
 
 
-def gathered(text: Text, line: int, at: int, form: Any, most: int) -> tuple[Text, Lines, bool]:
-    """The lines of a form, from what stands at ``at`` on, up to ``most`` bytes of text.
+def gathered(text: Text, line: int, at: int, form: Any, most: int, taken_lines: Taken) -> tuple[Text, Lines, bool]:
+    """The lines of a form that belong to no other text, from what stands at ``at`` on, up to ``most`` bytes of text.
 
     (text, its lines, whether no more can follow)."""
     joiner = Joiner(text, "prefix")
@@ -203,6 +205,8 @@ def gathered(text: Text, line: int, at: int, form: Any, most: int) -> tuple[Text
     foreign = size = 0
     whole = text.final
     for start, behind in lines_of(text.data, line):
+        if start > line and taken_lines.behind(start) > start:
+            continue
         piece = text.data[start:behind]
         if not piece.endswith(b"\n") and not text.final:
             whole = False
@@ -306,7 +310,7 @@ def _object_piece(text: Text, start: int, behind: int, carrier: str) -> Piece | 
 
 
 def run_of(
-    text: Text, at: int, carrier: str, behind_taken: Callable[[int], int]
+    text: Text, at: int, carrier: str, taken_lines: Taken
 ) -> tuple[dict[tuple[str, ...], Joiner], list[tuple[int, int]], bool]:
     """The lines of a carrier from ``at`` on: (a text for each key, their lines, whether no more can follow). What is in
     parts has the time of the first one. An object that says several lines by itself is a text by itself, so that the
@@ -316,7 +320,7 @@ def run_of(
     spans: list[tuple[int, int]] = []
     foreign = size = 0
     for start, behind in lines_of(text.data, at):
-        if behind_taken(start) > start:
+        if taken_lines.behind(start) > start:
             continue
         piece = _cri_piece(text, start, behind) if carrier == "cri" else _object_piece(text, start, behind, carrier)
         alone = piece is not None and carrier != "cri" and not piece.goes_on and b"\n" in piece.text[:-1]

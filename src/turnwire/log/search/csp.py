@@ -65,8 +65,8 @@ class Matched(NamedTuple):
 class _LogCursor(Cursor):
     """Lines of a log: a message ends well also at a line that begins as those of the log do."""
 
-    def __init__(self, text: Text, form: Any, fence: bytes) -> None:
-        super().__init__(text.data, len(text.data), text.final)
+    def __init__(self, text: Text, end: int, form: Any, fence: bytes) -> None:
+        super().__init__(text.data, end, text.final or end < len(text.data))
         self.in_template = False
         self._form = form
         self._fence = fence
@@ -180,10 +180,11 @@ class CspMatcher:
         self._limit = limit
         self._limits = (limit, LIMITS.fields, LIMITS.key)
 
-    def match(self, text: Text, at: int, form: Any = None, fence: bytes = b"") -> Matched | None:
-        """The message that begins at ``at``, None for nothing. form: that of the lines behind the first one, where a
-        prefix stands in front of that; fence: the one in which the line stands. Raises NeedMore."""
-        cursor = _LogCursor(text, form, fence)
+    def match(self, text: Text, at: int, end: int, form: Any = None, fence: bytes = b"") -> Matched | None:
+        """The message that begins at ``at``, None for nothing. end: that of the text, or where lines of another one
+        begin; form: that of the lines behind the first one, where a prefix stands in front of that; fence: the one in
+        which the line stands. Raises NeedMore."""
+        cursor = _LogCursor(text, end, form, fence)
         stream = _LogStream(cursor, at, self._limits)
         try:
             behind = stream.item(at)
@@ -203,7 +204,7 @@ class CspMatcher:
 
     def closing(self, text: Text, at: int) -> int | None:
         """Behind the heredoc that a line of trailing text opens, None where it never closes. Raises NeedMore."""
-        cursor = _LogCursor(text, None, b"")
+        cursor = _LogCursor(text, len(text.data), None, b"")
         line = cursor.line(at)
         opening = None if line is None else OPENING.fullmatch(line.text)
         if line is None or opening is None:
@@ -243,7 +244,7 @@ class CspLines:
         """The message that begins at a place, if any, and where to go on."""
         text, state = walk.text, walk.state
         try:
-            one = self._matcher.match(text, at, form, state.fence)
+            one = self._matcher.match(text, at, state.taken.up_to(at, len(text.data)), form, state.fence)
         except NeedMore:
             raise More(text.line_start(at)) from None
         state.tail = one is not None and one.tail

@@ -186,7 +186,7 @@ class Objects:
         inner = Walk(walk.text, end, [], walk.state)
         place = at + 1
         while (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
-            start, kind = match.start(), match.lastgroup
+            start, kind, before = match.start(), match.lastgroup, len(inner.found)
             if kind == "object":
                 place = start + 1
                 if start in walk.state.hopeless:
@@ -207,11 +207,12 @@ class Objects:
                     end = place = start
                     break
             elif kind == "escaped":
-                place = self._search.strings.around(inner, start, at)
+                place = self._search.strings.around(inner, start)
             elif kind in ("slip", "token"):
                 place = self._search.handlers[kind](inner, start, match)
             else:
                 place = match.end()
+            walk.state.found_behind = place if len(inner.found) > before else walk.state.found_behind
         piece = at
         kept: list[Found] = []
         for one in sorted(inner.found, key=in_order):
@@ -240,8 +241,8 @@ class Objects:
         text = walk.text
         if len(text.data) - at <= max(self._search.limit, LONGEST_LINE):
             walk.needs_line(at)
-        line, stop = text.line_start(at), min(text.line_end(at), walk.end)
-        begin = max([line, *(one.behind for one in walk.found[-1:] if one.behind <= at)])
+        stop = min(text.line_end(at), walk.end)
+        begin = walk.floor(at)
         following = self._search.in_line.search(text.data, at, stop)
         while following is not None and following.lastgroup == "object":
             tried = self.tried(text, following.start(), stop, SearchState())
@@ -258,8 +259,7 @@ class Objects:
 
     def at_escaped(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """Searches a string whose object is not there, or is none."""
-        floor = max([walk.text.line_start(at), *(one.behind for one in walk.found[-1:] if one.text is walk.text)])
-        return self._search.strings.around(walk, at, floor)
+        return self._search.strings.around(walk, at)
 
     def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """A line of strings and arrays: each of its strings is a text."""

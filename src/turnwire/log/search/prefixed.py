@@ -42,7 +42,7 @@ class Prefixed:
 
     def _csp(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
         text = walk.text
-        form = carriers.form_of(text, prefix, text.behind_line(at))
+        form = carriers.form_of(text, prefix, text.behind_line(at), walk.state.taken)
         if form is carriers.OPEN:
             raise More(line)
         template = TEMPLATE_HEAD.match(text.data, at) is not None
@@ -66,9 +66,9 @@ class Prefixed:
         """The text of as many lines as the message needs, and what begins with it."""
         size = _FIRST_GATHERED
         while True:
-            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
+            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
             try:
-                return inner, lines, self._search.csp.match(inner, 0, form)
+                return inner, lines, self._search.csp.match(inner, 0, len(inner.data), form)
             except NeedMore:
                 if whole or len(inner.data) < size:
                     raise More(line) from None
@@ -80,7 +80,7 @@ class Prefixed:
         size = walk.text.behind_line(at) - at + 1
         first = True  # the next line alone: mostly it is no part of an object
         while True:
-            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size)
+            inner, lines, whole = carriers.gathered(walk.text, line, at, form, size, walk.state.taken)
             if len(lines) < 2:
                 if not whole:
                     raise More(line)
@@ -107,11 +107,11 @@ class Prefixed:
             if tried.fault <= inner.line_end(0):
                 return 0
             behind = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
-            objects.damaged(within, 0, behind, False)
+            behind = objects.damaged(within, 0, behind, False)
             if not within.found:
                 return 0
         self._take(walk, at, line, inner, lines, behind, within.found)
-        return walk.text.behind_line(at)
+        return min(walk.text.behind_line(at), inner.outside_end(0, behind))
 
     @staticmethod
     def _goes_on(inner: Text) -> bool:

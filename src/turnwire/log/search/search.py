@@ -104,7 +104,7 @@ class Search:
 
     def _walk(self, walk: Walk) -> int:
         """Goes through a text: where what is open begins, or its end."""
-        text, end, _, state = walk
+        text, end, found, state = walk
         self.csp_lines.begin(text, state)
         at, openings, handlers = 0, self._openings, self.handlers
         try:
@@ -116,7 +116,9 @@ class Search:
                 elif state.mid and not start and kind in self._at_line:
                     at = 1
                 else:
+                    before = len(found)
                     at = handlers[kind](walk, start, match)
+                    state.found_behind = at if len(found) > before else state.found_behind
                     end = end if state.open_from is None else state.open_from
         except More as more:
             end = min(end, more.place)

@@ -87,6 +87,11 @@ class Taken:
         number = bisect_left(self._spans, (at + 1,)) - 1
         return self._spans[number][1] if number >= 0 and at < self._spans[number][1] else at
 
+    def last_end(self, at: int) -> int:
+        """The end of the last lines taken in front of a place, or 0."""
+        number = bisect_left(self._spans, (at + 1,)) - 1
+        return self._spans[number][1] if number >= 0 and self._spans[number][1] <= at else 0
+
     def up_to(self, at: int, end: int) -> int:
         """Up to where a text goes on that begins at a place: to the next lines that were taken, or to ``end``."""
         number = bisect_left(self._spans, (at,))
@@ -105,7 +110,8 @@ class SearchState:
 
     Of one text alone: hopeless, objects that meet a known fault; taken, lines that belong to another text; unclosed,
     the ranges of heredocs that never close; begun_streams, the texts of runs of lines with the states in front of
-    them; since, how much was found in front of the open fence; open_from: where a text of a run of lines is open,
+    them; since, how much was found in front of the open fence; found_behind, where the walk went on behind what was
+    found last; open_from: where a text of a run of lines is open,
     which the walk does not pass.
     """
 
@@ -125,7 +131,7 @@ class SearchState:
         self.taken = Taken()
         self.unclosed: list[tuple[int, int]] = []
         self.open_runs: list[tuple[int, int]] = []  # runs, and where the ranges of their heredocs end
-        self.since = 0
+        self.since = self.found_behind = 0
         self.open_from: int | None = None
         self.begun_streams: dict[tuple[str, ...], tuple[SearchState, Any]] = {}
 
@@ -232,6 +238,11 @@ class Walk(NamedTuple):
     def add(self, start: int, stop: int, wire: int, **more: Any) -> None:
         """Adds a record or a reject of this text."""
         self.found.append(Found(start, stop, self.text, start, stop, wire, **more))
+
+    def floor(self, at: int) -> int:
+        """The start of the line of ``at``, or the end of what was found or taken in it before."""
+        found = self.state.found_behind
+        return max(self.text.line_start(at), self.state.taken.last_end(at), found if found <= at else 0)
 
     def needs_line(self, at: int) -> None:
         """Raises More where the line of a place goes on behind the bytes at hand."""

@@ -33,7 +33,7 @@ class Streams:
     def at(self, walk: Walk, at: int, carrier: str) -> int:
         """The run of a carrier's lines from ``at`` on: behind its first line, 0 where there is none."""
         text, state = walk.text, walk.state
-        joiners, spans, ended = carriers.run_of(text, at, carrier, state.taken.behind)
+        joiners, spans, ended = carriers.run_of(text, at, carrier, state.taken)
         if not spans:
             return 0
         self.go_on(state, carrier, text.data.count(b"\n", 0, at), at)

@@ -80,15 +80,14 @@ class Strings:
             if one.reason is None or rejects <= MOST_REJECTS:
                 found.append(one._replace(here=here, behind=behind))
 
-    def around(self, walk: Walk, at: int, floor: int) -> int:
+    def around(self, walk: Walk, at: int) -> int:
         """Searches the string around a place, in bytes that are not good JSON: what lies between the nearest quotes of
-        its line, from ``floor`` and behind what was found last. Where to go on."""
+        its line, behind what was found last. Where to go on."""
         text, data = walk.text, walk.text.data
-        floor = max(floor, walk.found[-1].behind if walk.found else 0)
         if len(data) - at <= max(self._search.limit, LONGEST_LINE):
             walk.needs_line(at)
         end = min(walk.end, text.line_end(at))
-        quote = quote_before(data, at, max(floor, text.line_start(at)))
+        quote = quote_before(data, at, walk.floor(at))
         first = at if quote < 0 else quote + 1
         match = _INSIDE.match(data, at, end)
         close = end if match is None else match.end()

@@ -40,7 +40,7 @@ class NslipTokens:
                 reason, fault = Reason.MESSAGE_TOO_LARGE, stop
             escaped = fault < line and data[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
             if escaped and text.depth < DEEPEST_STRING:  # it was written in a string
-                return self._search.strings.around(walk, at, text.line_start(at))
+                return self._search.strings.around(walk, at)
             following = self._search.in_line.search(data, at + 1, stop)
             last = stop if following is None else following.start()
             last = min(last, _next_candidate(data, at + 1, stop, line, limit))
@@ -80,8 +80,9 @@ class FurtherWires:
     def at_lines(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
         """Matches what begins with a line that opens a record of several."""
         data = walk.text.data
-        final = walk.text.final or walk.end < len(data)
-        one = self._lines.lines(data, at + 3 * data.startswith(BOM, at), walk.end, final, self._search.limit)
+        edge = walk.state.taken.up_to(at, walk.end)
+        final = walk.text.final or edge < len(data)
+        one = self._lines.lines(data, at + 3 * data.startswith(BOM, at), edge, final, self._search.limit)
         if one is None:
             return match.end()
         if one.is_open:
