@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from enum import Enum
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -190,11 +191,20 @@ def _is_combined(part: str, longest: int, is_form: Callable[[str], bool]) -> boo
     return len(said) in ends
 
 
-def begins_otherwise(plain: str, forms: Collection[str]) -> bool:
-    """True if a text, as :func:`words` makes it, begins with a word with which no form and no paraphrase does: most
-    texts do, and are neither."""
+class Beginning(Enum):
+    """The most that a text can be by the word with which it begins."""
+
+    FORM = "form"
+    PARAPHRASE = "paraphrase"
+    NEITHER = "neither"
+
+
+def beginning(plain: str, forms: Collection[str]) -> Beginning:
+    """The most that a text can be, as :func:`words` makes it: most texts begin as no form and no paraphrase does."""
     start = plain.partition(" ")[0]
-    return start.isalnum() and start.isascii() and start not in _STARTS and start not in _table(forms).starts
+    if not (start.isalnum() and start.isascii()) or start in _table(forms).starts:
+        return Beginning.FORM
+    return Beginning.PARAPHRASE if start in _STARTS else Beginning.NEITHER
 
 
 class _Table(NamedTuple):

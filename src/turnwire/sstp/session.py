@@ -15,7 +15,8 @@ from typing import NamedTuple
 from turnwire.errors import Issue, Reason, RuleError
 from turnwire.sstp.acknowledgements import (
     ACKNOWLEDGEMENTS,
-    begins_otherwise,
+    Beginning,
+    beginning,
     is_acknowledgement,
     is_doubtful,
     words,
@@ -261,7 +262,7 @@ class Session:
         session_id, addressee, text = header.get("session_id"), message.addressee, _main_text(message)
         forged = identity is not None and not self._is(identity, actor)
         speaker, said = ("", "") if forged else (self._fold(actor), words(text))
-        issues = list(self._names(message, actor, identity, forged))
+        issues = list(self._names(message, actor, session_id, addressee, identity, forged))
         allowed = forged or self._admits(kind, actor, speaker)
         if not forged:
             issues += self._clock(header.get("logical_clock"), (self._of(session_id), actor))
@@ -283,8 +284,15 @@ class Session:
         known = self._identities.get(self._fold(actor))
         return identity in known if known is not None else same(identity, actor)
 
-    def _names(self, message: Message, actor: str, identity: str | None, forged: bool) -> Iterator[Issue]:
-        session_id = message.session_id
+    def _names(
+        self,
+        message: Message,
+        actor: str,
+        session_id: str | None,
+        addressee: str | None,
+        identity: str | None,
+        forged: bool,
+    ) -> Iterator[Issue]:
         if session_id is not None and self.session_id not in (None, session_id):
             text = f"the session is {self.session_id!r}, and this message says {session_id!r}"
             yield _finding(Reason.SESSION_MISMATCH, "/header/session_id", text)
@@ -297,7 +305,6 @@ class Session:
                 yield _finding(Reason.LOOK_ALIKE, "/header/actor_id", f"{actor!r} looks like {twin!r}")
             elif self._closed:
                 yield _finding(Reason.UNKNOWN_ACTOR, "/header/actor_id", f"{actor!r} is not in the roster")
-        addressee = message.addressee
         if addressee is not None and not self._knows(addressee):
             where = _addressee_place(message)
             twin = self._twin(addressee)
@@ -347,10 +354,11 @@ class Session:
     def _contribution(self, kind: Kind, actor: str, speaker: str, text: str, said: str) -> Iterator[Issue]:
         forms = self._acknowledgements
         where = f"/payload/{MAIN_TEXT[kind]}"
-        if not begins_otherwise(said, forms):
+        begins = beginning(said, forms)
+        if begins is not Beginning.NEITHER:
             asked = self._queries.get(speaker) if kind is Kind.KNOWLEDGE else None
             question = None if asked is None else _main_text(asked[-1])
-            if is_acknowledgement(said, forms, question):
+            if begins is Beginning.FORM and is_acknowledgement(said, forms, question):
                 yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
                 return
             if is_doubtful(text, forms, question, said):
