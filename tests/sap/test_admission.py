@@ -312,19 +312,6 @@ def test_what_several_wrote_at_once_under_one_key_is_read_again(keys, tmp_path: 
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("name", ["capabilities", "kinds"])
-@pytest.mark.parametrize(("value", "good"), [("[]", True), ('["a"]', True), ("[1]", False), ('["a",1]', False)])
-def test_rules_in_toml_have_lists_of_strings(name: str, value: str, good: bool) -> None:
-    other = {"capabilities": 'kinds=["agent"]', "kinds": 'capabilities=["*"]'}[name]
-    text = f'[[allow]]\nissuer="A"\n{name}={value}\n{other}\n'
-    for one in (text, text.replace(f"{name}={value}", f'{name}="a"')):
-        if good and one is text:
-            assert len(sap.Access.from_toml(one).rules) == 1
-        else:
-            with pytest.raises(ValueError, match="lists of strings"):
-                sap.Access.from_toml(one)
-
-
 def test_whoever_asks_a_ledger_and_goes_takes_nothing_from_the_others() -> None:
     async def main() -> None:
         rows = Batching(Ledger(":memory:"))

@@ -85,17 +85,15 @@ def test_correlation_is_kept() -> None:
     assert lifecycle[OTHER].task is not None
 
 
-def test_what_is_open_and_overdue() -> None:
+def test_what_is_known_of_a_task() -> None:
     lifecycle = sap.Lifecycle()
     lifecycle.feed(task())
     lifecycle.feed(result(status="RUNNING"))
-    assert [(one.task_id, one.correlation_id, one.status, one.task, one.results) for one in lifecycle.open()] == [
-        (TASK["taskId"], TASK["correlationId"], "RUNNING", task(), 1)
-    ]
-    assert lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 0, tzinfo=UTC)) == []
-    assert len(lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 1, tzinfo=UTC))) == 1
+    one = lifecycle[TASK["taskId"]]
+    assert (one.correlation_id, one.status, one.task, one.results) == (TASK["correlationId"], "RUNNING", task(), 1)
+    assert not one.done and not lifecycle.ended(TASK["taskId"])
     lifecycle.feed(result())
-    assert lifecycle.open() == lifecycle.overdue() == []
+    assert lifecycle[TASK["taskId"]].done and lifecycle.ended(TASK["taskId"])
     lifecycle.forget(TASK["taskId"])
     assert TASK["taskId"] not in lifecycle
     with pytest.raises(TypeError):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, Protocol
 
-from turnwire.errors import expect
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import ErrorCode
 
@@ -130,15 +128,6 @@ class Access:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
 
-    @classmethod
-    def from_toml(cls, text: str) -> Access:
-        """Rules from TOML: ``[[allow]]`` tables with issuer, capabilities and, optionally, kinds. Raises ValueError."""
-        expect(text, str, "rules are TOML text")
-        tables = tomllib.loads(text).get("allow", [])
-        if not isinstance(tables, list):
-            raise ValueError("rules are [[allow]] tables")
-        return cls(map(_rule, tables))
-
     def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
         """The reason why a task is refused, or None.
 
@@ -162,15 +151,3 @@ class Access:
         if not any(fnmatchcase(capability, pattern) for rule in known for pattern in rule.capabilities):
             return ErrorCode.FORBIDDEN, f"{shown} may not use {capability[:_SHOWN]}"
         return None
-
-
-def _rule(table: object) -> Rule:
-    if not isinstance(table, Mapping) or not {"issuer", "capabilities"} <= table.keys():
-        raise ValueError("a table [[allow]] has issuer and capabilities")
-    return Rule(str(table["issuer"]), _names(table["capabilities"]), _names(table.get("kinds", [])))
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ValueError("capabilities and kinds are lists of strings")
-    return tuple(value)

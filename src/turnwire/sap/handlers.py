@@ -111,15 +111,15 @@ def guarded(work: Callable[..., T], *values: Any) -> T:
         raise Died(error) from error
 
 
-class _Place:
-    """The place of one call in a pool; ``thread`` is done when the thread of a plain function has ended, ``task`` when
-    the call has."""
+class _Call:
+    """One call that a pool runs; ``thread`` is done when the thread of a plain function has ended, ``task`` when
+    nothing waits for the call any more."""
 
     __slots__ = ("process", "task", "thread")
 
     def __init__(self) -> None:
         self.thread: asyncio.Future[Made] | None = None
-        self.task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[Made] | None = None
         self.process: Process | None = None
 
 
@@ -134,7 +134,7 @@ class HandlerPool:
         if size < 1:
             raise ValueError("a pool has at least one place")
         self.size = size
-        self.left_behind: set[_Place] = set()
+        self.left_behind: set[_Call] = set()
         self.words = (
             f"all {size} places for handlers of {name} are held by calls that overran their time; a thread cannot be "
             "ended, a process can (isolated=True)"
@@ -161,56 +161,50 @@ class HandlerPool:
         """
         if self.stuck:
             raise Stuck(self.words)
-        loop = asyncio.get_running_loop()
-        end = None if seconds is None else loop.time() + seconds
-        place, first = _Place(), loop.create_future()
+        one = _Call()
         if isolated:
             from turnwire.sap.processes import Process
 
-            place.process = Process(call, values)
-        running = loop.create_task(self._guarded(place, first, call, values))
-        place.task = running  # a place that is left behind keeps it: the loop alone would let it go
+            one.process = Process(call, values)
+        running = one.task = asyncio.create_task(self._called(one, call, values))
         try:
             await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
-            await _first_of(first, stop, end)
+            if not running.done():
+                waiting: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
+                await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                raise Cancelled if stop is not None and stop.done() else Overrun
         finally:
-            running.add_done_callback(lambda _: self._ended(place))
-            if not first.done():
-                self.left_behind.add(place)
-                if place.process is not None:
-                    place.process.end()
+            running.add_done_callback(lambda _: self._ended(one))
+            if not running.done():
+                self.left_behind.add(one)
+                if one.process is not None:
+                    one.process.end()
                 running.cancel()  # a coroutine may heed it; a thread cannot
-        value, error = first.result()
+        value, error = (None, asyncio.CancelledError()) if running.cancelled() else running.result()
         if error is None:
             return value
         if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
             raise error
         raise Died(error)
 
-    def _ended(self, place: _Place) -> None:
+    def _ended(self, one: _Call) -> None:
         """What waited for a call has ended; a thread keeps the place until it ends, too."""
-        if place.thread is not None and not place.thread.done():
-            self.left_behind.add(place)
-            place.thread.add_done_callback(lambda _: self.left_behind.discard(place))
+        if one.thread is not None and not one.thread.done():
+            self.left_behind.add(one)
+            one.thread.add_done_callback(lambda _: self.left_behind.discard(one))
         else:
-            self.left_behind.discard(place)
+            self.left_behind.discard(one)
 
-    async def _guarded(
-        self, place: _Place, first: asyncio.Future[Made], call: Callable[..., Any], values: tuple[Any, ...]
-    ) -> None:
-        """Gives ``first`` the value, or what was raised as one: a task that ends with SystemExit would end the loop."""
-        made = await self._called(place, call, values)
-        if not first.done():
-            first.set_result(made)
-
-    async def _called(self, place: _Place, call: Callable[..., Any], values: tuple[Any, ...]) -> Made:
+    async def _called(self, one: _Call, call: Callable[..., Any], values: tuple[Any, ...]) -> Made:
+        """The value, or what was raised as one: a task that ends with SystemExit would end the loop."""
         try:
-            if place.process is not None:
-                call, values = place.process, ()
+            if one.process is not None:
+                call, values = one.process, ()
             elif _is_coroutine_function(call):
                 return await call(*values), None
-            place.thread = _in_thread(call, values)
-            made, error = await asyncio.shield(place.thread)
+            one.thread = _in_thread(call, values)
+            made, error = await asyncio.shield(one.thread)
             if error is None and inspect.isawaitable(made):
                 made = await made
             return made, error
@@ -235,18 +229,6 @@ def _in_thread(call: Callable[..., Any], values: tuple[Any, ...]) -> asyncio.Fut
 
     threading.Thread(target=work, name=f"sap-{getattr(call, '__name__', 'handler')}", daemon=True).start()
     return done
-
-
-async def _first_of(wanted: asyncio.Future[Any], stop: asyncio.Future[None] | None, end: float | None) -> None:
-    """Waits for ``wanted``, which goes on whatever happens. Raises Cancelled when ``stop`` is done before it, Overrun
-    when the time is over."""
-    if wanted.done():
-        return
-    seconds = None if end is None else max(0.0, end - asyncio.get_running_loop().time())
-    waiting = {wanted} if stop is None else {wanted, stop}
-    await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    if not wanted.done():
-        raise Cancelled if stop is not None and stop.done() else Overrun
 
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -12,7 +10,7 @@ from turnwire.json.canonical import canonical
 from turnwire.json.text import write
 from turnwire.sap.messages import JsonObject, Result, Task
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
-from turnwire.sap.times import read_time, same_id, uuid_key
+from turnwire.sap.times import same_id, uuid_key
 
 
 def content_of(message: JsonObject) -> bytes:
@@ -138,29 +136,11 @@ class Lifecycle:
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tracks
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tracks)
-
     def ended(self, task_id: str) -> bool:
         """True if a task has come to its end."""
         track = self._tracks.get(uuid_key(task_id))
         return track is not None and track.status in TERMINAL
 
-    def open(self) -> list[TaskProgress]:
-        """The tasks that have not ended."""
-        return [self[task_id] for task_id, track in self._tracks.items() if track.status not in TERMINAL]
-
-    def overdue(self, now: datetime | None = None) -> list[TaskProgress]:
-        """The open tasks whose telemetry.deadline has passed."""
-        moment = now or datetime.now(UTC)
-        return [progress for progress in self.open() if progress.task is not None and _late(progress.task, moment)]
-
     def forget(self, task_id: str) -> None:
         """Drops what is known of a task, so that a long-lived lifecycle stays small."""
         self._tracks.pop(uuid_key(task_id), None)
-
-
-def _late(task: Task, now: datetime) -> bool:
-    deadline = task.telemetry.deadline if task.telemetry is not None else None
-    found = read_time(deadline) if deadline is not None else None
-    return found is not None and found[0] < now
