@@ -1,49 +1,59 @@
-/* JSON text that was found good, without its white space: what writing its object gives, where nothing else is written
- * in another way than writing has it. */
+/* A text that was read, as it is written while nothing of it has changed: without white space, its strings with the escapes
+ * that writing gives them, its numbers as they were read. */
 #ifndef TURNWIRE_JSON_COMPACT_H
 #define TURNWIRE_JSON_COMPACT_H
 
 #include <Python.h>
-#include "rules.h"
 #include "runs.h"
+#include "strings.h"
 
-/* Behind the string at p, its quote included; NULL where it has an escape that writing does without. */
-static inline const uint8_t *tw_own_string(const uint8_t *p, const uint8_t *end)
+/* Behind the escape at p, which is written to *out as writing has it. */
+static inline const uint8_t *tw_compact_escape(const uint8_t *p, const uint8_t *end, uint8_t **out)
 {
-    for (p++;; p++) {
-        p = turnwire_plain(p, end);
-        if (p >= end) return NULL;
-        if (*p == '"') return p + 1;
-        if (*p == '\\' && (++p >= end || *p == 'u' || *p == '/')) return NULL;
+    uint8_t said[4];
+    const int size = tw_unescape_one(&p, end, said), letter = tw_short_escape(*said);
+    if (size > 1 || (*said >= ' ' && !letter)) {
+        memcpy(*out, said, (size_t)size);
+        *out += size;
+    } else if (letter) {
+        *(*out)++ = '\\';
+        *(*out)++ = (uint8_t)letter;
+    } else {                                 /* \u001f: of its digits, the last may be a capital letter */
+        memcpy(*out, p - 6, 6);
+        (*out)[5] |= (*out)[5] >= 'A' ? 32 : 0;
+        *out += 6;
     }
+    return p;
 }
 
-/* How many bytes are left of [p, end), which are written to `out`; -1 where writing gives another text. */
-static Py_ssize_t tw_compact(const uint8_t *p, const uint8_t *end, uint8_t *out)
+/* How many bytes of the good text [p, end) are left in `out`, which has room for as many. */
+static size_t tw_compact(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
-    uint8_t *start = out;
-    tw_walk walk;
-    int64_t whole;
-    int sign;
-    walk.end = end;
-    walk.own = 1;
+    const uint8_t *start = out;
     while (p < end) {
-        const uint8_t *behind = p + 1;
         if (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t') {
             p++;
             continue;
         }
-        if (*p == '"') behind = tw_own_string(p, end);
-        else if (*p == '-' || (uint8_t)(*p - '0') < 10) behind = tw_walk_number(&walk, p, &whole, &sign);
-        if (!behind || !walk.own) return -1;
-        if (behind == p + 1) *out++ = *p;
-        else memcpy(out, p, (size_t)(behind - p)), out += behind - p;
-        p = behind;
+        *out++ = *p;
+        if (*p++ != '"') continue;
+        while (*p != '"') {
+            const uint8_t *behind = turnwire_plain(p, end);
+            if (*p == '\\') {
+                p = tw_compact_escape(p, end, &out);
+                continue;
+            }
+            if (behind == p) behind++;       /* a byte of a character beyond ASCII */
+            memcpy(out, p, (size_t)(behind - p));
+            out += behind - p;
+            p = behind;
+        }
+        *out++ = *p++;
     }
-    return out - start;
+    return (size_t)(out - start);
 }
 
-/* The text that writing the object of a good text gives, bytes or a str; None where an object has to be written for it. */
+/* The text of a source (bytes or a str) that was read and found good. */
 static inline PyObject *tw_compacted(PyObject *source)
 {
     const char *text = PyBytes_CheckExact(source) ? PyBytes_AS_STRING(source) : NULL;
@@ -51,12 +61,7 @@ static inline PyObject *tw_compacted(PyObject *source)
     PyObject *bytes, *made;
     if (!text && !(text = PyUnicode_AsUTF8AndSize(source, &size))) return NULL;
     if (!(bytes = PyBytes_FromStringAndSize(NULL, size))) return NULL;
-    size = tw_compact((const uint8_t *)text, (const uint8_t *)text + size, (uint8_t *)PyBytes_AS_STRING(bytes));
-    if (size < 0) {
-        Py_DECREF(bytes);
-        Py_INCREF(Py_None);
-        return Py_None;
-    }
+    size = (Py_ssize_t)tw_compact((const uint8_t *)text, (const uint8_t *)text + size, (uint8_t *)PyBytes_AS_STRING(bytes));
     if (_PyBytes_Resize(&bytes, size) < 0) return NULL;
     made = json_text_of(bytes);
     Py_DECREF(bytes);

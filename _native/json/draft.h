@@ -8,6 +8,7 @@
 #include <math.h>
 #include "runs.h"
 #include "shortest.h"
+#include "strings.h"
 
 #define JSON_ROOM 4096   /* bytes that stand on the stack */
 #define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
@@ -94,12 +95,10 @@ static inline int json_ascii(json_draft *d, const char *letters, Py_ssize_t coun
 }
 
 static inline void json_escape(json_draft *d, Py_UCS4 letter) {
-    static const char short_[] = "btn\0fr";
+    const int behind = tw_short_escape(letter);
     json_letter(d, '\\');
-    if (letter >= 0x20) {
-        json_letter(d, (unsigned char)letter);
-    } else if (letter >= 8 && letter <= 13 && letter != 11) {
-        json_letter(d, (unsigned char)short_[letter - 8]);
+    if (behind) {
+        json_letter(d, (unsigned char)behind);
     } else {
         json_letter(d, 'u');
         json_letter(d, '0');

@@ -1,7 +1,6 @@
 """Objects that are made of their text when somebody first asks for them. The rules are those of ``json/_held_py.py``."""
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
 
 from _native.common.slots cimport PyObject_TypeCheck, PyTypeObject, fill_slot, in_slot, slot_offset
 
@@ -37,13 +36,5 @@ cdef class Maker:
             if found is not NULL:  # somebody else has made it meanwhile
                 return <object>found
             fill_slot(message, self.fields_at, fields)
-            empty_slot(message, self.held_at)
         return fields
 
-
-cdef void empty_slot(object owner, Py_ssize_t offset) noexcept:
-    cdef PyObject** slot = <PyObject**>(<char*>(<PyObject*>owner) + offset)
-    cdef PyObject* held = slot[0]
-    slot[0] = NULL
-    if held is not NULL:
-        Py_DECREF(<object>held)

@@ -1,6 +1,6 @@
-/* Messages made by a program, judged by a table of rules (rules.h) while they are written: one walk over their dicts. What
- * is written is surely good, and what json/_write_py.py writes; there is doubt (JSON_DOUBT) about all else. Runs no code
- * of Python, so that nothing changes meanwhile. */
+/* Messages as dicts, judged by a table of rules (rules.h) in one walk, which may write them. What is written is surely
+ * good, and what json/_write_py.py writes; there is doubt (JSON_DOUBT) about all else. Runs no code of Python, so that
+ * nothing changes meanwhile. */
 #ifndef TURNWIRE_JSON_PUT_H
 #define TURNWIRE_JSON_PUT_H
 
@@ -12,13 +12,43 @@ enum { TW_PUT_STEP = JSON_SLACK, TW_PUT_FRONT = 2 };
 
 typedef struct {
     json_draft draft;
+    int only_judged;                         /* nothing is written */
     int loose;                               /* tuples are arrays and subclasses of str texts; else nothing but list and str */
     int calm;                                /* as in tw_walk */
-    int choice, agreed, lent;
+    int choice, agreed, lent, writable;
     tw_rules **chosen;
+    PyObject *later;                         /* an object of TW_RULE_CHOSEN that stood in front of the words, borrowed */
+    Py_ssize_t left;                         /* how deep it may be */
 } tw_put;
 
 static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t left);
+
+static inline int tw_put_letter(tw_put *w, unsigned char letter)
+{
+    if (w->only_judged) return JSON_WRITTEN;
+    if (json_room(&w->draft, 1, 1)) return JSON_ERROR;
+    json_letter(&w->draft, letter);
+    return JSON_WRITTEN;
+}
+
+static inline int tw_put_ascii(tw_put *w, const char *letters, Py_ssize_t count)
+{
+    return w->only_judged ? JSON_WRITTEN : json_ascii(&w->draft, letters, count);
+}
+
+static inline int tw_put_string(tw_put *w, PyObject *value) { return w->only_judged ? JSON_WRITTEN : json_text(&w->draft, value); }
+
+/* A value without a rule. */
+static inline int tw_put_any(tw_put *w, PyObject *value, Py_ssize_t left)
+{
+    return w->only_judged ? JSON_WRITTEN : json_value(&w->draft, value, left);
+}
+
+static inline int tw_put_real_number(tw_put *w, double real)
+{
+    if (w->only_judged) return fabs(real) <= DBL_MAX ? JSON_WRITTEN : JSON_DOUBT;
+    return json_real(&w->draft, real);
+}
 
 /* Whether a value is a dict whose members are those that PyDict_Next gives. */
 static inline int tw_put_is_dict(const tw_put *w, PyObject *value)
@@ -118,101 +148,107 @@ static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule
     }
 }
 
-/* An integer that is from `least` to `most`. */
-static int tw_put_integer(json_draft *d, PyObject *value, long long least, long long most)
+/* A text with an "@" in it is worth a closer look. */
+static inline void tw_put_look(tw_put *w, PyObject *text)
 {
+    if (w->calm && PyUnicode_FindChar(text, '@', 0, PyUnicode_GET_LENGTH(text), 1) >= 0) w->calm = 0;
+}
+
+/* An integer that is from `least` to `most`. */
+static int tw_put_integer(tw_put *w, PyObject *value, long long least, long long most)
+{
+    json_draft *d = &w->draft;
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow || number < least || number > most) return JSON_DOUBT;
-    if (number < 10 && number >= 0) {
-        if (json_room(d, 1, 1)) return JSON_ERROR;
-        json_letter(d, (unsigned char)('0' + number));
-        return JSON_WRITTEN;
-    }
+    if (w->only_judged) return JSON_WRITTEN;
+    if (number < 10 && number >= 0) return tw_put_letter(w, (unsigned char)('0' + number));
     return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
 }
 
-static int tw_put_number(json_draft *d, PyObject *value, int kind)
+static int tw_put_number(tw_put *w, PyObject *value, int kind)
 {
     const int has_sign = kind == TW_RULE_NUMBERS;
     double real;
     if (PyLong_CheckExact(value))
-        return tw_put_integer(d, value, has_sign ? LLONG_MIN : kind == TW_RULE_CLOCK,
+        return tw_put_integer(w, value, has_sign ? LLONG_MIN : kind == TW_RULE_CLOCK,
                               kind == TW_RULE_FRACTION ? 1 : kind == TW_RULE_PRESSURE ? 100 : LLONG_MAX);
     if (!PyFloat_CheckExact(value)) return JSON_DOUBT;
     real = PyFloat_AS_DOUBLE(value);
-    if (kind == TW_RULE_FRACTION) return real >= 0 && real <= 1 ? json_real(d, real) : JSON_DOUBT;
-    if (kind == TW_RULE_QUANTITY) return real >= 0 ? json_real(d, real) : JSON_DOUBT;
-    return has_sign ? json_real(d, real) : JSON_DOUBT; /* a pressure that is a float is written as another */
+    if (kind == TW_RULE_FRACTION) return real >= 0 && real <= 1 ? tw_put_real_number(w, real) : JSON_DOUBT;
+    if (kind == TW_RULE_QUANTITY) return real >= 0 ? tw_put_real_number(w, real) : JSON_DOUBT;
+    return has_sign ? tw_put_real_number(w, real) : JSON_DOUBT; /* a pressure that is a float is written as another */
 }
 
 /* An object of any keys and numbers. */
 static int tw_put_numbers(tw_put *w, PyObject *value, int kind, Py_ssize_t left)
 {
-    json_draft *d = &w->draft;
     PyObject *key, *inner;
     Py_ssize_t place = 0;
     int status, first = 1;
     if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
-    if (json_room(d, 2, 1)) return JSON_ERROR;
-    json_letter(d, '{');
+    if ((status = tw_put_letter(w, '{'))) return status;
     while (PyDict_Next(value, &place, &key, &inner)) {
         if (!tw_put_is_text(w, key)) return JSON_DOUBT;
-        if (!first) json_letter(d, ',');
+        if (!first && (status = tw_put_letter(w, ','))) return status;
         first = 0;
-        if ((status = json_text(d, key))) return status;
-        json_letter(d, ':');
-        if ((status = tw_put_number(d, inner, kind))) return status;
-        if (json_room(d, 2, 1)) return JSON_ERROR;
+        if ((status = tw_put_string(w, key)) || (status = tw_put_letter(w, ':'))) return status;
+        if ((status = tw_put_number(w, inner, kind))) return status;
     }
-    json_letter(d, '}');
-    return JSON_WRITTEN;
+    return tw_put_letter(w, '}');
 }
 
 /* An array of texts, objects or records. */
 static int tw_put_array(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
-    json_draft *d = &w->draft;
     int status;
     if (left <= 0 || !tw_put_is_array(w, value)) return JSON_DOUBT;
-    if (json_room(d, 2, 1)) return JSON_ERROR;
-    json_letter(d, '[');
+    if ((status = tw_put_letter(w, '['))) return status;
     for (Py_ssize_t at = 0; at < tw_put_count(value); at++) {
         PyObject *item = tw_put_item(value, at);
-        if (at) json_letter(d, ',');
-        if (rule->kind == TW_RULE_TEXTS) status = tw_put_is_text(w, item) ? json_text(d, item) : JSON_DOUBT;
-        else if (rule->rules) status = tw_put_record(w, item, rule->rules, left - 1);
-        else status = PyDict_Check(item) ? json_value(d, item, left - 1) : JSON_DOUBT;
+        if (at && (status = tw_put_letter(w, ','))) return status;
+        if (rule->kind == TW_RULE_TEXTS) {
+            status = tw_put_is_text(w, item) ? tw_put_string(w, item) : JSON_DOUBT;
+            if (rule->mark & TW_MARK_AT && !status) tw_put_look(w, item);
+        } else if (rule->rules) {
+            status = tw_put_record(w, item, rule->rules, left - 1);
+        } else {
+            status = PyDict_Check(item) ? tw_put_any(w, item, left - 1) : JSON_DOUBT;
+        }
         if (status) return status;
-        if (json_room(d, 2, 1)) return JSON_ERROR;
     }
-    json_letter(d, ']');
-    return JSON_WRITTEN;
+    return tw_put_letter(w, ']');
 }
 
 /* A value by its rule. */
 static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
 {
-    json_draft *d = &w->draft;
     if (rule->mark & TW_MARK_LOOK) w->calm = 0;
-    if (tw_put_is_text(w, value)) return tw_put_is_good(w, value, rule) ? json_text(d, value) : JSON_DOUBT;
-    if (value == Py_None && rule->nullable) return json_ascii(d, "null", 4);
+    w->writable |= rule->mark & TW_MARK_WRITING;
+    if (tw_put_is_text(w, value)) {
+        if (rule->mark & TW_MARK_AT) tw_put_look(w, value);
+        return tw_put_is_good(w, value, rule) ? tw_put_string(w, value) : JSON_DOUBT;
+    }
+    if (value == Py_None && rule->nullable) return tw_put_ascii(w, "null", 4);
     switch (rule->kind) {
-    case TW_RULE_ANY: return json_value(d, value, left);
-    case TW_RULE_SAID: return PyUnicode_Check(value) ? JSON_DOUBT : json_value(d, value, left);
+    case TW_RULE_ANY: return tw_put_any(w, value, left);
+    case TW_RULE_SAID: return PyUnicode_Check(value) ? JSON_DOUBT : tw_put_any(w, value, left);
     case TW_RULE_RECORD: return tw_put_record(w, value, rule->rules, left);
     case TW_RULE_CHOSEN:
-        if (w->choice < 0 || w->agreed != w->choice) return JSON_DOUBT;
-        return tw_put_record(w, value, w->chosen[w->choice], left);
+        if (w->choice >= 0 && w->agreed == w->choice) return tw_put_record(w, value, w->chosen[w->choice], left);
+        if (!w->only_judged || w->choice >= 0 || w->agreed >= 0) return JSON_DOUBT;
+        w->later = value; /* judged when the words are known */
+        w->left = left;
+        return JSON_WRITTEN;
     case TW_RULE_TEXTS: case TW_RULE_OBJECTS: case TW_RULE_RECORDS: return tw_put_array(w, value, rule, left);
-    case TW_RULE_OBJECT: return PyDict_Check(value) ? json_value(d, value, left) : JSON_DOUBT;
-    case TW_RULE_LIST: return PyList_CheckExact(value) ? json_value(d, value, left) : JSON_DOUBT;
+    case TW_RULE_OBJECT: return PyDict_Check(value) ? tw_put_any(w, value, left) : JSON_DOUBT;
+    case TW_RULE_LIST: return PyList_CheckExact(value) ? tw_put_any(w, value, left) : JSON_DOUBT;
     case TW_RULE_NUMBERS: case TW_RULE_PRESSURE: return tw_put_numbers(w, value, rule->kind, left);
     case TW_RULE_COUNT: case TW_RULE_CLOCK:
-        return PyLong_CheckExact(value) ? tw_put_number(d, value, rule->kind) : JSON_DOUBT;
-    case TW_RULE_QUANTITY: case TW_RULE_FRACTION: return tw_put_number(d, value, rule->kind);
-    case TW_RULE_BOOLEAN: return PyBool_Check(value) ? json_value(d, value, left) : JSON_DOUBT;
-    case TW_RULE_SPOKEN_OR_NULL: return value == Py_None ? json_ascii(d, "null", 4) : JSON_DOUBT;
+        return PyLong_CheckExact(value) ? tw_put_number(w, value, rule->kind) : JSON_DOUBT;
+    case TW_RULE_QUANTITY: case TW_RULE_FRACTION: return tw_put_number(w, value, rule->kind);
+    case TW_RULE_BOOLEAN: return PyBool_Check(value) ? tw_put_any(w, value, left) : JSON_DOUBT;
+    case TW_RULE_SPOKEN_OR_NULL: return value == Py_None ? tw_put_ascii(w, "null", 4) : JSON_DOUBT;
     default: return JSON_DOUBT;
     }
 }
@@ -220,34 +256,30 @@ static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssiz
 /* An object by its rules; so many more containers may be opened. */
 static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t left)
 {
-    json_draft *d = &w->draft;
     PyObject *key, *inner;
     Py_ssize_t at = 0;
     uint64_t seen = 0;
     int status, first = 1, last = 0;
     if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
-    if (json_room(d, 2, 1)) return JSON_ERROR;
-    json_letter(d, '{');
+    if ((status = tw_put_letter(w, '{'))) return status;
     while (PyDict_Next(value, &at, &key, &inner)) {
         int place;
         if (!tw_put_is_text(w, key)) return JSON_DOUBT;
         place = tw_put_place(t, key, last);
         if (place < 0) {
-            if (!first) json_letter(d, ',');
-            if ((status = json_text(d, key))) return status;
-            json_letter(d, ':');
-            status = json_value(d, inner, left - 1);
+            if (!first && (status = tw_put_letter(w, ','))) return status;
+            if ((status = tw_put_string(w, key)) || (status = tw_put_letter(w, ':'))) return status;
+            status = tw_put_any(w, inner, left - 1);
         } else {
-            if (tw_put_name(d, &t->rule[place], first)) return JSON_ERROR;
+            if (!w->only_judged && tw_put_name(&w->draft, &t->rule[place], first)) return JSON_ERROR;
             status = tw_put_value(w, inner, &t->rule[place], left - 1);
             seen |= (uint64_t)1 << place;
             last = place + 1;
         }
         if (status) return status;
-        if (json_room(d, 2, 1)) return JSON_ERROR;
         first = 0;
     }
-    json_letter(d, '}');
+    if ((status = tw_put_letter(w, '}'))) return status;
     if (w->lent && t->lent) {
         if (seen & t->lent) return JSON_DOUBT;
         seen |= t->lent;
@@ -255,15 +287,34 @@ static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t lef
     return (seen & t->musts) == t->musts ? JSON_WRITTEN : JSON_DOUBT;
 }
 
-/* The text of an object that follows the rules; None where that is not sure. Behind it w->calm and w->choice are known. */
+static inline void tw_put_begin(tw_put *w)
+{
+    w->calm = 1;
+    w->choice = w->agreed = -1;
+    w->lent = w->writable = 0;
+    w->later = NULL;
+}
+
+/* Whether an object surely follows the rules. Behind it w->calm, w->choice and w->writable are known. */
+static TW_UNUSED int tw_put_follows(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
+{
+    tw_put_begin(w);
+    w->draft.items = items;
+    w->only_judged = 1;
+    if (tw_put_record(w, value, t, nesting) != JSON_WRITTEN) return 0;
+    if (!w->later) return 1;
+    return w->choice >= 0 && w->agreed == w->choice &&
+           tw_put_record(w, w->later, w->chosen[w->choice], w->left) == JSON_WRITTEN;
+}
+
+/* The text of an object that follows the rules; None where that is not sure. Behind it the same is known. */
 static TW_UNUSED PyObject *tw_put_text(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
 {
     PyObject *text = NULL;
     int status;
     json_begin(&w->draft, items);
-    w->calm = 1;
-    w->choice = w->agreed = -1;
-    w->lent = 0;
+    tw_put_begin(w);
+    w->only_judged = 0;
     status = tw_put_record(w, value, t, nesting);
     if (status == JSON_WRITTEN) text = json_result(&w->draft);
     json_end(&w->draft);

@@ -1,4 +1,4 @@
-"""Messages judged by rules while they are written. Header-only, for the JSON modules."""
+"""Messages as dicts, judged by rules and written. Header-only, for the JSON modules."""
 
 from _native.json.rules cimport tw_rules
 
@@ -9,8 +9,10 @@ cdef extern from "_native/json/put.h":
     ctypedef struct tw_put:
         bint loose
         bint calm
+        bint writable
         int choice
         tw_rules** chosen
+    bint tw_put_follows(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
     object tw_put_text(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
 
 

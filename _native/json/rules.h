@@ -24,7 +24,8 @@ enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, T
        TW_RULE_DOUBT };
 
 /* What makes it worth a closer look, though it be good: its being there, an "@" in it, what may be a secret. */
-enum { TW_MARK_LOOK = 1, TW_MARK_AT = 2, TW_MARK_SECRETS = 4 };
+enum { TW_MARK_LOOK = 1, TW_MARK_AT = 2, TW_MARK_SECRETS = 4,
+       TW_MARK_WRITING = 8 };                /* a value without which strict writing refuses a message, though it be good */
 
 enum { TW_MOST_RULES = 32, TW_RULE_SLOTS = 128, TW_MOST_WORDS = 8, TW_MOST_FREE_KEYS = 256,
        TW_MOST_DIGITS = 600 };               /* of an integer, which every interpreter reads */
@@ -53,7 +54,7 @@ typedef struct {
     const uint8_t *end;
     size_t key;                              /* bytes of a key at most */
     int left;                                /* containers that may be opened yet */
-    int own;                                 /* it is what writing gives */
+    int own;                                 /* writing it, unchanged, gives the same text */
     int calm;                                /* nothing needs a closer look */
     int low_escapes;                         /* characters of ASCII are written as \u */
     size_t shortest;                         /* characters of a secret */
@@ -61,6 +62,7 @@ typedef struct {
     int lent;                                /* there was a TW_RULE_LENT */
     tw_rules **chosen;                       /* what TW_RULE_CHOSEN is for each word */
     const uint8_t *later;                    /* inside of an object of TW_RULE_CHOSEN that stood in front of the words */
+    int writable;                            /* there was a value of TW_MARK_WRITING */
     uint64_t seen;                           /* a bit for each rule of the outermost object that had a value */
     int keys;                                /* how many keys without a rule the open objects have, */
     uint64_t hashes[TW_MOST_FREE_KEYS];      /* and their hashes */
@@ -158,16 +160,13 @@ static inline const uint8_t *tw_walk_number(tw_walk *w, const uint8_t *p, int64_
         *whole = -1;
         return p - first > TW_MOST_DIGITS || (p < end && (*p == '.' || (*p | 32) == 'e')) ? NULL : p;
     }
-    if (*sign && !value && (p == end || (*p != '.' && (*p | 32) != 'e'))) w->own = 0;
     if (p < end && *p == '.') {
         point = ++p;
         while (p < end && (uint8_t)(*p - '0') < 10) p++;
         if (p == point) return NULL;
-        if (p - first > 16 || (p[-1] == '0' && p - point > 1) || (p - first > 5 && !memcmp(first, "0.000", 5))) w->own = 0;
         *whole = -1;
     }
     if (p < end && (*p | 32) == 'e') {
-        w->own = 0;
         *whole = -1;
         p++;
         if (p < end && (*p == '+' || *p == '-')) p++;
@@ -369,6 +368,7 @@ static inline const uint8_t *tw_walk_value(tw_walk *w, const uint8_t *p, const t
 {
     const int secrets = rule->mark & TW_MARK_SECRETS;
     if (rule->mark & TW_MARK_LOOK) w->calm = 0;
+    w->writable |= rule->mark & TW_MARK_WRITING;
     if (p >= w->end) return NULL;
     if (rule->nullable && *p == 'n') return tw_walk_literal(w, p);
     if (rule->kind == TW_RULE_ANY || (rule->kind == TW_RULE_SAID && *p != '"')) return tw_walk_any(w, p, secrets, 0);
@@ -471,7 +471,7 @@ static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_ru
 {
     w->end = p + size;
     w->own = w->calm = 1;
-    w->low_escapes = w->lent = w->keys = 0;
+    w->low_escapes = w->lent = w->keys = w->writable = 0;
     w->choice = w->agreed = -1;
     w->later = NULL;
     p = tw_walk_skip(w, p);

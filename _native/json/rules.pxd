@@ -22,6 +22,7 @@ cdef extern from "_native/json/rules.h":
         TW_MARK_LOOK
         TW_MARK_AT
         TW_MARK_SECRETS
+        TW_MARK_WRITING
     ctypedef struct tw_rules:
         int count
         uint64_t musts
@@ -35,6 +36,7 @@ cdef extern from "_native/json/rules.h":
         int left
         bint own
         bint calm
+        bint writable
         size_t shortest
         int choice
         tw_rules** chosen

@@ -164,6 +164,14 @@ static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *
     return (size_t)(out - first);
 }
 
+/* What stands behind the backslash where writing escapes a character of a string by one letter; else 0. */
+static inline int tw_short_escape(uint32_t letter)
+{
+    static const char controls[] = "btn\0fr";
+    if (letter == '"' || letter == '\\') return (int)letter;
+    return letter >= 8 && letter <= 13 ? controls[letter - 8] : 0;
+}
+
 /* Whether n bytes are the same; for short ones, where a call would cost more. */
 static inline int tw_same_bytes(const uint8_t *p, const uint8_t *q, size_t n)
 {

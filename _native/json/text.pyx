@@ -61,7 +61,7 @@ cdef struct Text:
     bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
     bint bare  # whether the caller wants to know reason and place of a fault, but no words
     bint quiet  # whether the caller wants to know no more than that there is a fault
-    bint own  # whether it is the text that writing what was read gives, as far as it was read
+    bint own  # whether writing what was read, unchanged, gives this text again, as far as it was read
 
 
 cdef inline void skip_white(Text* text) noexcept:
@@ -480,16 +480,12 @@ cdef class Reader:
         if place == whole:
             if place - first <= text.digits and place - first <= 18:
                 if mantissa == 0 and first > start:
-                    text.own = False
                     return -0.0
                 return PyLong_FromLongLong(mantissa if first == start else -mantissa)
             return self.wide(text, start, first)
         if place == point and fraction <= 22 and place - first <= 16:  # exact: 15 digits at most, one division
             number = <double>mantissa / POWERS[fraction]
-            if ((place - 1)[0] == 48 and fraction > 1) or (mantissa and number < 1e-4):
-                text.own = False
             return PyFloat_FromDouble(number if first == start else -number)
-        text.own = False  # perhaps
         number = PyOS_string_to_double(<const char*>start, &behind, NULL)
         if not isfinite(number):
             raise self.fault(text, NOT_FINITE, start)

@@ -1,6 +1,7 @@
 """Writing JSON text. The rules are those of ``json/_write_py.py``, which also writes what is rare."""
 
 from _native.json.draft cimport json_text_of, json_written
+from _native.json.rules cimport tw_compacted
 from turnwire.json._write_py import write as _pure_write
 from turnwire.contract import LIMITS
 
@@ -26,3 +27,10 @@ def text_of(source):
     if type(source) is not bytes and type(source) is not str:
         raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
     return json_text_of(source)
+
+
+def compacted(source):
+    """A text that was read and found good, as it is written while nothing of it has changed; see the twin."""
+    if type(source) is not bytes and type(source) is not str:
+        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+    return tw_compacted(source)

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import random
+import re
 
 import pytest
 
@@ -34,6 +35,13 @@ def texts(numbers):
         yield "{" + ",".join(pairs) + "}"
 
 
+NUMBER = r'(?<![\w"\\])-?[0-9][0-9.eE+-]*'
+
+
+def without_numbers(text):
+    return re.sub(NUMBER, "0", text)
+
+
 def test_only_text_that_would_be_written_is_kept(core):
     reader = core("json.text").Reader("sap", ("a",))
     write = core("json.write").write
@@ -45,9 +53,13 @@ def test_only_text_that_would_be_written_is_kept(core):
             except ValueError:
                 continue
             assert fields == reader.read(data)
+            anew = core("json.write").compacted(data)
+            assert repr(reader.read(anew)) == repr(fields)
+            assert without_numbers(anew) == without_numbers(write(fields))
+            assert re.findall(NUMBER, anew) == re.findall(NUMBER, text)
             if source is not None:
                 assert source is data
-                assert write(fields) == text
+                assert anew == text
                 assert core("json.write").text_of(source) == text
                 kept += 1
     if core("json.text").__name__.startswith("turnwire._native"):
@@ -72,6 +84,24 @@ def test_numbers_are_written_shortest(core, number):
     write = core("json.write").write
     for value in (number, -number, number * 3, number / 3, round(number, 3)):
         assert write([value]) == f"[{value!r}]"
+
+
+@pytest.fixture
+def package(core, monkeypatch):
+    """The package of a wire, whose reading and writing is that of the backend under test."""
+
+    def found(wire):
+        if wire == "sap":
+            monkeypatch.setattr(sap.codec, "_core", core("sap.codec"))
+            monkeypatch.setattr(sap.codec, "_reader", core("json.text").Reader("sap", ()))
+            return sap
+        codec, reader = sstp.codec, core("json.text").Reader("sstp", ())
+        monkeypatch.setattr(
+            codec, "_plain_codec", core("sstp.codec").PlainCodec(codec.kinds(), reader.read_source, codec.judged)
+        )
+        return sstp
+
+    return found
 
 
 class Keyed(dict):
@@ -173,6 +203,36 @@ def test_sap_pressures_are_still_written_whole():
     task = sap.decode(SAP % "41.0")
     assert sap.encode(task, strict=False) == SAP % "41.0"
     assert sap.encode(task) == SAP % 41
+
+
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: bytearray(text.encode())])
+@pytest.mark.parametrize("number", ["0.50", "5e-1", "0.1000000000000000055511151231257827", "1E-3", "0.0", "1.0"])
+@pytest.mark.parametrize("confidence", ["0.70", "1.50"])
+def test_floats_of_sstp_are_written_as_they_were_read(package, number, confidence, kind):
+    text = SSTP.replace("0.5", confidence) % f',"more": [ {number},"\\u00e9" ]'
+    wanted = text.replace(" [ ", "[").replace(" ]", "]").replace("\\u00e9", "é")
+    message = package("sstp").decode(kind(text))
+    assert message.conversation == "s" and message.directed_to == "B"  # texts cannot be changed
+    assert package("sstp").encode(message, strict=False) == wanted
+    if float(confidence) <= 1:
+        assert package("sstp").encode(message) == wanted
+    message.payload["question"] = "other"
+    assert package("sstp").encode(message, strict=False) == written_anew(message)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: bytearray(text.encode())])
+@pytest.mark.parametrize("number", ["0.50", "5e-1", "0.1000000000000000055511151231257827", "1E-3", "0.0", "1.0"])
+@pytest.mark.parametrize("time", ["2026-11-22T07:00:00Z", "2026-11-22T07:00:00+00:00"])
+def test_floats_of_sap_are_written_as_they_were_read(package, number, time, kind):
+    text = SAP.replace("2026-11-22T07:00:00Z", time).replace('"topic":', f'"n": {number} ,"topic":') % 7
+    wanted = text.replace(f": {number} ", f":{number}")
+    message = package("sap").decode(kind(text))
+    assert message.task_id == "3ceaaf30-8142-48ea-91d9-3080f9b439fc"  # a text cannot be changed
+    assert package("sap").encode(message, strict=False) == wanted
+    if time.endswith("Z"):
+        assert package("sap").encode(message) == wanted
+    message.payload["topic"] = []
+    assert package("sap").encode(message, strict=False) == written_anew(message)
 
 
 KICK = (

@@ -38,7 +38,7 @@ def test_unknown_fields_null_and_order_survive(sstp):
         '"header":{"trace":null,"schema_id":"ioc.commit.v0","kind":"commit","actor_id":"é","logical_clock":1},"y":[]}'
     )
     message = sstp.decode(text)
-    assert sstp.encode(message, strict=False) == text.replace("1e2", "100.0")
+    assert sstp.encode(message, strict=False) == text
     assert message.extras == {"x": None, "y": []}
     assert "supersedes" not in message.payload and message.payload.supersedes is None
     with_null = sstp.decode(text.replace('"scope"', '"supersedes":null,"scope"'))

@@ -16,8 +16,7 @@ class Maker:
         fields, held: the descriptors of the message's slots for its object (empty as yet) and for its text.
         read: reads a text, which was found good, into an object.
 
-    It fills the one slot, empties the other, and gives the same object to whoever asks, on whatever thread. Raises
-    AttributeError for a message that has neither.
+    It gives the same object to whoever asks, on whatever thread. Raises AttributeError for a message that has neither.
     """
 
     __slots__ = ("fields", "held", "read")
@@ -29,18 +28,18 @@ class Maker:
 
     def __call__(self, message: Any, /) -> dict[str, Any]:
         try:
-            text = self.held.__get__(message)
-        except AttributeError:  # it was made before, or there is nothing to make it of
-            return self._made(message)
+            text = self.held.__get__(message)  # first: it goes when the object, once made, is handed out
+        except AttributeError:
+            text = None
+        try:
+            return self.fields.__get__(message)  # type: ignore[no-any-return]
+        except AttributeError:
+            if text is None:
+                raise
         fields = self.read(text)
         with _filling:
             try:
-                self.held.__get__(message)
+                return self.fields.__get__(message)  # type: ignore[no-any-return]
             except AttributeError:
-                return self._made(message)
-            self.fields.__set__(message, fields)
-            self.held.__delete__(message)
+                self.fields.__set__(message, fields)
         return fields
-
-    def _made(self, message: Any) -> dict[str, Any]:
-        return self.fields.__get__(message)  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import isfinite
 from typing import Any
 
@@ -24,6 +25,22 @@ def text_of(source: str | bytes) -> str:
     if type(source) is not bytes and type(source) is not str:
         raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
     return source if isinstance(source, str) else source.decode()
+
+
+def compacted(source: str | bytes) -> str:
+    """A text that was read and found good, as it is written while nothing of it has changed: without white space, its
+    strings with the escapes that writing gives them, its numbers as they were read."""
+    return _SPACE_OR_STRING.sub(_compact, text_of(source))
+
+
+_SPACE_OR_STRING = re.compile(r'[ \t\n\r]+|"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+
+
+def _compact(found: re.Match[str]) -> str:
+    token = found.group()
+    if token[0] != '"':
+        return ""
+    return _ENCODE(json.loads(token)) if "\\" in token else token
 
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")).encode

@@ -19,7 +19,7 @@ def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], d
 
     Args:
         cls: the class of the message, or one above it, with the slots ``_fields`` (the object, not there as yet) and
-            ``_held`` (the text, which was found good; gone once the object is made).
+            ``_held`` (the text, which was found good).
         wire, keys: how the text is read, as for :func:`turnwire.json.text.reader`.
 
     All who ask get the same object, on whatever thread. Raises AttributeError for a message that has neither.

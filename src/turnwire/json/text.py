@@ -25,7 +25,7 @@ else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")
 
-__all__ = ["input_bytes", "locate", "read_object", "reader", "text_of", "write"]
+__all__ = ["compacted", "input_bytes", "locate", "read_object", "reader", "text_of", "write"]
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -59,4 +59,11 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
 def text_of(source: str | bytes) -> str:
     """The text of what :meth:`Reader.read_source` kept."""
     result: str = _writer.text_of(source)
+    return result
+
+
+def compacted(source: str | bytes) -> str:
+    """A text that was read and found good, as it is written while nothing of it has changed: without white space, its
+    strings with the escapes that writing gives them, its numbers as they were read."""
+    result: str = _writer.compacted(source)
     return result

@@ -12,7 +12,7 @@ from typing import Any
 
 from turnwire.errors import EncodeError, Issue, Reason
 from turnwire.json._canonical_py import pointer_step
-from turnwire.json._write_py import write
+from turnwire.json._write_py import compacted, write
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import VERSION, Field, Kind, Table
 from turnwire.sap.times import DIGEST, UUID, read_time
@@ -72,8 +72,13 @@ class Messages:
         if plan is None:
             return None
         fields = message._fields
-        if strict and ((message._source is None and not sound(fields, plan)) or self._is_doubtful(message, fields)):
+        held = message._held
+        if strict and message._source is None and (held is not None or not sound(fields, plan)):
             return None
+        if strict and self._is_doubtful(message, fields):
+            return None
+        if held is not None:
+            return compacted(held)
         try:
             return write(fields)
         except EncodeError:

@@ -10,7 +10,19 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
-from turnwire.sap.messages import KEYS, MESSAGES, Ack, JsonObject, Message, Nack, Result, Task, set_fields, set_source
+from turnwire.sap.messages import (
+    KEYS,
+    MESSAGES,
+    Ack,
+    JsonObject,
+    Message,
+    Nack,
+    Result,
+    Task,
+    set_fields,
+    set_source,
+    set_text,
+)
 from turnwire.sap.spec import ERROR_CODES, RESULT_MARKS, TASK_MARKS, WIRE, Kind, Receipt, Table
 
 if TYPE_CHECKING:
@@ -83,13 +95,14 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     (duplicate keys, NaN, junk behind the object ...), a MUST that is missing, a wrong type, a value outside a closed
     set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
     """
-    raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
+    raw = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
     messages = _makers[_core]
     if limits is LIMITS and (read := messages.read(raw)) is not None:
         return read  # type: ignore[no-any-return]
     fields, source = _reader.read_source(raw, limits)
-    found: Any = messages.made(fields, source)
-    return _closer(raw, fields, source) if found is None else found
+    found: Any = messages.made(fields, source) or _closer(raw, fields, source)
+    set_text(found, raw if limits is LIMITS else None)
+    return found  # type: ignore[no-any-return]
 
 
 def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None) -> Task | Result | Ack | Nack:
@@ -169,7 +182,8 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
         message: a Task, Result, Ack or Nack, or a dict with the fields of one.
         strict: refuse whatever ``check`` calls a warning; False writes the content back exactly as it is.
 
-    Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
+    Raises EncodeError with ``path``. The numbers of a message that was read, and of which nothing changeable was handed
+    out, are written as they were read; but a pressure of 41.0 is written 41.
     """
     text = _makers[_core].text(message, strict)
     if text is not None:
@@ -186,8 +200,8 @@ def encode(message: JsonObject | Mapping[str, Any], strict: bool = True) -> str:
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
         if isinstance(whole, Task):
             fields = _whole_pressure(fields)
-    if isinstance(source, (str, bytes)) and fields is whole._fields:
-        return json_text.text_of(source)
+    if whole._held is not None and fields is whole._fields:
+        return json_text.compacted(whole._held)
     return json_text.write(fields, WIRE)
 
 

@@ -56,15 +56,15 @@ class JsonObject(contract.Serialisable):
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     _fields: dict[str, Any]
-    _held: str | bytes
-    """The text of a message that was read, and nothing is to be said about, while its dict is still to be made."""
+    _held: str | bytes | None
+    """The text of a message that was read, until something that can be changed is handed out or set; else None."""
     _source: str | bytes | bool | None
-    """The text of a message that was read and found sound, until something that can be changed is handed out or set,
-    where it is known to be what writing the fields gives, or True; else None."""
+    """Of a message that was read and found sound, until then: True, or its text, where writing it gives just that; else
+    None."""
 
     def __init__(self, **values: Any) -> None:
         set_fields(self, {})
-        set_source(self, None)
+        forget_text(self)
         for name in values:
             if name not in self.MEMBERS and name not in _wire_names(type(self)):
                 raise TypeError(f"{_unknown(type(self), name)}; unknown fields go into .fields")
@@ -89,20 +89,20 @@ class JsonObject(contract.Serialisable):
             contract.expect_mapping(fields, WIRE)
         made = cls.__new__(cls)
         set_fields(made, fields if isinstance(fields, dict) else dict(fields))
-        set_source(made, None)
+        forget_text(made)
         return made
 
     @property
     def fields(self) -> dict[str, Any]:
         """The dict itself, by the names of the wire."""
         fields = fields_of(self)
-        set_source(self, None)
+        forget_text(self)
         return fields
 
     @fields.setter
     def fields(self, fields: dict[str, Any]) -> None:
         set_fields(self, fields)
-        set_source(self, None)
+        forget_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """A copy, through and through, of the fields as JSON values."""
@@ -130,7 +130,7 @@ class JsonObject(contract.Serialisable):
     def __getitem__(self, name: str) -> Any:
         value = fields_of(self)[name]
         if isinstance(value, (dict, list)):
-            set_source(self, None)
+            forget_text(self)
         return value
 
     def __contains__(self, name: object) -> bool:
@@ -222,7 +222,13 @@ JsonObject.__dataclass_params__ = _DataclassParameters()  # type: ignore[attr-de
 set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = JsonObject.__dict__["_source"].__set__
-"""Sets the text of a record, or None."""
+set_text = JsonObject.__dict__["_held"].__set__
+
+
+def forget_text(record: JsonObject) -> None:
+    """For a record of which something was set, or that can be changed was handed out."""
+    set_source(record, None)
+    set_text(record, None)
 
 
 def _unknown(cls: type[JsonObject], name: str) -> str:
@@ -314,7 +320,7 @@ class JsonField(Generic[T]):
             return self
         value: Any = fields_of(record).get(self.name)
         if isinstance(value, (dict, list)):
-            set_source(record, None)
+            forget_text(record)
         if value is None or self.shape is None:
             found = value
         elif self.many and isinstance(value, Sequence):

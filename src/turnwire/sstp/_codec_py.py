@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
-from turnwire.json._write_py import write
+from turnwire.json._write_py import compacted, write
+from turnwire.json.faults import input_bytes
 from turnwire.sstp.rules import findings
+from turnwire.sstp.spec import WIRE
 
 Row = tuple[str, str, bool]
 """(name, type, whether its absence is a finding), with the type words of ``turnwire.sstp.spec.Field``."""
@@ -55,37 +58,39 @@ class PlainCodec:
 
     def decode(self, data: Any, limits: Any) -> Any:
         """The message in ``data``. Raises DecodeError."""
-        fields, source = self.read(data, limits)
-        return self._made(fields, data, True if source is None else source)
+        fields, _ = self.read(data, limits)
+        message = self._made(fields, data)
+        if limits is LIMITS:
+            message._held = data if type(data) is bytes or type(data) is str else input_bytes(data, WIRE)
+        return message
 
     def message(self, fields: dict[str, Any], data: Any) -> Any:
         """A message over the object that was read from ``data``. Raises DecodeError."""
-        return self._made(fields, data, True)
+        return self._made(fields, data)
 
-    def _made(self, fields: dict[str, Any], data: Any, plain: Any) -> Any:
+    def _made(self, fields: dict[str, Any], data: Any) -> Any:
         cls = self._class(fields)
         if cls is None:
             return self.closer(fields, data)
-        message = cls.__new__(cls)
-        message._fields = fields
-        message._plain = plain
+        message = cls.of(fields)
+        message._plain = True
         return message
 
     def text(self, message: Any, strict: bool) -> str | None:
         """The text of a message that is plain, and that strict writing takes; None where that is not sure."""
         if type(message) not in self.classes:
             return None
-        fields, plain = message._fields, message._plain
-        if not plain and self._class(fields) is not type(message):
+        fields = message._fields
+        if not message._plain and (message._held is not None or self._class(fields) is not type(message)):
             return None
         if strict and "session_id" not in fields["header"]:
             return None
-        if isinstance(plain, bool):
-            try:
-                return write(fields)
-            except EncodeError:
-                return None
-        return plain.decode() if isinstance(plain, bytes) else plain
+        if message._held is not None:
+            return compacted(message._held)
+        try:
+            return write(fields)
+        except EncodeError:
+            return None
 
     def _class(self, fields: Any) -> Any:
         """The class of a plain object, None for one that is not plain."""

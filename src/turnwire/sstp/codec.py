@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
-from turnwire.json.text import input_bytes, locate, reader, write
+from turnwire.json.text import compacted, input_bytes, locate, reader, write
 from turnwire.registry import reading
 from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
@@ -100,7 +100,8 @@ def all_clear(data: bytes) -> bool:
 
 
 def encode(message: Message, strict: bool = True) -> str:
-    """The JSON text of a message: keys in their own order, no white space.
+    """The JSON text of a message: keys in their own order, no white space. The numbers of a message that was read, and
+    of which nothing changeable was handed out, are written as they were read.
 
     Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
     whatever reading accepts. Raises EncodeError with reason and ``path``.
@@ -117,7 +118,7 @@ def encode(message: Message, strict: bool = True) -> str:
     if fields["header"]["kind"] != message.KIND:
         words = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
         raise EncodeError(Reason.MISMATCH, words, wire=WIRE, path="/header/kind")
-    return write(fields, WIRE)
+    return write(fields, WIRE) if message._held is None else compacted(message._held)
 
 
 def plain_text() -> Any:

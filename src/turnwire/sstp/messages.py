@@ -65,24 +65,24 @@ class Message(contract.Message):
     __wire__ = WIRE
     KIND: ClassVar[Kind]
     _fields: dict[str, Any]
-    _held: str | bytes
-    """Of a plain message that was read, while its object is still to be made: its text."""
+    _held: str | bytes | None
+    """The text of a message that was read, as long as nothing that could be changed has been handed out; else None."""
     _plain: bool | str | bytes
-    """False; or, where reading found no fault and nothing that could be changed has been handed out since, True or the
-    text that was read, where it is known to be what writing the message gives."""
+    """False; or, where no rule has a finding and nothing that could be changed has been handed out since, True or the
+    text that was read, where writing the message gives just that."""
 
     def __init__(
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
     ) -> None:
         self._fields = {"header": Fields(header), "payload": Fields(payload), **(extras or {})}
-        self._plain = False
+        self._plain, self._held = False, None
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Self:
         """A message over ``fields`` itself, unjudged."""
         message = cls.__new__(cls)
         message._fields = fields
-        message._plain = False
+        message._plain, message._held = False, None
         return message
 
     def __getattr__(self, name: str) -> Any:
@@ -93,8 +93,9 @@ class Message(contract.Message):
     @property
     def fields(self) -> dict[str, Any]:
         """The whole JSON object in its own order; the live truth after everything else."""
-        self._plain = False
-        return fields_of(self)
+        fields = fields_of(self)
+        self._plain, self._held = False, None
+        return fields
 
     @property
     def header(self) -> Fields:
@@ -111,8 +112,7 @@ class Message(contract.Message):
         """The other keys of the top-level object, a copy; change them through ``fields``."""
         if len(fields_of(self)) == 2:
             return {}
-        self._plain = False  # what is in them may be changed
-        return {key: value for key, value in fields_of(self).items() if key not in ("header", "payload")}
+        return {key: value for key, value in self.fields.items() if key not in ("header", "payload")}
 
     @property
     def kind(self) -> Any:
