@@ -34,7 +34,7 @@ class Sign(NamedTuple):
 
 
 def detect(data: Any) -> bool:
-    """Whether it may be a sign."""
+    """True if it may be a sign."""
     return b'"sign"' in bytes(data.encode() if isinstance(data, str) else data)
 
 

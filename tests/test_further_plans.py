@@ -30,7 +30,7 @@ class Ticket(NamedTuple):
 
 
 def detect(data: Any) -> bool:
-    """Whether it may be a ticket."""
+    """True if it may be a ticket."""
     return b'"ticket"' in bytes(data.encode() if isinstance(data, str) else data)
 
 

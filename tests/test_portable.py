@@ -174,7 +174,7 @@ def test_clang_takes_it_for_windows_as_far_as_headers_go(machine: str, tmp_path:
 
 
 def includes(path: Path, seen: set[Path], wanted: str) -> bool:
-    """Whether a header is this one, or includes it, or one that does."""
+    """True if a header is this one, or includes it, or one that does."""
     if path in seen or not path.is_file():
         return path.name == wanted
     seen.add(path)

@@ -62,7 +62,7 @@ def decode(data, wire=None):
 
 
 cdef inline bint opens_object(object data) except -1:
-    """Whether this is an envelope of KickLang and no document, where it is one of the two."""
+    """True if this is an envelope of KickLang and no document, where it is one of the two."""
     cdef Py_ssize_t size
     cdef const uint8_t *text = exact_text(data, &size)
     return text is not NULL and size > 0 and text[0] == c"{"

@@ -86,7 +86,7 @@ cdef inline void block_lines(const uint8_t *data, int64_t start, int64_t stop, i
 
 
 cdef inline void store_own(Columns *c, const uint8_t *data, int32_t *row, int64_t at) noexcept nogil:
-    """What a message says into row ``at`` of the columns that are asked for, spans apart: these are completed in ``row``."""
+    """Writes what a message says into row ``at`` of the columns that are asked for, spans apart: these are completed in ``row``."""
     cdef int kind = row[3] & 0xFF
     cdef int32_t length
     cdef int there = 0

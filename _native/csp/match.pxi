@@ -55,7 +55,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
 
 
 cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
-    """What a message with a fault is."""
+    """Tells what a message with a fault is."""
     cdef int what = classify_magic_line(s, first, CSP_EXACT)
     if what == CSP_UNDECIDED:
         m.what = OPEN
@@ -77,7 +77,7 @@ cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
 
 cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final, int64_t most_bytes, const csp_around *around,
                         Matched *m) noexcept nogil:
-    """What begins at the line at ``at``."""
+    """Tells what begins at the line at ``at``."""
     cdef Scanner s
     cdef Line first
     cdef int64_t limits[3]

@@ -76,7 +76,7 @@ cdef inline int put_byte(Out* out, char byte) except -1:
 
 
 cdef inline bint plain_word(const uint8_t* text) noexcept nogil:
-    """Whether none of eight bytes needs an escape."""
+    """True if none of eight bytes needs an escape."""
     cdef uint64_t word, quote, slash
     cdef uint64_t ones = 0x0101010101010101
     cdef uint64_t high = 0x8080808080808080

@@ -240,7 +240,7 @@ def is_clean(Envelope envelope not None, dict verdicts not None):
 
 
 cdef bint clean(Envelope envelope, dict verdicts) except -1:
-    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+    """True if ``check`` surely finds nothing; False says only that it must look closer.
 
     verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
     (no issue as long as there is a correlation_id).
@@ -259,7 +259,7 @@ cdef inline bint has_extra(Envelope envelope) noexcept:
 
 
 cdef bint are_texts(Envelope envelope) noexcept:
-    """Whether the fields are texts and the only ones."""
+    """True if the fields are texts and the only ones."""
     return not has_extra(envelope) and fields_are_texts(envelope)
 
 
@@ -272,7 +272,7 @@ cdef bint fields_are_texts(Envelope envelope) noexcept:
 
 
 cdef bint are_plain(Envelope envelope) except -1:
-    """Whether the fields of which the policy says nothing are surely good."""
+    """True if the fields of which the policy says nothing are surely good."""
     cdef object correlation = envelope.correlation_id
     if envelope._plain:
         return True
@@ -304,7 +304,7 @@ cdef list LATELY = [None] * SLOTS
 
 
 cdef bint says_of(entry, Envelope envelope):
-    """Whether what was learned is of such an envelope."""
+    """True if what was learned is of such an envelope."""
     cdef tuple names = <tuple>entry
     return (
         names is not None and envelope.type is names[2] and tw_equal_texts(envelope.sender, names[0])
@@ -313,7 +313,7 @@ cdef bint says_of(entry, Envelope envelope):
 
 
 cdef tuple learned(Envelope envelope, policy, bint lately):
-    """What the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
+    """Tells what the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
     there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
     of an envelope that was read have no hashes yet. lately: looks no further than what the standard policy was asked for
     last, so that reading costs no more where nobody checks."""
@@ -509,7 +509,7 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
 
 
 def all_clear(bytes data not None):
-    """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
+    """True if ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
     if data[:1] != b"{":
         return False
     envelope = quick(data)
@@ -519,7 +519,7 @@ def all_clear(bytes data not None):
 
 
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
-    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    """Lists what is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
     what lenient reading forgave, and its lints; ``where`` is a line of it then.
 
     "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is

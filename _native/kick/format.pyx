@@ -148,7 +148,7 @@ cdef class Section:
 
     @property
     def qualifier(self):
-        """What stands behind the first ":" ("" before inline text), or None without a colon."""
+        """The text behind the first ":" ("" before inline text), or None without a colon."""
         if self.parts is not None:
             return self.parts[2]
         cdef tw_header *header = self.header()
@@ -342,7 +342,7 @@ cdef size_t begin(Text *text, size_t line, tw_fence *fence) noexcept:
 
 
 def has_section(str source not None):
-    """Whether lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
+    """True if lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
     cdef Text text = view(source)
     if text.kind == 1 or not checked_up_to(&text, text.size):
         return False

@@ -77,7 +77,7 @@ cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 # --- the message type -----------------------------------------------------------------------------------------------
 
 cdef class Touched:
-    """What a message holds once somebody has looked at or changed more than its numbers."""
+    """The state of a message once somebody has looked at or changed more than its numbers."""
     cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
     cdef object extra      # or None: empty
     cdef list fields       # six entries, None where the number in the message holds
@@ -100,7 +100,7 @@ cdef inline int slot_index(object slot) except -2:
 
 
 cdef class MessageBase:
-    """What both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake, which reads a
+    """The methods that both twins share (``nslip/message_methods.py``). It is a class of its own for orjson's sake, which reads a
     class that has ``__dataclass_fields__`` itself without a regard to who owns the values."""
 
 
@@ -538,7 +538,7 @@ def encode_many(messages):
 
 
 cdef bint is_short(object text) except -1:
-    """Whether a string is as short as strings should be, and has a UTF-8 form."""
+    """True if a string is as short as strings should be, and has a UTF-8 form."""
     cdef Py_ssize_t size
     if PyUnicode_GET_LENGTH(text) > SHORTEST_LONG:
         return False
@@ -552,7 +552,7 @@ cdef bint is_short(object text) except -1:
 
 
 cdef bint are_clean(object slots) except -1:
-    """Whether nothing is to be said of the slots of a touched message."""
+    """True if nothing is to be said of the slots of a touched message."""
     cdef PyObject *key
     cdef PyObject *item
     cdef Py_ssize_t place = 0
@@ -574,7 +574,7 @@ cdef bint are_clean(object slots) except -1:
 
 
 def is_clean(message):
-    """Whether ``check`` surely says nothing about a message."""
+    """True if ``check`` surely says nothing about a message."""
     return clean(message)
 
 
@@ -582,7 +582,7 @@ cdef object long_way = None
 
 
 def check(message):
-    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+    """Lists what is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
 
     * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
     * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id

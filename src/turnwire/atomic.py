@@ -27,7 +27,7 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 _NO_FLUSH = (errno.EINVAL, errno.ENOTSUP)
 
 _BEHIND_FOLDERS = (os.sep, os.altsep or os.sep)
-"""What only the name of a folder ends with."""
+"""Endings that only the name of a folder has."""
 PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Serialisable:
-    """What can be written as a dict of plain JSON values and read from one, by hand or by a library.
+    """A value that can be written as a dict of plain JSON values and read from one, by hand or by a library.
 
     pydantic takes such a class as the type of a field: it validates by ``from_dict``, dumps by ``to_dict``, and knows
     its JSON Schema.
@@ -50,7 +50,7 @@ class Serialisable:
 
     @classmethod
     def _validated(cls, value: Any) -> Any:
-        """What a field of this type takes: a message, or the dict of one. Raises ValueError."""
+        """Reads what a field of this type takes: a message, or the dict of one. Raises ValueError."""
         return value if isinstance(value, cls) else cls.from_dict(value)
 
     @classmethod
@@ -103,7 +103,7 @@ class Message(Serialisable):
 
     @property
     def conversation(self) -> str | None:
-        """What it belongs to: a conversation, a session, a context, a correlation."""
+        """The group that it belongs to: a conversation, a session, a context, a correlation."""
         return _scanned(self, "conversation")  # type: ignore[no-any-return]
 
     @property
@@ -118,7 +118,7 @@ class Message(Serialisable):
 
     @property
     def subject(self) -> str | None:
-        """What it is about, in the wire's own words."""
+        """Its topic, in the wire's own words."""
         return _scanned(self, "subject")  # type: ignore[no-any-return]
 
 
@@ -210,7 +210,7 @@ def _wire_of(cls: type) -> Wire:
 
 
 def _scanned(message: Message, column: str) -> Any:
-    """What a scan of the text of a message says in a common column."""
+    """The value that a scan of the text of a message has in a common column."""
     wire = _wire_of(type(message))
     text = wire.encode(message) if wire.always_strict else wire.encode(message, strict=False)
     batch = next(iter(registry.scanning()(text.encode(), wire=wire.name)))

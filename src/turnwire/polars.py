@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from turnwire.contract import Column
 
     Condition = set[Any] | tuple[Any, Any]
-    """What ``where=`` takes for a column: values any of which will do, or a half-open range."""
+    """A condition of ``where=`` for a column: values any of which will do, or a half-open range."""
 
 _BATCH_BYTES = 2 << 20
 _LEAST_BATCH_BYTES = 64 << 10

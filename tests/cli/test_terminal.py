@@ -47,7 +47,7 @@ def evil(tmp_path: Path) -> Path:
 
 
 def harmless(sent: bytes) -> bool:
-    """Whether nothing of what strangers wrote arrived as it was."""
+    """True if nothing of what strangers wrote arrived as it was."""
     return not re.search(rb"\x1b\]|\x1b\[31m|\x07|\x00|\x7f|\xc2\x9b|\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\xa8", sent)
 
 

@@ -97,7 +97,7 @@ def written_long(message, strict):
 
 
 def clean_long(message):
-    """Whether lenient reading and the doubts say nothing of what is written."""
+    """True if lenient reading and the doubts say nothing of what is written."""
     try:
         text = write(message, strict=False).encode()
     except (EncodeError, UnicodeEncodeError):

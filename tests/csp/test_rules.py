@@ -368,7 +368,7 @@ def test_a_law_that_is_said_again_has_so_many_letters(more):
 
 @pytest.mark.parametrize("said", ["DEF SRC = src/", "DEF NEW = n/", "LAWS\n- L1: refs only, always", "LAWS\n- L2: x"])
 def test_what_is_defined_behind_the_first_message_is_said_again(said):
-    """Whether or not it says the same, and whatever stands between."""
+    """True if or not it says the same, and whatever stands between."""
     laws = "LAWS\n- L1: refs only, always\n\n"
     for front in ("", "```\n"):
         for behind in ("", "\n"):

@@ -44,7 +44,7 @@ def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
 
 
 def is_watched() -> bool:
-    """Whether Dask looks what the threads of this worker do."""
+    """True if Dask looks what the threads of this worker do."""
     from dask import config
 
     return bool(config.get("distributed.worker.profile.enabled"))

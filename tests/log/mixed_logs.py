@@ -15,7 +15,7 @@ JSON = [record for wire in json_engines.RECORDS.values() for record in wire if b
 
 
 def is_good(record: bytes) -> bool:
-    """Whether one of the JSON wires finds all of it."""
+    """True if one of the JSON wires finds all of it."""
     for wire in json_engines.RECORDS:
         for batch in scan(record, wire=wire):
             return bytes(batch.raw(0)) == record and len(batch) == 1

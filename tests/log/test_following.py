@@ -82,7 +82,7 @@ class Follower:
             self._looking.release()
 
     def quiet(self, looks: int = 3) -> bool:
-        """Whether nothing comes for so many looks at the files, however long they take. What comes is not taken."""
+        """True if nothing comes for so many looks at the files, however long they take. What comes is not taken."""
         until = self.looks + looks
         return soon(lambda: self.looks >= until or not self.rows.empty()) and self.rows.empty()
 
@@ -107,7 +107,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def soon(condition: Callable[[], bool]) -> bool:
-    """Whether something becomes true."""
+    """True if something becomes true."""
     for _ in range(LONG * 50):
         if condition():
             return True

@@ -343,7 +343,7 @@ def with_extra(text: str) -> bytes:
 
 
 def judged(*lines: bytes) -> list[bool]:
-    """Whether each of these lines, read one after the other in one log, is a record; else it must be a reject."""
+    """True if each of these lines, read one after the other in one log, is a record; else it must be a reject."""
     columns, rejects, _ = both("sstp", b"\n".join(lines) + b"\n")
     there = set(columns["offset"])
     assert len(there) + len(rejects) == len(lines)

@@ -32,7 +32,7 @@ NOON = datetime(2026, 1, 4, 12, tzinfo=UTC)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two frames are equal; before 1.32 ``equals`` said no where words were learnt in another order."""
+    """True if two frames are equal; before 1.32 ``equals`` said no where words were learnt in another order."""
     return bool(one.schema == other.schema and one.rows() == other.rows())
 
 

@@ -81,7 +81,7 @@ def damaged(record: bytes, chance: random.Random) -> bytes:
 
 
 def leaves_a_heredoc_open(record: bytes) -> bool:
-    """Whether a line opens one and no later line closes it."""
+    """True if a line opens one and no later line closes it."""
     lines = record.split(b"\n")
     openings = [place for place, line in enumerate(lines) if re.fullmatch(b"<{3,}-?", line)]
     return any(b">" * lines[place].count(b"<") not in lines[place + 1 :] for place in openings)

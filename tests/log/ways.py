@@ -141,7 +141,7 @@ def wanted(plain: Found, names: dict[str, tuple[str, ...]], chance: random.Rando
 
 
 def meets(row: Row, where: dict[str, Any], names: dict[str, tuple[str, ...]]) -> bool:
-    """Whether a row is wanted, by a plain loop."""
+    """True if a row is wanted, by a plain loop."""
     for name, condition in where.items():
         if name == "text":
             if condition not in row["raw"]:

@@ -184,7 +184,7 @@ def test_a_template_behind_a_sentence_is_none(prefix: str, is_log: bool) -> None
 
 @pytest.mark.parametrize("wire", turnwire.WIRES)
 def test_every_wire_is_judged_as_of_a_moment(wire: str) -> None:
-    """Whether it has times or not; what none has is refused, and None is not given."""
+    """True if it has times or not; what none has is refused, and None is not given."""
     assert conform(wire, b"", now=1.0, nonsense=None) == conform(wire, b"")
     with pytest.raises(TypeError, match="nonsense is not an option of"):
         conform(wire, b"", nonsense=1)

@@ -199,7 +199,7 @@ class AgentModel(RuleBasedStateMachine):
 
 
 def go_forward(statuses: list[str]) -> bool:
-    """Whether no status that is not terminal goes back."""
+    """True if no status that is not terminal goes back."""
     order = [status for status in statuses if status not in TERMINAL]
     return order == sorted(order, key=["QUEUED", "RUNNING"].index)
 

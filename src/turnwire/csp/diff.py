@@ -95,7 +95,7 @@ def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hun
 _NAME = re.compile(rb"(---|\+\+\+) ([^\t\r\n]+)")
 _NO_FILE = b"/dev/null"
 _PREFIXES = tuple(f"{letter}/" for letter in "abciow")
-"""What git puts before names: a/ and b/; c/, i/, o/ and w/ where it is to say what is compared."""
+"""Prefixes that git puts before names: a/ and b/; c/, i/, o/ and w/ where it is to say what is compared."""
 
 
 def _check_names(header: list[bytes], path: str) -> None:

@@ -1,4 +1,4 @@
-"""What Envelope has beside its fields, once for both twins: the class that both take their methods from."""
+"""Methods of Envelope, once for both twins: the class that both take their methods from."""
 
 from __future__ import annotations
 

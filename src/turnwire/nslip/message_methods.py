@@ -1,4 +1,4 @@
-"""What SlipMessage has beside its fields, once for both twins: the class that both take their methods from."""
+"""Methods of SlipMessage, once for both twins: the class that both take their methods from."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from turnwire.read.located import Located, located
 from turnwire.read.wrapping import Text, inside_end, unescaped, written
 
 _CARRIER = re.compile(r'"(?:stream|__REALTIME_TIMESTAMP"|\\u)')
-"""What the lines of Docker and journald have: what they say are pieces of another text."""
+"""Members of the lines of Docker and journald, whose values are pieces of another text."""
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
 

@@ -30,7 +30,7 @@ _SIGNS: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("a log of inspect_ai", (rb'"eval"\s*:', rb'"samples"\s*:', rb'"(?:eval_id|run_id)"\s*:')),
     ("a chat transcript", (rb'"role"\s*:\s*"(?:user|assistant|system)"', rb'"content"\s*:')),
 )
-"""What it looks like, and patterns that all stand in it; the first that fits is it."""
+"""Names of known kinds of file, and patterns that all stand in one; the first that fits is it."""
 _COMPILED = tuple((what, tuple(map(re.compile, patterns))) for what, patterns in _SIGNS)
 _UTF_16 = re.compile(rb"(?:[\x09-\x7e]\0){8}|(?:\0[\x09-\x7e]){8}")
 

@@ -17,12 +17,12 @@ COLUMNS = (
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is not a note is a damaged one."""
+    """True if an object that is not a note is a damaged one."""
     return "note" in fields
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a note."""
+    """True if damaged bytes were a note."""
     return b'"note"' in raw
 
 

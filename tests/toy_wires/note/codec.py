@@ -25,7 +25,7 @@ class Note(NamedTuple):
 
 
 def detect(data: Any, /) -> bool:
-    """Whether this begins as a note does."""
+    """True if this begins as a note does."""
     return re.match(rb'\s*\{\s*"note"', record_bytes(data) or b"") is not None
 
 

@@ -106,7 +106,7 @@ def _located(text: str, wire: str | None = None) -> list[Located]:
 
 
 class _Bounded:
-    """What one answer names: the first ones, within the bounds; ``more`` counts the others."""
+    """The items that one answer names: the first ones, within the bounds; ``more`` counts the others."""
 
     def __init__(self) -> None:
         self.named: list[dict[str, Any]] = []

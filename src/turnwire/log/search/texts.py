@@ -17,7 +17,7 @@ from turnwire.json.times import head_time
 
 BOM = b"\xef\xbb\xbf"
 CARRIERS = ("file", "prefix", "cri", "docker", "journald", "string", "list of lines", "bytes")
-"""What a text comes through: the names of the column ``carrier``."""
+"""Carriers through which a text comes: the names of the column ``carrier``."""
 DEEPEST_STRING = 8
 """So deep strings inside strings are searched."""
 _TIME_BYTES = 256
