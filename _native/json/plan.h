@@ -13,7 +13,8 @@ typedef struct { uint16_t node, parent, is; uint8_t needed; uint64_t words; } tw
 
 /* What fills a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
-       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS, TW_FILL_NUMBERED };
+       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS, TW_FILL_EPOCH, TW_FILL_TRUTH, TW_FILL_PRESENT,
+       TW_FILL_NUMBERED };
 enum { TW_NO_NUMBER = 0xFF };                /* the word fills nothing */
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; const uint8_t *numbers; } tw_fill;
 
@@ -35,6 +36,7 @@ typedef struct { uint16_t nodes[4]; uint8_t count; } tw_clue;
 typedef struct {
     uint8_t code;                            /* of the wire, in contract.WIRES */
     uint8_t choose;                          /* how the variant is found */
+    uint8_t exact;                           /* decode takes what meets the needs of a variant, and nothing else */
     uint16_t word;                           /* TW_CHOOSE_WORD: its word says it */
     uint16_t marks[2][TW_MOST_MARKS];        /* TW_CHOOSE_MARKS: of variants 0 and 1; the one with more of them it is, */
     uint8_t mark_count[2];
@@ -162,6 +164,7 @@ enum { TW_SURELY, TW_MAYBE, TW_NOT };
 /* Whether the object that was read is a message: surely, with its wire (its place in the plan) and variant; or perhaps. */
 static int tw_judge(const tw_json *x, const tw_plan *plan, int *wire_place, int *variant)
 {
+    int found = TW_NOT;
     for (int w = 0; w < plan->wire_count; w++) {
         const tw_wire *wire = &plan->wires[w];
         int sure = !x->odd;
@@ -170,10 +173,11 @@ static int tw_judge(const tw_json *x, const tw_plan *plan, int *wire_place, int 
             if (tw_noted(x, wire->doubts[i][0]) && tw_noted(x, wire->doubts[i][1])) sure = 0;
         *variant = tw_variant_of(x, wire);
         *wire_place = w;
-        if (!sure || *variant < 0 || !tw_meets(x, plan, &plan->variants[wire->first_variant + *variant])) return TW_MAYBE;
-        return TW_SURELY;
+        if (sure && *variant >= 0 && tw_meets(x, plan, &plan->variants[wire->first_variant + *variant])) return TW_SURELY;
+        if (!sure || !wire->exact) return TW_MAYBE;
+        found = TW_MAYBE;                    /* a damaged one of this wire, unless it is one of the next */
     }
-    return TW_NOT;
+    return found;
 }
 
 /* Whether one of the tokens stands in [p, end). */

@@ -62,6 +62,7 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_wire:
         uint8_t code
         uint8_t choose
+        uint8_t exact
         uint16_t word
         uint16_t marks[2][8]
         uint8_t mark_count[2]
@@ -427,6 +428,7 @@ cdef class Plan:
         cdef Py_ssize_t place, which, item, node
         for place, wire in enumerate(found.wires):
             wires[place].code, wires[place].choose, wires[place].word = wire["code"], wire["choose"], wire["word"]
+            wires[place].exact = wire["exact"]
             wires[place].receipt, wires[place].task = wire["receipt"], wire["task"]
             wires[place].status, wires[place].nack = wire["status"], wire["nack"]
             wires[place].first_variant, wires[place].variants = wire["first"], wire["variants"]

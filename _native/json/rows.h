@@ -3,6 +3,7 @@
 #define TURNWIRE_JSON_ROWS_H
 
 #include "plan.h"
+#include "wrapper.h"
 
 enum { TW_MOST_COLUMNS = 64 };
 
@@ -104,6 +105,13 @@ static int tw_time_of(const tw_value *v, tw_minute *minute, int64_t *micros)
     return 1;
 }
 
+/* The time that a value says: a text, or, where the fill asks for it, a number since 1970 (in digits or as text). */
+static int tw_moment_of(const tw_fill *fill, const tw_value *v, tw_minute *minute, int64_t *micros)
+{
+    if (fill->fill == TW_FILL_EPOCH) return tw_epoch(v->p, v->size, micros);
+    return v->b.is & TW_IS_STRING && tw_time_of(v, minute, micros);
+}
+
 static void tw_fill_text(tw_column *c, size_t row, const uint8_t *p, size_t size, int escaped, const uint8_t *base,
                          int64_t shift, uint64_t *present)
 {
@@ -154,7 +162,13 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         ((uint8_t *)c->values)[row] = fill->numbers[v->b.word];
         *present |= (uint64_t)1 << c->valid;
         return 1;
+    case TW_FILL_TRUTH:
+        if (!(v->b.is & TW_IS_BOOLEAN)) return 1;
+        ((uint8_t *)c->values)[row] = *v->p == 't';
+        *present |= (uint64_t)1 << c->valid;
+        return 1;
     case TW_FILL_CONSTANT:
+    case TW_FILL_PRESENT:
         ((uint8_t *)c->values)[row] = fill->constant;
         *present |= (uint64_t)1 << c->valid;
         return 1;
@@ -170,7 +184,8 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
         break;
     case TW_FILL_TIME:
-        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &c->minute, &whole)) return 1;
+    case TW_FILL_EPOCH:
+        if (!tw_moment_of(fill, v, &c->minute, &whole)) return 1;
         break;
     case TW_FILL_COUNT:
         if (!(v->b.is & TW_IS_ARRAY)) return 1;

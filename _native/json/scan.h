@@ -130,7 +130,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         const tw_value *v = tw_noted(&k->json, fill->node);
         if (!v && fill->other != TW_NO_NODE) v = tw_noted(&k->json, fill->other);
         if (fill->column == TW_MOST_COLUMNS) {
-            timed = v && (v->b.is & TW_IS_STRING) && tw_time_of(v, &k->rows.minute, &k->rows.time[n]);
+            timed |= v && tw_moment_of(fill, v, &k->rows.minute, &k->rows.time[n]);
             continue;
         }
         tw_column *c = &k->rows.own[fill->column];

@@ -95,6 +95,8 @@ class MessageStream(Protocol):
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
 """What a message is: a JSON object; a token, which may be anywhere in a line; whole lines."""
+FORMATS = "formats"
+"""All formats of real traffic: the ``wire`` of a scan that looks for each of them."""
 MATCHED = ("nslip", "csp")
 """Wires that the search of logs has a matcher of its own for."""
 
@@ -139,6 +141,8 @@ class Wire:
     - all_clear: (bytes of a good record) -> whether ``check`` surely finds nothing in it: quicker than making its
       message. False says only that the message must be asked.
     - joined: what is between two messages of one file.
+    - table: of a format of real traffic, its ``turnwire.formats.table.Format``. A scan looks for such a wire where it,
+      or ``FORMATS``, is named, and its ``plan`` is a tuple of plans, one for each form in which it writes objects.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -148,6 +152,7 @@ class Wire:
     package: str
     style: str
     always_strict: bool
+    table: Any
     joined: str
     marks: tuple[bytes, ...]
     if TYPE_CHECKING:
@@ -221,6 +226,7 @@ class Wire:
         conform: Any = None,
         documents: Any = None,
         replay: Any = None,
+        table: Any = None,
     ) -> None:
         if not isinstance(name, str) or not name.isidentifier() or not name.islower():
             raise ValueError(f"the name of a wire is a word in lower case, not {name!r}")
@@ -229,6 +235,7 @@ class Wire:
             raise UnknownName("style", style, STYLES, text)
         self.name, self.title, self.package, self.style = name, title, package, style
         self.always_strict, self.joined, self.marks = always_strict, joined, marks
+        self.table = table
         self._references = {
             **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
             **{"prompt": prompt, "bulk": bulk, "plan": plan, "stream": stream},
@@ -260,6 +267,11 @@ class Wire:
     def has(self, name: str) -> bool:
         """True if the wire has an optional attribute such as "bulk"; imports nothing."""
         return self._references[name] not in (None, (), {})
+
+    @property
+    def is_format(self) -> bool:
+        """True if it is a format of real traffic, which a scan looks for where it is asked to."""
+        return self.table is not None
 
     @property
     def is_scanned(self) -> bool:

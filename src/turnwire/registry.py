@@ -13,7 +13,7 @@ from _thread import RLock  # threading would cost the import of it
 from importlib import import_module
 
 from turnwire import _backend
-from turnwire.contract import Wire, record_bytes
+from turnwire.contract import FORMATS, Wire, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
 TYPE_CHECKING = False
@@ -34,6 +34,10 @@ _BUILT_IN = {
     "kick": "turnwire.kick",
 }
 """Name -> package, in the order in which wires are tried; a wire's place is its code in columns (0 to 4)."""
+
+_FORMATS = ("claude_code", "codex")
+"""The formats of real traffic that turnwire knows: modules of ``turnwire.formats``, in the order in which they are
+tried."""
 
 GROUP = "turnwire.wires"
 """The entry point group: each entry names a Wire, e.g. ``morse = "morse.wire:DESCRIPTOR"``."""
@@ -121,6 +125,8 @@ def _entries() -> Iterator[Wire]:
 
 
 def _add(descriptor: Wire) -> None:
+    if descriptor.name in (*_FORMATS, FORMATS):
+        raise ValueError(f"there is a format {descriptor.name!r} already")
     if _known.setdefault(descriptor.name, descriptor) is not descriptor:
         raise ValueError(f"there is a wire {descriptor.name!r} already: {_known[descriptor.name].package}")
 
@@ -146,12 +152,28 @@ def _all() -> dict[str, Wire]:
 
 def wires() -> dict[str, Wire]:
     """All wires by name: the five of turnwire, folders, entry points, registered ones, in this order."""
-    return dict(_all())
+    return {name: found for name, found in _all().items() if not found.is_format}
 
 
 def names() -> tuple[str, ...]:
     """The names of all wires; the place of each is its code in columns."""
-    return tuple(_all())
+    return tuple(wires())
+
+
+def formats() -> dict[str, Wire]:
+    """All formats of real traffic by name: those of ``turnwire.formats``, entry points, registered ones."""
+    further = {name: found for name, found in _all().items() if found.is_format}
+    return {**{name: _format(name) for name in _FORMATS}, **further}
+
+
+def _format(name: str) -> Wire:
+    descriptor: Wire = import_module(f"turnwire.formats.{name}").DESCRIPTOR
+    return descriptor
+
+
+def codes() -> tuple[str, ...]:
+    """The names of all wires and behind them those of all formats; the place of each is its code in columns."""
+    return (*names(), *_FORMATS, *(name for name, found in _all().items() if found.is_format))
 
 
 def chosen(wires: Iterable[str] | None) -> tuple[str, ...]:
@@ -178,19 +200,21 @@ def wire(name: str) -> Wire:
             return _built_in(name)
         if name in _all():
             return _known[name]
+        if name in _FORMATS:
+            return _format(name)
     raise UnknownName("wire", name, names(), f"{name!r} is not a wire; the wires are {', '.join(names())}")
 
 
 def scanned() -> tuple[str, ...]:
     """The names of the wires that a scan of all wires finds: those that have a bulk scanner or a text plan."""
-    return tuple(name for name, found in _all().items() if found.is_scanned)
+    return tuple(name for name, found in wires().items() if found.is_scanned)
 
 
 def _in_order() -> Iterator[Wire]:
     """The wires in order; those beyond the built-in ones are looked for only when these have been passed."""
     for name in _BUILT_IN:
         yield _built_in(name)
-    yield from list(_all().values())[len(_BUILT_IN) :]
+    yield from list(wires().values())[len(_BUILT_IN) :]
 
 
 def _bytes(data: str | Buffer) -> bytes:
@@ -254,7 +278,7 @@ def wire_of_class(cls: type) -> str | None:
                 return known
     if cls.__module__ == "builtins":
         return None
-    others = list(_all().values())[len(_BUILT_IN) :]
+    others = [*list(_all().values())[len(_BUILT_IN) :], *formats().values()]
     return next((each.name for each in others if issubclass(cls, _classes(each))), None)
 
 

@@ -15,7 +15,7 @@ from turnwire import registry
 from turnwire.cli import inputs
 from turnwire.cli.outcome import misused
 from turnwire.cli.terminal import printable
-from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
 from turnwire.errors import WireError, nearest
 
 if TYPE_CHECKING:
@@ -62,15 +62,19 @@ class Choice(StrChoice):
 
 
 class WireName(Choice):
-    """The name of a wire, of those that are registered when a command runs."""
+    """The name of a wire, of those that are registered when a command runs. formats: that of a format of real traffic,
+    too, or "formats" for all of these; wires: whether that of a wire is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wires: bool = True, formats: bool = False) -> None:
         super().__init__(())
+        self._wires, self._formats = wires, formats
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names of the wires."""
-        return tuple(registry.names())
+        """The names of the wires, and of the formats where one may be named."""
+        known = registry.codes() if self._formats else registry.names()
+        found = known if self._wires else known[len(registry.names()) :]
+        return (*found, FORMATS) if self._formats and self._wires else found
 
     @choices.setter
     def choices(self, _: object) -> None:
@@ -145,6 +149,11 @@ FILE, SOURCE, TOKENIZER = FileName(), FileName(refused=False), TokenizerName(ref
 
 sources_argument = click.argument("sources", nargs=-1, required=True, type=SOURCE, metavar="SOURCES...")
 wire_option = click.option("--wire", type=WireName(), help="Only the records of this wire; all wires by default.")
+format_option = click.option(
+    "--wire",
+    type=WireName(formats=True),
+    help="Only the records of this wire, or of this format of real traffic ('formats': of any); all wires by default.",
+)
 fences_option = click.option(
     "--fences", is_flag=True, help="Headers of Space documents inside code fences of Markdown are content."
 )
@@ -311,6 +320,22 @@ def context_of(path: str) -> Context:
     except (ValueError, RecursionError) as error:
         why = f"this is not {form}: {error}"
     raise click.UsageError(printable(f"{path}: {why}"))
+
+
+def prices_of(path: str) -> dict[str, Any]:
+    """The prices of models in a file, TOML or JSON. Raises UsageError, OSError."""
+    import tomllib
+
+    from turnwire.formats.prices import priced
+
+    text = inputs.content(path, inputs.SETTINGS)
+    try:
+        found = json.loads(text) if path.lower().endswith(".json") else tomllib.loads(text.decode())
+        if not isinstance(found, dict):
+            raise ValueError("no table of prices")
+        return dict(priced(found))
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(printable(f"{path}: {error}")) from None
 
 
 def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.json._unescape_py import places, plain
+from turnwire.json._wrapper_py import epoch
 from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
 from turnwire.json.times import read_time
 
@@ -58,6 +59,10 @@ class MessageSpans:
                 found[path] = ValueSpan(0x7B, start, place)
             else:
                 start, place = place, _behind(raw, place)
+                if raw[start] == 0x5B and f"{path}/*" in self.parents:
+                    for item in _items(raw, start):
+                        if raw[item] == 0x7B:
+                            self._members(raw, item, f"{path}/*/", found)
                 quoted = raw[start] == 0x22
                 if path in self.values:
                     found[path] = ValueSpan(raw[start], start + quoted, place - quoted)
@@ -116,7 +121,7 @@ class Cell(NamedTuple):
 
 def filled(fill: Fill, value: Value | None, raw: bytes, noted: ValueSpan | None) -> Cell | None:
     """The cell that a fill makes of a value, or None for nothing."""
-    if fill.how == "constant":
+    if fill.how == "constant" or (fill.how == "present" and noted is not None):
         return Cell(fill.constant)
     if noted is None:
         return None
@@ -160,6 +165,14 @@ def _time(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     return time_of(raw, noted)
 
 
+def _epoch(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
+    return epoch(raw[noted.start : noted.end])
+
+
+def _truth(raw: bytes, noted: ValueSpan, value: Value | None) -> bool | None:
+    return noted.first == 0x74 if noted.first in b"tf" else None
+
+
 def _count(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     if noted.first != 0x5B:
         return None
@@ -200,6 +213,8 @@ _FILLS = {
     "digits": _digits,
     "number": _number,
     "time": _time,
+    "epoch": _epoch,
+    "truth": _truth,
     "count": _count,
     "sections": _sections,
     "family": _family,

@@ -39,15 +39,18 @@ array of strings only; records: an array of objects only whose known members are
 only; good: a string of the form that its :class:`Value` names."""
 
 FORMS = ("", "uuid", "time", "word", "channel", "text")
-FILLS = ("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits")
+FILLS = (
+    *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
+    *("epoch", "truth", "present"),
+)
 FILLS_OF = {
     "text": ("text", "family", "digits"),
-    "enum": ("word", "constant"),
-    "u8": ("word", "constant"),
-    "bool": ("word", "constant"),
+    "enum": ("word", "constant", "present"),
+    "u8": ("word", "constant", "present"),
+    "bool": ("word", "constant", "truth", "present"),
     "i64": ("integer", "count", "sections"),
     "f64": ("number",),
-    "timestamp": ("time",),
+    "timestamp": ("time", "epoch"),
 }
 """What may fill a column of each kind. The native core writes into memory by it, so nothing else is let through."""
 CHOICES = ("only", "word", "marks")
@@ -82,8 +85,9 @@ class Need(NamedTuple):
 class Fill(NamedTuple):
     """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
-    number of a word; "digits" is an integer as text. numbers: the number of each word at ``path``, if it is not its
-    place among them plus ``constant``; ``NO_NUMBER``: none."""
+    number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
+    integer as text; "epoch" is a time as a number since 1970, seconds to nanoseconds by its size. numbers: the number
+    of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``: none."""
 
     column: str
     how: str
@@ -160,6 +164,7 @@ class WirePlan(NamedTuple):
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
     this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
     what a string of form "text" says.
+    exact: whether ``decode`` takes all objects that meet the needs of their variant, and no other.
     signs: with which of them ``marked`` is true; doubt: keys without which it is false otherwise. None: who knows.
     asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
     values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
@@ -193,6 +198,7 @@ class WirePlan(NamedTuple):
     asks: tuple[Ask, ...] | None = None
     signs: Signs | None = None
     doubt: tuple[str, ...] = ()
+    exact: bool = False
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -300,7 +306,7 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
                 can = f"what can is {', '.join(fitting)}" if fitting else "nothing can"
                 what = f"{fill.how!r} of {fill.path!r} cannot fill the column {column.name} of kind {column.kind}"
                 raise ValueError(f"{plan.wire}: {what}; {can}")
-            count = max(words.get(fill.path, 0), words.get(fill.other, 0))
+            count = max(words.get(fill.path, 0), words.get(fill.other, 0)) if fill.how == "word" else 0
             if fill.numbers and (fill.how != "word" or len(fill.numbers) < count):
                 raise ValueError(
                     f"{plan.wire}: the column {column.name} has {len(fill.numbers)} numbers of {count} words"
@@ -402,6 +408,7 @@ def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]
     return {
         "code": plan.code,
         "choose": CHOICES.index(plan.choose),
+        "exact": plan.exact,
         "word": numbers.get(plan.word, NO_NODE),
         "marks": [[numbers[path] for path in marks] for marks in plan.marks],
         "receipt": numbers.get(plan.receipt, NO_NODE),

@@ -42,19 +42,26 @@ def coded(values: Iterable[str | None]) -> Coded:
     return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
-def coded_column(batch: Batch, name: str) -> Coded:
-    """A column of text or an enum of a batch; long values are cut (:func:`named`)."""
+def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None, whole: bytes | None = None) -> Coded:
+    """A column of text or an enum of a batch; long values are cut (:func:`named`). rows: only of these have texts a
+    value. whole: the bytes of which texts are spans (:func:`whole_text`), for who codes several columns."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name])
+        return _of_text(batch[name], rows, whole)
     codes = batch.codes(name).astype(np.int64)
     return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
 
 
-def _of_text(column: TextColumn) -> Coded:
+def whole_text(column: TextColumn) -> bytes:
+    """The bytes of which the texts of a column, and of others of its batch, are spans: they are cut from bytes many
+    times faster than from memory."""
+    return b"".join((column.buffer, column.arena))
+
+
+def _of_text(column: TextColumn, rows: NDArray[Any] | None, whole: bytes | None) -> Coded:
     codes = np.full(len(column), ABSENT, np.int64)
-    rows = np.flatnonzero(column.valid)
-    whole = b"".join((column.buffer, column.arena))  # spans are cut from bytes many times faster than from memory
+    rows = np.flatnonzero(column.valid) if rows is None else rows[column.valid[rows]]
+    whole = whole_text(column) if whole is None else whole
     spans = zip(column.offsets[rows].tolist(), column.lengths[rows].tolist(), strict=True)
     values: list[Any] = [whole[start : start + length] for start, length in spans]
     for place in np.flatnonzero(column.escaped[rows]).tolist():

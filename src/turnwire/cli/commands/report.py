@@ -26,7 +26,7 @@ MAX_MESSAGES = 2000
     required=True,
     help="The page to write; - for standard output.",
 )
-@options.wire_option
+@options.format_option
 @click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
 @click.option(
     "--tokenizer",

@@ -35,7 +35,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 
 @click.command("scan", short_help="Show the records of logs, or write them to files.")
 @options.sources_argument
-@options.wire_option
+@options.format_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
     "--explain", is_flag=True, help="Add the column carrier: what each record came through, such as a Docker log."

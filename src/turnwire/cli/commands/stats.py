@@ -33,7 +33,7 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 @click.command("stats", short_help="Show what logs are made of: counts, answers, conversations.")
 @options.sources_argument
-@options.wire_option
+@options.format_option
 @options.scan_options
 @click.option("--by", type=options.Choice(BY), help="Add up the records by one value, the most first.")
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import _backend, registry
-from turnwire.contract import COMMON, LINES, OBJECT, TOKEN, BulkScanner, Column, Wire
+from turnwire.contract import COMMON, FORMATS, LINES, MATCHED, OBJECT, TOKEN, BulkScanner, Column, Wire
 from turnwire.errors import Reason
 from turnwire.log.engine.columns import bulk_scanner, table_dtypes
 from turnwire.log.input.memory import Pool, carve
@@ -65,9 +65,11 @@ class Finder:
         from turnwire.json.agreement import merge_plans
         from turnwire.log.search.plan import Plan
 
-        self.own = None if wire is None else bulk_scanner(wire)
-        every = registry.names()
-        found = _findable(registry.wires())
+        every, known = registry.names(), registry.wires()
+        self.own = None if wire is None or wire == FORMATS else bulk_scanner(wire)
+        if of_formats(wire):
+            every, known = registry.codes(), {name: registry.wire(name) for name in MATCHED} | registry.formats()
+        found = _findable(known)
         scanners = {name: bulk_scanner(name) for name in found}
         objects = [name for name in found if registry.wire(name).style == OBJECT]
         kinds = {name: _kinds(scanner) for name, scanner in scanners.items()}
@@ -77,12 +79,18 @@ class Finder:
         codes: dict[str, list[int]] = {name: [names.index(kind) for kind in there] for name, there in kinds.items()}
         self.wire = wire
         self.tables: Any = None  # of an engine that reads for this search: the last ones
-        self.wires = tuple(found) if wire is None else (wire,)
-        self.code = None if wire is None else every.index(wire)
+        self.wires = tuple(found) if wire is None else tuple(objects) if wire == FORMATS else (wire,)
+        self.code = None if wire is None or wire == FORMATS else every.index(wire)
+        self.own = bulk_scanner(objects[0]) if wire == FORMATS else self.own
+        self._kept = None if wire is None else np.isin(np.arange(256), [every.index(one) for one in self.wires])
         self.located = self.own is not None and not self.own.json
-        shared = merge_plans([registry.wire(name).plan._replace(wire=name) for name in objects])
-        if self.own is not None and not self.located:
-            self.columns: tuple[Column, ...] = self.own.columns
+        shared = merge_plans([plan._replace(wire=name) for name in objects for plan in _plans(registry.wire(name))])
+        if of_formats(wire):  # all of them have the same columns
+            columns = self.own.columns if self.own is not None else ()
+            self.columns: tuple[Column, ...] = tuple(_column(column, column.names, every) for column in columns)
+            plans = tuple(plan._replace(code=every.index(plan.wire)) for plan in shared)
+        elif self.own is not None and not self.located:
+            self.columns = self.own.columns
             plans = tuple(_own_plan(plan, str(wire), every) for plan in shared)
         else:
             self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON))
@@ -105,10 +113,12 @@ class Finder:
             for name in found
             if registry.wire(name).has("documents")
         ]
-        self.scanner = self._scanner(scanners["sstp"])
+        self.scanner = self._scanner()
 
-    def _scanner(self, json: BulkScanner) -> BulkScanner:
+    def _scanner(self) -> BulkScanner:
         """The description that a batch needs."""
+        from turnwire.json.scanner import plain
+
         shared: dict[str, Any] = {
             "spans_lines": True,
             "reasons": _REASONS,
@@ -116,14 +126,14 @@ class Finder:
         if self.own is not None and self.located:
             return _with_inner(self.own)._replace(**shared)
         if self.own is not None:
-            return self.own._replace(**shared)
+            return self.own._replace(wire=str(self.wire), columns=self.columns, **shared)
         return BulkScanner(
             wire="mixed",
             columns=self.columns,
             present="u8",
             bits=self.valid,
             escaped=self.escaped,
-            plain=json.plain,
+            plain=plain,
             decode=_decode,
             json=True,
             **shared,
@@ -134,7 +144,7 @@ class Finder:
         dtypes = table_dtypes(self.scanner, columns)
         if self.located:
             return {**dtypes, "time": "i8"} if any(column.name == "time" for column in columns) else dtypes
-        return dtypes if self.code is None else {**dtypes, "wire": "u1"}
+        return dtypes if self._kept is None else {**dtypes, "wire": "u1"}
 
     def search(
         self, block: Any, final: bool, line: int, state: Any, keep: bool, limit: int, dtypes: Arrays, memory: Any
@@ -146,8 +156,8 @@ class Finder:
         arrays, rows, rejects, position, line = _core.searched(
             self, block, final, line, state, keep, limit, dtypes, memory
         )
-        if self.code is not None:
-            arrays, rows, rejects = _only(arrays, rows, rejects, self.code)
+        if self._kept is not None:
+            arrays, rows, rejects = _only(arrays, rows, rejects, self._kept)
         if self.located:
             arrays = self._located(arrays, rows)
         return arrays, rows, rejects, position, line
@@ -172,11 +182,22 @@ class Finder:
         return state.follows(left, bytes(block), [one.plan.opening for one in self.documents])
 
 
+def of_formats(wire: str | None) -> bool:
+    """True if a scan for a wire is one for formats of real traffic: for one of them, or ``FORMATS`` for all."""
+    return wire is not None and (wire == FORMATS or registry.wire(wire).is_format)
+
+
+def _plans(wire: Wire) -> tuple[Any, ...]:
+    """The plans of a wire: of a format, one for each form in which its objects are written."""
+    plan = wire.plan
+    return plan if wire.is_format else (plan,)
+
+
 def finder(wire: str | None = None) -> Finder:
     """The search for a wire, or for all (None): made once. Raises UnknownName."""
     if wire is not None and type(wire) is not str:
         bulk_scanner(wire)
-    return _finder(wire, registry.names())
+    return _finder(wire, registry.codes())
 
 
 @cache
@@ -185,10 +206,10 @@ def _finder(wire: str | None, _: tuple[str, ...]) -> Finder:
 
 
 def _only(
-    arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]], code: int
+    arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]], wanted: NDArray[np.bool_]
 ) -> tuple[Arrays, int, list[tuple[Arrays, int]]]:
-    """The records and rejects of one wire, by its number."""
-    mask = arrays["wire"][:rows] == code
+    """The records and rejects of some wires. wanted: by the number of each wire."""
+    mask = wanted[arrays["wire"][:rows]]
     every = bool(mask.all())
     before = None if every else np.append(0, np.cumsum(mask))
     if before is not None:
@@ -197,7 +218,7 @@ def _only(
     kept = []
     for table, count in rejects:
         found = {name: array[:count] for name, array in table.items()}
-        mine = found["wire"] == code
+        mine = wanted[found["wire"]]
         if not mine.all():
             found = {name: array[mine] for name, array in found.items()}
         if before is not None:
@@ -398,9 +419,9 @@ class Engine:
         return self._finder.wires
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
-        if self._finder.wire is not None:
+        if self._finder.wire is not None and self._finder.code is not None:
             return {self._finder.wire: rows}
-        names, codes = registry.names(), arrays["wire"][:rows]
+        names, codes = registry.codes(), arrays["wire"][:rows]
         if rows and (codes == codes[0]).all():  # mostly so, and counting them all would cost more
             return {name: rows if name == names[codes[0]] else 0 for name in self.wires}
         counts = np.bincount(codes, minlength=len(names)).tolist()

@@ -189,7 +189,7 @@ class Batch(Columns):
         """A column that any wire has, made from the wire's own ones when it is asked for."""
         count = self._rows.count
         if column.name == "wire":
-            return np.full(count, registry.names().index(self._scanner.wire), np.uint8)
+            return np.full(count, registry.codes().index(self._scanner.wire), np.uint8)
         way, source = self._scanner.common.get(column.name, ("", ""))
         if way == "number":
             return self._decimal(source)
@@ -235,7 +235,7 @@ class Batch(Columns):
             return None
         if column.name in own(self._scanner) or column.name in self._scanner.common:
             return None
-        return registry.names().index(self._scanner.wire) if column.name == "wire" else 0
+        return registry.codes().index(self._scanner.wire) if column.name == "wire" else 0
 
     def source(self, column: Column) -> str:
         if column.name in own(self._scanner):
@@ -359,7 +359,7 @@ class Batch(Columns):
         """One record as a message of its wire."""
         wire = self._scanner.wire
         if "wire" in own(self._scanner):  # several wires
-            wire = registry.names()[self._rows.arrays["wire"][range(len(self))[row]]]
+            wire = registry.codes()[self._rows.arrays["wire"][range(len(self))[row]]]
         return self.decoder(wire)(self.raw(row))
 
     def _repr_html_(self) -> str:

@@ -40,7 +40,7 @@ _NUMBERS = ("offset", "length", "line", "fault", "inner")
 
 class SomeRejects(NamedTuple):
     """Rejects of one block, as columns (``_NUMBERS`` and the code of the ``reason``; of a scan of several wires the
-    ``wire``, its place in ``registry.names()``). wire: whose they are, where they are of one; reasons: those of the
+    ``wire``, its place in ``registry.codes()``). wire: whose they are, where they are of one; reasons: those of the
     codes; raw: the bytes of all, one behind the other."""
 
     file: str | None
@@ -237,7 +237,7 @@ def _wires(columns: dict[str, NDArray[Any]], wire: str, count: int) -> list[str]
     """The wire that each range looked like: a scan of several wires says it for each."""
     if "wire" not in columns:
         return [wire] * count
-    names = registry.names()
+    names = registry.codes()
     return [names[code] for code in columns["wire"].tolist()]
 
 
@@ -259,7 +259,7 @@ def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: st
     """The fault of a reject, and the JSON pointer to it (or None), as the wire's ``decode`` says it where it
     refuses these bytes for the same reason. In a string of JSON (``inner``) they are as written: the escapes go, once
     for each string around them, until it does."""
-    if wire not in registry.names():
+    if wire not in registry.codes():
         return f"{WORDS[reason]} (a byte of the stream as stored)", None
     return _explained(bulk_scanner(wire), reason, raw, inner, unknown)
 
@@ -311,7 +311,7 @@ class Explainer:
         wire, reason, raw, inner = reject["wire"], reject["reason"], reject["raw"], reject["inner"]
         scanner = self._scanners.get(wire)
         if scanner is None:
-            if wire not in registry.names():
+            if wire not in registry.codes():
                 return explained(wire, reason, raw, inner, self._unknown)
             scanner = self._scanners[wire] = bulk_scanner(wire)
             self._alike[wire] = registry.wire(wire).style == OBJECT
@@ -346,7 +346,7 @@ def first_error(
     text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
     between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
     line = int(found["line"][0]) + (between if fault > offset else -between)
-    wire = registry.names()[found["wire"][0]] if "wire" in found else scanner.wire
+    wire = registry.codes()[found["wire"][0]] if "wire" in found else scanner.wire
     path = file if file is not None else _pointer(raw, wire, reason)
     error = DecodeError(reason, text, offset=fault, line=line, wire=wire, path=path)
     error.raw = raw
@@ -355,7 +355,7 @@ def first_error(
 
 def _pointer(raw: bytes, wire: str, reason: Reason) -> str | None:
     """The JSON pointer that the wire's own reading gives to what is wrong in some bytes, if any."""
-    if wire not in registry.names():
+    if wire not in registry.codes():
         return None
     try:
         registry.wire(wire).decode(raw)

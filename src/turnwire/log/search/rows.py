@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.csp._columns_py import texts_of
-from turnwire.json._rows_py import Cell, filled, time_of
+from turnwire.json._rows_py import Cell, filled
 from turnwire.log.search.search import Search
 from turnwire.log.search.state import Found
 from turnwire.log.search.texts import BOM, CARRIERS, Text
@@ -194,7 +194,8 @@ class Rows:
         for fill in variant.fills:
             there = noted.get(fill.path, noted.get(fill.other))
             if fill.column == "time":
-                time = None if there is None else time_of(raw, there)
+                cell = filled(fill, None, raw, there)
+                time = time if cell is None else cell.value
                 continue
             known = self.plan.reading.values.get(fill.path if fill.path in noted else fill.other)
             cell = filled(fill, known, raw, there)

@@ -1,0 +1,131 @@
+"""Codex: its rollouts, an object a line, in ``~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl``.
+
+Newer ones wrap each item in ``{"timestamp", "type", "payload"}``; older ones write the items themselves. The tokens of
+a response are those of ``last_token_usage``; a count that is written again has the same running total. The model is
+that of the turn, the session and the folder are those of the first line: they are carried on to the lines behind.
+"""
+
+from turnwire.formats.table import Format, Layout, Loose, Words
+
+_ITEMS = {
+    "function_call": "tool_call",
+    "custom_tool_call": "tool_call",
+    "local_shell_call": "tool_call",
+    "web_search_call": "tool_call",
+    "function_call_output": "tool_result",
+    "custom_tool_call_output": "tool_result",
+    "reasoning": "reasoning",
+    "message": "message",
+}
+_EVENTS = {
+    "user_message": "user",
+    "agent_message": "assistant",
+    "agent_reasoning": "reasoning",
+    "agent_reasoning_raw_content": "reasoning",
+    "token_count": "usage",
+    "error": "error",
+    "turn_aborted": "error",
+    "stream_error": "error",
+    "exec_command_begin": "event",
+    "exec_command_end": "event",
+    "task_started": "turn",
+    "task_complete": "turn",
+}
+_LAST, _TOTAL = "payload/info/last_token_usage", "payload/info/total_token_usage"
+_MARKS = (2, ("payload", "cli_version", "call_id", "total_token_usage", "last_token_usage", "model_context_window"))
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+
+TABLE = Format(
+    "codex",
+    "Codex rollouts",
+    (
+        Layout(
+            signs={"type": ("session_meta",), "payload": (), "timestamp": ()},
+            kind="session",
+            columns={
+                "time": "timestamp",
+                "conversation": "payload/id",
+                "parent": Loose("payload/forked_from_id"),
+                "project": Loose("payload/cwd"),
+                "subject": Loose("payload/originator"),
+            },
+            needs={"payload": ("object",), "timestamp": ("string",), "payload/id": ("string",)},
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={
+                "type": ("response_item", "event_msg", "turn_context", "compacted"),
+                "payload": (),
+                "timestamp": (),
+            },
+            kind="event",
+            kinds=(
+                Words("type", {"turn_context": "turn", "compacted": "summary"}),
+                Words("payload/type", {**_ITEMS, **_EVENTS}),
+                Words("payload/role", _ROLES),
+            ),
+            columns={
+                "time": "timestamp",
+                "id": Loose("payload/id"),
+                "sender": Loose("payload/role"),
+                "subject": Loose("payload/type"),
+                "model": (Loose("payload/info/model"), Loose("payload/model")),
+                "project": Loose("payload/cwd"),
+                "tool": Loose("payload/name"),
+                "call_id": Loose("payload/call_id"),
+                "text": (
+                    Loose("payload/message"),
+                    Loose("payload/text"),
+                    Loose("payload/output"),
+                    Loose("payload/arguments"),
+                    Loose("payload/content/*/text"),
+                ),
+                "stop_reason": Loose("payload/reason"),
+                "input_tokens": f"{_LAST}/input_tokens",
+                "output_tokens": f"{_LAST}/output_tokens",
+                "cache_read_tokens": f"{_LAST}/cached_input_tokens",
+                "reasoning_tokens": f"{_LAST}/reasoning_output_tokens",
+                "total_tokens": f"{_TOTAL}/total_tokens",
+            },
+            needs={"payload": ("object",), "timestamp": ("string",)},
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={"id": (), "timestamp": (), "instructions": ()},
+            kind="session",
+            columns={"time": "timestamp", "id": "id"},
+            marks=(3, ("id", "timestamp", "instructions")),
+        ),
+        Layout(
+            signs={"record_type": ("state",)},
+            kind="event",
+            columns={},
+        ),
+        Layout(
+            signs={"type": tuple(name for name in _ITEMS if name not in ("message", "reasoning")), "call_id": ()},
+            kind="message",
+            kinds=(Words("type", _ITEMS),),
+            columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},
+            marks=(2, ("call_id", "arguments", "function_call", "function_call_output")),
+        ),
+        Layout(
+            signs={"type": ("message",), "role": tuple(_ROLES), "content": ()},
+            kind="message",
+            kinds=(Words("role", _ROLES),),
+            columns={"id": Loose("id"), "sender": "role", "text": Loose("content/*/text")},
+            needs={"content": ("array",)},
+            marks=(3, ("type", "role", "content")),
+        ),
+        Layout(
+            signs={"type": ("reasoning",), "summary": ()},
+            kind="reasoning",
+            columns={"id": Loose("id"), "text": Loose("summary/*/text")},
+            marks=(2, ("summary", "encrypted_content")),
+        ),
+    ),
+    copy_of=("total_tokens", "conversation"),
+    carried=("conversation", "model", "project"),
+    cached_is_input=True,
+    folders=("~/.codex/sessions", "~/.codex/archived_sessions"),
+)
+DESCRIPTOR = TABLE.descriptor()

@@ -1,0 +1,163 @@
+"""Records of formats: reads an object as its table says, and gives it as a message like that of any wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
+from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.json.text import input_bytes, locate, read_object, write
+from turnwire.message import Message
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+    from turnwire.formats.table import Compiled
+
+MISSING: Any = object()
+"""Stands for a value that is not there."""
+
+
+def value_at(fields: Any, path: str) -> Any:
+    """The value at a path without arrays, ``MISSING`` where there is none."""
+    for step in path.split("/"):
+        if not isinstance(fields, dict) or step not in fields:
+            return MISSING
+        fields = fields[step]
+    return fields
+
+
+_KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", type(None): "null", float: "fraction"}
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a JSON value, by the words of ``turnwire.json.plan.KINDS``."""
+    if type(value) is int:
+        return "negative" if value < 0 else "count"
+    return _KINDS[type(value)]
+
+
+class Record(Message):
+    """A record of a format: the object as it was read, in ``fields``; members that the table does not name are there,
+    too. Compares by value; what any message has (``kind``, ``sender``, ``time`` ...) is what a scan says."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            self.fields == other.fields if isinstance(other, Record) and type(other) is type(self) else NotImplemented
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self.__wire__} {', '.join(self.fields)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of, (self.__wire__, self.fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object itself."""
+        return self.fields
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some members of the object replaced or added. Raises DecodeError."""
+        return self.from_dict({**self.fields, **changes})
+
+
+def _of(wire: str, fields: dict[str, Any]) -> Any:
+    from turnwire.registry import wire as named
+
+    return named(wire).message(fields)
+
+
+class Reading:
+    """Reads and writes the records of a format, by its layouts in their order."""
+
+    def __init__(self, wire: str, layouts: Sequence[Compiled]) -> None:
+        self.wire, self.layouts = wire, tuple(layouts)
+        self.message: type[Record] = type(
+            f"{wire.title().replace('_', '')}Record", (Record,), {"__wire__": wire, "__slots__": ()}
+        )
+        self._last: tuple[bytes, dict[str, Any]] = (b"{}", {})
+
+    def _fields(self, data: str | Buffer, limits: Limits = LIMITS) -> dict[str, Any]:
+        """The object in some bytes; each layout asks for it. Raises DecodeError."""
+        raw = data if type(data) is bytes else input_bytes(data, self.wire)
+        last = self._last
+        if last[0] != raw:
+            last = self._last = (raw, read_object(raw, self.wire, limits=limits))
+        return last[1]
+
+    def is_of(self, layout: Compiled, data: str | Buffer) -> bool:
+        """True if these bytes are an object with the signs of a layout. Never raises."""
+        raw = record_bytes(data) or b""
+        if not all(f'"{key}"'.encode() in raw for key in layout.keys):
+            return False
+        try:
+            return layout.is_signed(self._fields(raw))
+        except DecodeError:
+            return False
+
+    def detect(self, data: str | Buffer) -> bool:
+        """True if one record looks like this format: its members say so. Never raises."""
+        return any(self.is_of(layout, data) for layout in self.layouts)
+
+    def decode(self, data: str | Buffer, *, limits: Limits = LIMITS, unknown: str = "error") -> Record:
+        """The record in ``data``: one JSON object, white space around it is dropped. Raises DecodeError where it is no
+        strict JSON, has not the signs of the format, or a member that the table names is missing or of another type."""
+        fields = read_object(data, self.wire, limits=limits)
+        refused = self.fault(fields)
+        if refused is not None:
+            raise self._error(data, *refused)
+        return self.message(fields)
+
+    def decode_as(self, layout: Compiled, data: str | Buffer, *, limits: Limits = LIMITS) -> Record:
+        """The same of an object of one layout."""
+        fields = self._fields(data, limits)
+        refused = self._fault(layout, fields) if layout.is_signed(fields) else self.fault(fields)
+        if refused is not None:
+            raise self._error(data, *refused)
+        return self.message(fields)
+
+    def fault(self, fields: dict[str, Any]) -> Refusal | None:
+        """Why an object is no record: reason, words, JSON pointer; None where it is one."""
+        layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
+        if layout is None:
+            return Reason.UNKNOWN_KIND, f"no members of {self.wire} are in this object", ""
+        return self._fault(layout, fields)
+
+    @staticmethod
+    def _fault(layout: Compiled, fields: dict[str, Any]) -> Refusal | None:
+        broken = layout.broken(fields)
+        if broken is None:
+            return None
+        path, kinds = broken
+        there = value_at(fields, path) is not MISSING
+        reason = Reason.WRONG_TYPE if there else Reason.MISSING_FIELD
+        told = kind_of(value_at(fields, path)) if there else "missing"
+        return reason, f"{path} is {told}; it has to be {' or '.join(kinds)}", f"/{path}"
+
+    def _error(self, data: str | Buffer, reason: Reason, text: str, path: str | None) -> DecodeError:
+        raw = input_bytes(data, self.wire)
+        offset = locate(raw, path or "")
+        line = raw.count(b"\n", 0, offset) + 1
+        return DecodeError(reason, text, offset=offset, line=line, wire=self.wire, path=path)
+
+    def encode(self, message: Record, strict: bool = True) -> str:
+        """The JSON text of a record, its members in their own order."""
+        return write(message.fields, self.wire)
+
+    def check(self, message: Record) -> list[Issue]:
+        """Nothing is doubtful about what was read."""
+        return []
+
+    def plain(self, message: Record) -> dict[str, Any]:
+        """The object itself."""
+        return message.fields

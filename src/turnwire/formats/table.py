@@ -1,0 +1,279 @@
+"""A format as a table: the members that are its signs, and the paths of its columns.
+
+From the table come the plans by which the search finds its records, and the descriptor that the rest of turnwire knows
+a wire by. A path names a value: ``message/usage/input_tokens``; ``message/content/*/name`` is a member of the objects
+in an array, of which the last one that has it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+from turnwire.contract import OBJECT, BulkScanner, Column, Wire
+from turnwire.formats.records import MISSING, Reading, kind_of, value_at
+from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
+from turnwire.json.scanner import scanner
+
+KINDS = (
+    *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
+    *("turn", "usage", "event", "request", "response", "notification", "error", "task", "status", "artifact", "span"),
+    *("log", "batch", "sample", "evaluation", "attachment", "tools"),
+)
+"""The kinds of records, the same words for all formats."""
+
+_TEXTS = ("sender", "receiver", "conversation", "subject", "parent", "id", "request_id", "model", "tool", "call_id")
+_NUMBERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+COLUMNS = (
+    Column("wire", "enum"),
+    Column("kind", "enum", names=KINDS),
+    *(Column(name, "text", nullable=True) for name in (*_TEXTS, "error", "stop_reason", "project", "text")),
+    *(Column(name, "i64", nullable=True) for name in ("sequence", *_NUMBERS, "total_tokens", "duration_ms")),
+    Column("cost", "f64", nullable=True),
+    *(Column(name, "bool", nullable=True) for name in ("failed", "sidechain")),
+)
+"""The columns of every format, beside ``inner`` and ``time``. Tokens are counts as the file has them; ``total_tokens``
+is a running total of a session; ``cost`` is in US dollars."""
+
+_KINDS_OF = {
+    "text": ("string", "null"),
+    "i64": ("count", "negative", "fraction", "null"),
+    "f64": ("count", "negative", "fraction", "null"),
+    "bool": ("boolean", "null"),
+    "timestamp": ("string", "null"),
+}
+"""Kind of a column -> the kinds of values that a member may have from which it comes."""
+_ANY = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
+_HOW = {"text": "text", "i64": "integer", "f64": "number", "bool": "truth", "timestamp": "time"}
+_MOST_CLUE = 4  # members by which the search sees that an object is worth a closer look
+
+
+class Words(NamedTuple):
+    """A kind by the word that stands at a path: other words leave the kind as it is."""
+
+    path: str
+    kinds: Mapping[str, str]
+
+
+class Present(NamedTuple):
+    """A kind of those objects that have a member."""
+
+    path: str
+    kind: str
+
+
+class Loose(NamedTuple):
+    """The source of a column whose member may also be something else than the column takes: then it has no value."""
+
+    path: str
+
+
+class Digits(NamedTuple):
+    """The source of a text that may be written as a whole number, too."""
+
+    path: str
+
+
+class Epoch(NamedTuple):
+    """The source of a time that is a number since 1970, in seconds to nanoseconds, or such digits as text."""
+
+    path: str
+
+
+Source = str | Loose | Digits | Epoch
+Columns = Mapping[str, Source | tuple[Source, ...]]
+
+
+class Layout(NamedTuple):
+    """One form in which a format writes its objects: a version of it, or a part.
+
+    signs: the members that are there in every such object and together in no other: path -> the words one of which
+    stands there; () for anything. kind: that of its records, unless one of ``kinds`` says another, the last that does.
+    columns: column -> where it comes from, the first of several that is there. needs: path -> the kinds of JSON values
+    of a member without which such an object is damaged. marks: keys, so many of which show that damaged bytes were one.
+    nested: whether such an object is looked for in other good ones, too.
+    """
+
+    signs: Mapping[str, tuple[str, ...]]
+    kind: str
+    columns: Columns
+    kinds: tuple[Words | Present, ...] = ()
+    needs: Mapping[str, tuple[str, ...]] = {}
+    marks: tuple[int, tuple[str, ...]] = (1, ())
+    nested: bool = False
+
+
+class Format(NamedTuple):
+    """A format of real traffic.
+
+    copy_of: the columns that together say which response a record is about: what was said before with the same ones is
+    said again, and sums count it once, the copy with the most tokens. A value that is missing makes no copy, but in the
+    second and further columns. carried: columns that a record without them takes from the one before it in its file.
+    cached_is_input: whether ``input_tokens`` counts those that were read from a cache, too. folders: where the files of
+    the format are on somebody's disk.
+    """
+
+    name: str
+    title: str
+    layouts: tuple[Layout, ...]
+    copy_of: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    cached_is_input: bool = False
+    folders: tuple[str, ...] = ()
+
+    def descriptor(self) -> Wire:
+        """What the rest of turnwire knows of the format. Raises ValueError for a table that makes no sense."""
+        reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
+        made = _Made(self, reading)
+        return Wire(
+            self.name,
+            title=self.title,
+            package="turnwire.formats",
+            style=OBJECT,
+            detect=reading.detect,
+            decode=reading.decode,
+            encode=reading.encode,
+            message=reading.message,
+            check=reading.check,
+            prompt=lambda: f"{self.title}: one JSON object a line.\n",
+            plain=reading.plain,
+            plan=made.plans,
+            bulk=made.scanner,
+            parts="turnwire.json.parts:PARTS",
+            pairs="turnwire.formats.pairs:PAIRS",
+            table=self,
+        )
+
+
+class _Made:
+    """The plans and the scanner of a format."""
+
+    def __init__(self, table: Format, reading: Reading) -> None:
+        self.plans = tuple(compiled.plan(reading) for compiled in reading.layouts)
+        self.scanner: BulkScanner = scanner(self.plans, COLUMNS, decode=reading.decode, common={}, fault=reading.fault)
+
+
+class Compiled:
+    """A layout with what follows from it: what is asked of an object, and what fills the columns."""
+
+    def __init__(self, wire: str, layout: Layout) -> None:
+        self.wire, self.layout = wire, layout
+        if len(layout.signs) > _MOST_CLUE:
+            raise ValueError(f"{wire}: a layout has {_MOST_CLUE} signs at most, not {len(layout.signs)}")
+        there = {column.name: column for column in COLUMNS} | {"time": Column("time", "timestamp")}
+        self.sources: list[tuple[Column, Source]] = []
+        for name, given in layout.columns.items():
+            if name not in there or name in ("wire", "kind"):
+                raise ValueError(f"{wire}: there is no column {name!r} that a table can fill")
+            sources = (given,) if isinstance(given, str | Loose | Digits | Epoch) else given
+            self.sources += [(there[name], source) for source in reversed(sources)]
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are there in every such object."""
+        return tuple(path.rpartition("/")[2] for path in self.layout.signs)
+
+    @cached_property
+    def asked(self) -> dict[str, tuple[str, ...]]:
+        """Path -> the kinds of values that may stand there, if anything does."""
+        found: dict[str, tuple[str, ...]] = {}
+        for column, source in self.sources:
+            path = source if isinstance(source, str) else source.path
+            parts = path.split("/")
+            for end in range(1, len(parts)):
+                if "*" not in parts[: end + 1]:
+                    found.setdefault("/".join(parts[:end]), ("object", "null"))
+            if "*" in parts:
+                continue
+            kinds = _KINDS_OF[column.kind]
+            if isinstance(source, Digits | Epoch):
+                kinds = (*kinds, "count", "negative", "fraction")
+            found[path] = _ANY if isinstance(source, Loose) else kinds
+        for sign, words in self.layout.signs.items():
+            found[sign] = ("string",) if words else found.get(sign, _ANY)
+        return {**found, **self.layout.needs}
+
+    def needs(self) -> tuple[Need, ...]:
+        """The demands of the plan."""
+        must = {**self.layout.signs, **self.layout.needs}
+        words = self.layout.signs
+        return tuple(
+            Need(path, ("good",) if words.get(path) else kinds, path in must, words.get(path, ()))
+            for path, kinds in self.asked.items()
+        )
+
+    def values(self) -> tuple[Value, ...]:
+        """The values that matter, each with the words that are asked of it."""
+        words: dict[str, dict[str, None]] = {path: dict.fromkeys(known) for path, known in self.layout.signs.items()}
+        for rule in self.layout.kinds:
+            words.setdefault(rule.path, {}).update(dict.fromkeys(rule.kinds if isinstance(rule, Words) else ()))
+        forms = {source: "time" for column, source in self.sources if column.name == "time" and isinstance(source, str)}
+        texts = (source if isinstance(source, str) else source.path for _, source in self.sources)
+        paths = dict.fromkeys((*words, *self.asked, *texts))
+        return tuple(
+            Value(path, "word", tuple(words[path])) if words.get(path) else Value(path, forms.get(path, ""))
+            for path in paths
+        )
+
+    def fills(self) -> tuple[Fill, ...]:
+        """The sources of the columns; of several of one column the last one that is there counts."""
+        found = [Fill("kind", "constant", constant=KINDS.index(self.layout.kind))]
+        values = {value.path: value.words for value in self.values()}
+        for rule in self.layout.kinds:
+            if isinstance(rule, Present):
+                found.append(Fill("kind", "present", rule.path, constant=KINDS.index(rule.kind)))
+                continue
+            numbers = (KINDS.index(rule.kinds[word]) if word in rule.kinds else 0xFF for word in values[rule.path])
+            found.append(Fill("kind", "word", rule.path, numbers=tuple(numbers)))
+        for column, source in self.sources:
+            path = source if isinstance(source, str) else source.path
+            if isinstance(source, Digits):
+                found.append(Fill(column.name, "digits", path))
+            found.append(Fill(column.name, "epoch" if isinstance(source, Epoch) else _HOW[column.kind], path))
+        return tuple(found)
+
+    def plan(self, reading: Reading) -> WirePlan:
+        """The plan of the layout for the search."""
+        least, keys = self.layout.marks
+        keys = keys or tuple(path.partition("/")[0] for path in self.layout.signs)
+        signs = ((Sign(keys, least if self.layout.marks[1] else len(set(keys))),),)
+        return WirePlan(
+            wire=self.wire,
+            values=self.values(),
+            variants=(Variant(self.wire, self.needs(), self.fills()),),
+            choose="only",
+            detect=partial(reading.is_of, self),
+            decode=partial(reading.decode_as, self),
+            claims=self.is_signed,
+            marked=partial(are_signed, signs),
+            variant_of=lambda fields: 0,
+            clues=(tuple(self.layout.signs),),
+            inside=self.keys[:1] if self.layout.nested else (),
+            torn=keys,
+            asks=(),
+            signs=signs,
+            exact=True,
+        )
+
+    def is_signed(self, fields: dict[str, Any]) -> bool:
+        """True if an object has the signs of the layout."""
+        for path, words in self.layout.signs.items():
+            value = value_at(fields, path)
+            if value is MISSING or (words and value not in words):
+                return False
+        return True
+
+    def broken(self, fields: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+        """The first path at which an object with these signs is not as the table says, and what it may be there."""
+        for need in self.needs():
+            if "/" in need.path and not isinstance(value_at(fields, need.path.rpartition("/")[0]), dict):
+                continue
+            value = value_at(fields, need.path)
+            kinds = self.asked[need.path]
+            if value is MISSING:
+                if need.needed:
+                    return need.path, kinds
+            elif kind_of(value) not in kinds:
+                return need.path, kinds
+        return None

@@ -1,0 +1,249 @@
+"""Adds up what responses of models cost in the formats of real traffic, each response once, whatever was said again."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire import registry
+from turnwire.contract import FORMATS
+from turnwire.errors import expect_one_of
+from turnwire.formats.prices import price_of, priced
+from turnwire.log.scanning import Counts, scan
+from turnwire.read.coding import ABSENT, Coded, coded_column, whole_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from turnwire.log.output.batch import Batch
+
+BY = ("session", "project", "model", "tool", "wire", "day")
+"""What tokens are added up by; a day is one of UTC, a wire the name of a format."""
+TOKENS = ("input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens", "reasoning_tokens")
+_PAID = TOKENS[:4]
+"""The tokens that are paid for: reasoning is a part of the output."""
+_GROUPS = ("conversation", "project", "model", "tool", "wire")
+_KEYS = ("id", "request_id", "conversation")
+_TEXTS = (*_GROUPS, "id", "request_id")
+COLUMNS = (
+    *("wire", "conversation", "project", "model", "tool", "time", "id", "request_id", "total_tokens"),
+    *("sidechain", "cost"),
+    *TOKENS,
+)
+"""The columns of a scan that are read."""
+_DAY = 86_400_000_000
+
+
+class Usage(NamedTuple):
+    """The result of :func:`usage`.
+
+    by: one of ``BY``. rows: a value each (None: records that have none), the dearest first: ``by`` with its value,
+    responses, the tokens (``TOKENS``; input without what was read from a cache), tokens in all, and cost in US dollars.
+    total: the same of all. copies: how many times something was said again and not counted. unpriced: model -> its
+    tokens, of models that the table of prices does not have and the file names no cost for. counts: of the scan.
+    """
+
+    by: str
+    rows: list[dict[str, Any]]
+    total: dict[str, Any]
+    copies: int
+    unpriced: dict[str, int]
+    counts: Counts
+
+
+class UsageSum:
+    """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``. About 150 bytes of memory
+    for each response: all but its numbers is kept once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str | None, int] = {None: 0}  # values of all groups -> their numbers
+        self._tables = {name: found.table for name, found in registry.formats().items()}
+        self._places: dict[int, int] = {}  # the hash of what says which response it is -> its number
+        self._first: dict[int, int] = {}  # the same without the request
+        self._groups = {by: array("i") for by in BY}
+        self._tokens = {name: array("q") for name in TOKENS}
+        self._costs, self._aside = array("d"), bytearray()
+        self._carried: dict[tuple[str, str], str] = {}
+        self._file: str | None = None
+        self.copies = 0
+
+    def take(self, batch: Batch) -> None:
+        """Adds the responses of a batch."""
+        if batch.file != self._file:
+            self._file = batch.file
+            self._carried.clear()
+        counted = np.logical_or.reduce([batch.valid(name) for name in TOKENS])
+        wires = coded_column(batch, "wire")
+        carrying = {
+            code for code, name in enumerate(wires.names) if name in self._tables and self._tables[name].carried
+        }
+        wanted = np.flatnonzero(counted | np.isin(wires.codes, [*carrying]))
+        if not len(wanted):
+            return
+        whole = whole_text(batch["id"])
+        texts = {name: coded_column(batch, name, wanted, whole) for name in _TEXTS}
+        for code in carrying.intersection(np.unique(wires.codes[wanted]).tolist()):
+            self._carry(texts, wires.names[code], np.flatnonzero(wires.codes == code))
+        rows = np.flatnonzero(counted)
+        groups = [self._numbered(texts[name].of(rows)) for name in _GROUPS]
+        groups.append(self._numbered(_days(batch["time"][rows], batch.valid("time")[rows])))
+        totals = np.where(batch.valid("total_tokens"), batch["total_tokens"], -1)[rows].tolist()
+        keys = {name: texts[name].of(rows).values() for name in _KEYS}
+        keys["total_tokens"] = (None if total < 0 else total for total in totals)
+        said = zip(*(np.where(batch.valid(name), batch[name], 0)[rows].tolist() for name in TOKENS), strict=True)
+        costs = np.where(batch.valid("cost"), batch["cost"], np.nan)[rows].tolist()
+        aside = (batch["sidechain"] & batch.valid("sidechain"))[rows].tolist()
+        each = zip(*keys.values(), strict=True)
+        for table, key, group, numbers, cost, side in zip(
+            wires.of(rows).values(), each, zip(*groups, strict=True), said, costs, aside, strict=True
+        ):
+            self._add(self._tables[str(table)], dict(zip(keys, key, strict=True)), group, list(numbers), cost, side)
+
+    def _numbered(self, values: Coded) -> list[int]:
+        """The numbers of the values of a column, the same for each batch; 0 for none."""
+        numbers = [self._names.setdefault(name, len(self._names)) for name in values.names]
+        return np.array([*numbers, 0], np.int64)[values.codes].tolist()  # type: ignore[no-any-return]
+
+    def _carry(self, texts: dict[str, Coded], wire: str, rows: NDArray[Any]) -> None:
+        """Gives the rows of a format what they take from those before them."""
+        for name in self._tables[wire].carried:
+            names, codes = texts[name]
+            mine = codes[rows]
+            last = np.maximum.accumulate(np.where(mine != ABSENT, np.arange(len(rows)), -1))
+            carried = self._carried.get((wire, name))
+            before = ABSENT
+            if carried is not None:
+                names, before = [*names, carried], len(names)
+            whole = codes.copy()
+            whole[rows] = np.where(last >= 0, mine[last], before)
+            texts[name] = Coded(names, whole)
+            if whole[rows[-1]] != ABSENT:
+                self._carried[wire, name] = names[whole[rows[-1]]]
+
+    def _add(
+        self, table: Any, said: dict[str, Any], groups: tuple[int, ...], numbers: list[int], cost: float, aside: bool
+    ) -> None:
+        """Adds a response, or what says one again. groups: by ``BY``; numbers: by ``TOKENS``; aside: whether it is of a
+        side conversation, which says again what its parent said, by other requests."""
+        if table.cached_is_input:
+            numbers[0] = max(numbers[0] - numbers[3], 0)
+        place, name = None, said[table.copy_of[0]] if table.copy_of else None
+        if name is not None:
+            exact, first = hash((table.name, *map(said.__getitem__, table.copy_of))), hash((table.name, name))
+            place = self._places.get(exact)
+            if place is None and (found := self._first.get(first)) is not None and (aside or self._aside[found]):
+                place = found
+            if place is None:
+                self._places[exact] = len(self._costs)
+                self._first.setdefault(first, len(self._costs))
+        if place is None:
+            for group, value in zip(self._groups.values(), groups, strict=True):
+                group.append(value)
+            for column, number in zip(self._tokens.values(), numbers, strict=True):
+                column.append(number)
+            self._costs.append(cost)
+            self._aside.append(aside)
+            return
+        self.copies += 1
+        there = sum(self._tokens[name][place] for name in _PAID)
+        if (not aside, sum(numbers[:4])) > (not self._aside[place], there):
+            for column, number in zip(self._tokens.values(), numbers, strict=True):
+                column[place] = number
+            self._aside[place] = aside
+            for by, value in zip(BY, groups, strict=True):
+                if by != "tool":
+                    self._groups[by][place] = value
+        for by, value in zip(BY, groups, strict=True):  # the tool is in one copy, the text in another
+            self._groups[by][place] = self._groups[by][place] or value
+        if np.isnan(self._costs[place]):
+            self._costs[place] = cost
+
+    def finish(self, by: str, counts: Counts, prices: Mapping[str, Any] | None = None) -> Usage:
+        """All of it, with the counts of the scan that has ended. prices: see :func:`usage`."""
+        known = priced(prices)
+        names = list(self._names)
+        tokens = {name: np.array(one, np.int64) for name, one in self._tokens.items()}
+        models = np.array(self._groups["model"], np.int64)
+        costs, unpriced = self._priced(tokens, models, names, known)
+        groups = np.array(self._groups[by], np.int64)
+        different, place = np.unique(groups, return_inverse=True)
+        rows = []
+        for number, group in enumerate(different.tolist()):
+            rows.append({by: names[group], **_sums(tokens, costs, place == number)})
+        rows.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
+        if by == "day":
+            rows.sort(key=lambda row: row[by] or "")
+        return Usage(by, rows, _sums(tokens, costs, np.ones(len(costs), bool)), self.copies, unpriced, counts)
+
+    def _priced(
+        self,
+        tokens: dict[str, NDArray[np.int64]],
+        models: NDArray[Any],
+        names: list[str | None],
+        prices: Mapping[str, Any],
+    ) -> tuple[NDArray[np.float64], dict[str, int]]:
+        """The cost of each response: what its file says, else by the price of its model; and the tokens of models
+        without one."""
+        costs = np.array(self._costs, np.float64)
+        unpriced: dict[str, int] = {}
+        for number in np.unique(models).tolist():
+            mine = (models == number) & np.isnan(costs)
+            if not mine.any():
+                continue
+            price = None if names[number] is None else price_of(str(names[number]), prices)
+            if price is None:
+                if spent := sum(int(tokens[name][mine].sum()) for name in _PAID):
+                    unpriced[names[number] or ""] = spent
+                costs[mine] = 0
+                continue
+            each = (price.input, price.output, price.cache_write, price.cache_read)
+            costs[mine] = sum(tokens[name][mine] * one for name, one in zip(_PAID, each, strict=True)) / 1e6
+        return costs, unpriced
+
+
+def _sums(tokens: dict[str, NDArray[np.int64]], costs: NDArray[np.float64], mine: NDArray[np.bool_]) -> dict[str, Any]:
+    found = {name: int(one[mine].sum()) for name, one in tokens.items()}
+    return {
+        "responses": int(mine.sum()),
+        **found,
+        "tokens": sum(found[name] for name in _PAID),
+        "cost": float(costs[mine].sum()),
+    }
+
+
+def usage(
+    source: Any, by: str = "model", *, wire: str = FORMATS, prices: Mapping[str, Any] | None = None, **options: Any
+) -> Usage:
+    """Adds up tokens and cost of the responses in the files of agents, each response once.
+
+    source: as :func:`turnwire.scan` takes it. by: one of ``BY``. wire: one format; all by default. prices: model ->
+    {"input", "output", "cache_read", "cache_write"} in US dollars for a million tokens, in place of those that turnwire
+    has (``turnwire.formats.prices``, of the date there). A cost that the file itself says goes before. Of what is said
+    again (``Format.copy_of``) the copy with most tokens counts. Raises what a scan raises, UnknownName for another
+    ``by`` and ValueError for prices that are none.
+    """
+    expect_one_of(by, "by", BY)
+    priced(prices)
+    gathered = UsageSum()
+    found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
+    for batch in found:
+        gathered.take(batch)
+    return gathered.finish(by, found.counts, prices)
+
+
+def _days(times: NDArray[np.int64], there: NDArray[np.bool_]) -> Coded:
+    different, codes = np.unique(times // _DAY, return_inverse=True)
+    return Coded([str(np.datetime64(day, "D")) for day in different.tolist()], np.where(there, codes, ABSENT))
+
+
+def known_folders() -> Iterator[str]:
+    """The folders of this machine in which the formats have their files, as far as they are there."""
+    import os
+
+    for found in registry.formats().values():
+        for folder in found.table.folders:
+            if os.path.isdir(place := os.path.expanduser(folder)):
+                yield place

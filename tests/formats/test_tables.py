@@ -1,0 +1,192 @@
+"""The tables of formats: what is found by them, what its columns say, and what is text or damage."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.formats import samples
+from tests.log.ordinary import MAIL, MARKDOWN
+from turnwire import DecodeError, registry
+from turnwire.contract import FORMATS
+
+LINES: dict[str, list[dict[str, Any]]] = {"claude_code": samples.claude_code(), "codex": samples.codex()}
+ORDINARY = (
+    {"name": "pkg", "version": "1.0.0", "dependencies": {"a": "^1"}, "type": "module"},
+    {"type": "FeatureCollection", "features": [{"type": "Feature", "id": "1", "geometry": None, "properties": {}}]},
+    {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {"/a": {"get": {"responses": {}}}}},
+    {"lockfileVersion": 3, "packages": {"": {"name": "x"}}},
+    {"level": "info", "timestamp": "2025-09-01T10:00:00Z", "message": "started", "session": "s"},
+    {"type": "user", "id": 7, "name": "ada", "message": "hello", "timestamp": "2025-09-01T10:00:00Z"},
+    {"type": "message", "channel": "C1", "user": "U1", "text": "hi", "ts": "1756720800.0001"},
+    {"type": "summary", "total": 3},
+)
+
+
+def rows(data: bytes, wire: str = FORMATS) -> list[dict[str, Any]]:
+    """The records with the columns that have a value."""
+    return [
+        {name: batch[name][row] for name in batch.names if batch.valid(name)[row]}
+        for batch in turnwire.scan(data, wire=wire)
+        for row in range(len(batch))
+    ]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_each_line_is_a_record_of_its_format(name: str, scan_core: str) -> None:
+    data = samples.text(LINES[name])
+    for wire in (name, FORMATS):
+        scan = turnwire.scan(data, wire=wire)
+        found = list(scan.messages())
+        assert [one.message.to_dict() for one in found] == LINES[name]
+        assert {one.wire for one in found} == {name}
+        counts = scan.counts
+        assert (counts.records, counts.rejects, counts.text_bytes) == (len(LINES[name]), 0, len(LINES[name]))
+        assert counts.bytes == len(data) and counts.wires[name] == len(LINES[name])
+
+
+def test_the_columns_of_claude_code(scan_core: str) -> None:
+    found = rows(samples.text(LINES["claude_code"][:6]))
+    assert [row["kind"] for row in found] == ["summary", "user", "reasoning", "assistant", "tool_call", "tool_result"]
+    call, result = found[4], found[5]
+    usage = LINES["claude_code"][4]["message"]["usage"]
+    assert {name: call[name] for name in ("tool", "call_id", "id", "request_id", "model", "sender", "project")} == {
+        "tool": "Bash",
+        "call_id": "toolu_1_0",
+        "id": "msg_1_0",
+        "request_id": "req_1_0",
+        "model": samples.MODELS[0],
+        "sender": "assistant",
+        "project": "/home/ada/p0",
+    }
+    assert (call["input_tokens"], call["output_tokens"]) == (usage["input_tokens"], usage["output_tokens"])
+    assert call["cache_read_tokens"] == usage["cache_read_input_tokens"]
+    assert call["cache_write_tokens"] == usage["cache_creation_input_tokens"]
+    assert (result["call_id"], result["failed"], result["conversation"]) == ("toolu_1_0", False, "s1")
+    assert result["time"] - call["time"] == 6_000_000
+
+
+def test_the_columns_of_codex(scan_core: str) -> None:
+    found = rows(samples.text(LINES["codex"][:7]))
+    kinds = ["session", "turn", "user", "tool_call", "tool_result", "assistant", "usage"]
+    assert [row["kind"] for row in found] == kinds
+    assert (found[0]["conversation"], found[0]["project"], found[1]["model"]) == (
+        "0199-1",
+        "/home/ada/q1",
+        "gpt-5-codex",
+    )
+    assert (found[3]["tool"], found[3]["call_id"], found[4]["call_id"]) == ("shell", "c0", "c0")
+    last = LINES["codex"][6]["payload"]["info"]["last_token_usage"]
+    assert (found[6]["input_tokens"], found[6]["cache_read_tokens"]) == (
+        last["input_tokens"],
+        last["cached_input_tokens"],
+    )
+    assert (found[6]["reasoning_tokens"], found[6]["total_tokens"]) == (3, last["total_tokens"])
+
+
+def test_the_items_of_old_rollouts(scan_core: str) -> None:
+    lines = [
+        {"id": "a1", "timestamp": "2025-05-07T17:24:21.500Z", "instructions": None},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "so"}],
+            "encrypted_content": None,
+        },
+        {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": "{}", "call_id": "c1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ]
+    found = rows(samples.text(lines))
+    assert {row["wire"] for row in found} == {"codex"}
+    assert [row["kind"] for row in found] == ["session", "event", "user", "reasoning", "tool_call", "tool_result"]
+    assert [row.get("text") for row in found] == [None, None, "hi", "so", "{}", "ok"]
+
+
+def test_ordinary_json_and_text_hold_no_record(scan_core: str) -> None:
+    data = samples.text(ORDINARY) + json.dumps(ORDINARY, indent=1).encode() + MAIL.encode() + MARKDOWN.encode()
+    scan = turnwire.scan(data, wire=FORMATS)
+    scan.read()
+    assert (scan.counts.records, scan.counts.rejects, scan.counts.text_bytes) == (0, 0, len(data))
+
+
+def test_a_scan_of_all_wires_does_not_look_for_formats(scan_core: str) -> None:
+    """What stands in their strings are records of the wires, as before."""
+    line = copy.deepcopy(LINES["claude_code"][1])
+    line["message"]["content"] = "@a3|f0|c1|S0|d1|T1#"
+    data = samples.text([line])
+    assert [one.wire for one in turnwire.scan(data).messages()] == ["nslip"]
+    assert [one.wire for one in turnwire.scan(data, wire=FORMATS).messages()] == ["claude_code"]
+    assert not set(registry.formats()) & set(turnwire.WIRES)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "path"),
+    [
+        (lambda line: line["message"]["usage"].update(output_tokens="9"), "wrong_type", "/message/usage/output_tokens"),
+        (lambda line: line.pop("timestamp"), "missing_field", "/timestamp"),
+        (lambda line: line.update(message=[]), "wrong_type", "/message"),
+        (lambda line: line.update(sessionId=5), "wrong_type", "/sessionId"),
+    ],
+)
+def test_a_broken_record_is_a_reject_where_it_is_wrong(change: Any, reason: str, path: str, scan_core: str) -> None:
+    line = copy.deepcopy(LINES["claude_code"][4])
+    change(line)
+    data = samples.text([LINES["claude_code"][1], line, LINES["claude_code"][2]])
+    scan = turnwire.scan(data, wire=FORMATS)
+    [refused] = scan.errors()
+    with pytest.raises(DecodeError) as caught:
+        turnwire.decode(refused.raw, "claude_code")
+    assert (str(caught.value.reason), caught.value.path) == (refused.reason, path) == (reason, path)
+    assert refused.fault == refused.offset + caught.value.offset
+    assert (refused.line, scan.counts.records) == (2, 2)
+
+
+def test_damaged_lines_are_named_and_the_rest_is_read(scan_core: str) -> None:
+    good = [samples.text([line])[:-1] for line in LINES["claude_code"]]
+    damaged = [
+        good[1][: len(good[1]) // 2],
+        good[2],
+        b"\0" * 300 + good[3],
+        good[4] + good[5],
+        good[6][:40] + good[7],
+        good[6].replace(b"go on", b"go \\ud83d on"),
+        good[9][3:],
+        good[10],
+    ]
+    data = b"\n".join(damaged) + b"\n"
+    scan = turnwire.scan(data, wire="claude_code")
+    found = [batch.raw(row).tobytes() for batch in scan for row in range(len(batch))]
+    assert found == [good[2], good[3], good[4], good[5], good[7], good[10]]
+    reasons = [(row["line"], row["reason"]) for row in scan.rejects.rows()]
+    assert [line for line, _ in reasons] == [1, 5, 6, 7]
+    assert reasons[2] == (6, "lone_surrogate")
+    counts = scan.counts
+    assert counts.record_bytes + counts.reject_bytes + counts.text_bytes == counts.bytes == len(data)
+
+
+def test_a_record_is_a_message_like_any_other() -> None:
+    line = samples.text(LINES["claude_code"][4:5])[:-1].decode()
+    message: Any = turnwire.decode(line, "claude_code")
+    assert (message.wire, message.kind, message.sender, message.conversation) == (
+        "claude_code",
+        "tool_call",
+        "assistant",
+        "s1",
+    )
+    assert turnwire.encode(message) == line
+    assert pickle.loads(pickle.dumps(message)) == copy.deepcopy(message) == message
+    assert message.replace(sessionId="s2").conversation == "s2" and message.conversation == "s1"
+    with pytest.raises(DecodeError):
+        message.replace(timestamp=None)
+
+
+def test_no_wire_takes_the_name_of_a_format(registering: None) -> None:
+    with pytest.raises(ValueError, match="codex"):
+        turnwire.register(registry.wire("codex"))

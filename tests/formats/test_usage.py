@@ -1,0 +1,113 @@
+"""Tokens and cost: each response once, whatever was said again, and the same as counted without turnwire."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import turnwire
+from tests.formats import samples
+from turnwire import UnknownName
+from turnwire.read.usage import BY, Usage, usage
+
+SESSIONS = [samples.claude_code(seed=seed) for seed in (1, 2)]
+TOTALS = samples.claude_totals(line for lines in SESSIONS for line in lines)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sessions, and one of them again, as it is where a session was resumed."""
+    for name, lines in {"a": SESSIONS[0], "b": SESSIONS[1], "c": SESSIONS[0]}.items():
+        (tmp_path / f"{name}.jsonl").write_bytes(samples.text(lines))
+    return tmp_path
+
+
+def totals(found: Usage) -> dict[str, list[int]]:
+    names = ("responses", "input_tokens", "output_tokens", "cache_write_tokens", "cache_read_tokens")
+    return {row["model"]: [row[name] for name in names] for row in found.rows}
+
+
+def test_each_response_counts_once(folder: Path, scan_core: str) -> None:
+    found = usage(str(folder))
+    assert totals(found) == TOTALS
+    assert found.copies == 9 * 30 - 2 * 30 and found.counts.rejects == 0
+    assert found.total["responses"] == 60 and not found.unpriced
+
+
+@pytest.mark.parametrize("by", BY)
+def test_the_sums_do_not_depend_on_what_they_are_added_up_by(by: str, folder: Path) -> None:
+    found, other = usage(str(folder), by), usage(str(folder), "model")
+    for name in ("responses", "tokens", "output_tokens"):
+        assert sum(row[name] for row in found.rows) == other.total[name] == found.total[name]
+    assert sum(row["cost"] for row in found.rows) == pytest.approx(other.total["cost"])
+    values = {row[by] for row in found.rows}
+    expected: dict[str, Any] = {
+        "session": {"s1", "s2"},
+        "project": {"/home/ada/p0", "/home/ada/p1", "/home/ada/p2"},
+        "model": set(samples.MODELS),
+        "tool": {"Bash", "Read"},
+        "day": {"2025-09-01", "2025-09-02"},
+        "wire": {"claude_code"},
+    }
+    assert values == expected[by]
+
+
+def test_prices_are_those_of_the_table(folder: Path) -> None:
+    price = {"input": 2, "output": 10, "cache_read": 0.5, "cache_write": 3.0}
+    found = usage(str(folder), prices={samples.MODELS[0]: price})
+    _, fresh, out, written, read = TOTALS[samples.MODELS[0]]
+    assert found.total["cost"] == pytest.approx((2 * fresh + 10 * out + 3 * written + 0.5 * read) / 1e6)
+    assert found.unpriced == {samples.MODELS[1]: sum(TOTALS[samples.MODELS[1]][1:])}
+    with pytest.raises(ValueError, match="dollars"):
+        usage(str(folder), prices={"m": {"input": 2}})
+    with pytest.raises(UnknownName):
+        usage(str(folder), "hour")
+
+
+def test_a_cost_in_the_file_goes_before() -> None:
+    line = {**SESSIONS[0][4], "costUSD": 0.25}
+    assert usage(samples.text([line])).total["cost"] == 0.25
+
+
+def test_a_side_conversation_repeats_its_parent() -> None:
+    """By another request; two requests of the conversation itself are two."""
+    line = {**SESSIONS[0][4], "isSidechain": False}
+    assert usage(samples.text([line, {**line, "requestId": "other", "isSidechain": True}])).total["responses"] == 1
+    assert usage(samples.text([line, {**line, "requestId": "other"}])).total["responses"] == 2
+
+
+def test_rollouts_carry_model_and_session(tmp_path: Path, scan_core: str) -> None:
+    for seed in (1, 2):
+        (tmp_path / f"rollout-{seed}.jsonl").write_bytes(samples.text(samples.codex(seed=seed)))
+    lines = [line for seed in (1, 2) for line in samples.codex(seed=seed)]
+    said = {json.dumps(line["payload"]["info"]): line for line in lines if line["payload"].get("info")}
+    last = [line["payload"]["info"]["last_token_usage"] for line in said.values()]
+    found = usage(str(tmp_path), "session", batch_bytes=2000)
+    assert {row["session"]: row["responses"] for row in found.rows} == {"0199-1": 12, "0199-2": 12}
+    assert found.total["output_tokens"] == sum(one["output_tokens"] for one in last)
+    assert found.total["cache_read_tokens"] == sum(one["cached_input_tokens"] for one in last)
+    assert found.total["input_tokens"] == sum(one["input_tokens"] - one["cached_input_tokens"] for one in last)
+    assert {row["model"]: row["responses"] for row in usage(str(tmp_path)).rows} == {"gpt-5-codex": 12, "gpt-5": 12}
+    assert {row["project"] for row in usage(str(tmp_path), "project").rows} == {"/home/ada/q1", "/home/ada/q2"}
+
+
+@pytest.mark.once
+def test_the_command(folder: Path) -> None:
+    done = turnwire("usage", folder, "--by", "model", "--json")
+    assert done.code == 0 and done.records == usage(str(folder)).rows
+    table = turnwire("usage", folder, "--csv", "--by", "session")
+    found = list(csv.DictReader(io.StringIO(table.out.decode())))
+    assert [row["session"] for row in found][-1] == "total" and int(found[-1]["responses"]) == 60
+    prices = folder / "prices.toml"
+    prices.write_text('["claude-sonnet-4-5"]\ninput = 1\noutput = 1\n')
+    shown = turnwire("usage", folder / "a.jsonl", "--prices", prices)
+    assert shown.code == 0 and samples.MODELS[1] in shown.err
+    (folder / "a.jsonl").write_bytes(samples.text(SESSIONS[0])[:-30])
+    assert turnwire("usage", folder).code == 1
+    (folder / "none.txt").write_text("nothing here\n")
+    assert turnwire("usage", folder / "none.txt").code == 4
