@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import turnwire
@@ -80,6 +82,50 @@ def test_what_is_forgiven(text: str) -> None:
     assert message.issues
     with pytest.raises(turnwire.DecodeError):
         csp.decode(text)
+
+
+@pytest.mark.parametrize("seed", range(81))
+def test_forms_are_forgiven_in_combination(seed: int) -> None:
+    """A text as a model writes it: of each part any form."""
+    form = random.Random(seed).choice
+    kind, name, fields = form(BLOCKS)
+    head, field, value, enum = form(LINES), form(LINES), form(VALUES), form(ENUMS)
+    said = [("FROM", "MAIN"), ("TO", "CODE"), ("CTX", "C0"), ("INTENT", form([kind, kind.lower(), kind.title()]))]
+    lines = [form(MAGICS), *(line(head, key, value.format(word)) for key, word in said), *form(PARTED)]
+    lines.append(form(FIRST).format(kind, name))
+    for key, word in random.Random(seed).sample(fields, len(fields)):
+        lines.append(line(field, key, enum.format(word) if key in ("STATUS", "PRIORITY") else word))
+    before, behind, each_line = form(AROUND)
+    text = "".join((before, *(f"{each_line}{line}\n" for line in lines), behind))
+    message = csp.decode(text.replace("\n", form(["\n", "\r\n"])), mode="lenient")
+    made: type[csp.Block] = {"TASK": csp.Task, "RESULT": csp.Result, "ERROR": csp.Error}[kind]
+    assert message == csp.message("MAIN", "CODE", "C0", made(name, fields))  # type: ignore[arg-type]
+
+
+BLOCKS = [
+    ("TASK", "T001", [("REQ", "find the auth middleware"), ("IN", "SRC,LIB"), ("OWNER", "CODE"), ("PRIORITY", "P1")]),
+    ("RESULT", "T001", [("STATUS", "PARTIAL"), ("PRODUCED", "F001"), ("DATA", "src/auth.ts:24-67;lib/jwt.ts:12")]),
+    ("ERROR", "E001", [("AT", "T001"), ("CAUSE", "no matches in SRC"), ("NEXT", "try a broader scope")]),
+]
+LINES = ["{0} {1}", "{0}: {1}", "{0:t}: {1}", "{0:l}: {1}", "**{0}:** {1}", "**{0}**: {1}", "- {0}: {1}", "* {0} {1}",
+         "- **{0}**: {1}", "`{0}` {1}", "{0}: {1}  ", "   {0} {1}", "1. {0}: {1}", "• {0} {1}"]  # fmt: skip
+VALUES = ["{}", '"{}"', "'{}'", "`{}`", "**{}**", "{}  # note"]
+ENUMS = ["{}", '"{}"', "'{}", "`{}`", "**{}**", "{} (high)", "{}."]
+MAGICS = ["CSP/1", "# CSP/1", "## CSP/1", "**CSP/1**", "`CSP/1`", "csp/1", "CSP/1:", "CSP/1 ", " CSP/1"]
+PARTED = [[""], [], ["---"], ["", ""], ["", "---", ""], ["***"]]
+FIRST = ["{0} {1}", "{0}: {1}", "## {0} {1}", "**{0} {1}**", "[{0} {1}]", "{0} {1}:", "{0} `{1}`", "**{0}** {1}"]
+AROUND = [
+    *(("", "", before) for before in ("", "> ", "    ", "MAIN: ")),
+    *(("", "END\n", ""), ("", "---\n", ""), ("Here it is:\n\n", "\nThat is all.\n", "")),
+    *(("```csp\n", "```\n", ""), ("~~~\n", "~~~\n", "")),
+]
+
+
+def line(form: str, key: str, value: str) -> str:
+    """``form`` with the key in the case that it asks for."""
+    for mark, said in (("{0:t}", key.title()), ("{0:l}", key.lower()), ("{0}", key)):
+        form = form.replace(mark, said)
+    return form.replace("{1}", value)
 
 
 PATCH = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF X = a b\n- DEF Y\nAPPLY -> C1\n"

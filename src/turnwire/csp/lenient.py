@@ -82,7 +82,7 @@ _ENCLOSED = re.compile(
     r"[-=:> \t]*[\"'`*<(\[]*([^\s\"'`*<>()\[\]]+)[\"'`*>)\]]*[.,;]?(?:[ \t]*|[ \t]+(?:[#(]|//|[^\w\s]+\Z).*)"
 )
 """One word with quotes or brackets around it, or one of them, and perhaps a remark behind it."""
-_TITLE = re.compile(rb"(?m)CSP/1[*`:. \t]*\r?$")
+_TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
 Known = type[Task] | type[Result] | type[Error]
 _KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 
@@ -111,13 +111,16 @@ def without_prefix(raw: bytes) -> bytes:
     found = _TITLE.search(raw)
     if found is None:
         return raw
-    prefix = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()].rstrip(b"*`")
+    title = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
     before, lines = b"\n" * raw.count(b"\n", 0, found.start()), raw[found.end() :].split(b"\n")[1:]
-    if not prefix.strip() or not lines or not lines[0].startswith(prefix):
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(title, lines[0] if lines else b"", strict=False))
+    prefix = bytes(byte for byte, _ in alike).rstrip(b"*`")
+    if not prefix.strip() or title[len(prefix) :].strip(b"#*` \t"):
         return b"".join((before, b"CSP/1\n", b"\n".join(lines)))
     short = prefix.rstrip()
-    kept = takewhile(lambda line: line.startswith(prefix) or line.rstrip() == short, lines)
-    return b"".join((before, b"CSP/1\n", *(line[len(prefix) :] + b"\n" for line in kept)))
+    kept = takewhile(lambda line: line.startswith(short), lines)
+    bare = (line[len(prefix if line.startswith(prefix) else short) :] for line in kept)
+    return b"".join((before, b"CSP/1\n", *(line + b"\n" for line in bare)))
 
 
 def _word(value: str) -> str:
@@ -318,8 +321,8 @@ class _MessageReader:
                 raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
             else:
                 self.blame(Reason.BAD_INTENT, self.first.start)
-                if word.upper() in BLOCK_WORD:
-                    word = word.upper()
+                if _word(word).upper() in BLOCK_WORD:
+                    word = _word(word).upper()
                     intent = Intent(word)
         block = self.body(word, headless)
         line = self.reader.line_of(self.first.start)
@@ -596,7 +599,7 @@ def _loose_block(text: str) -> tuple[str, str] | None:
     match = _BLOCK.fullmatch(text)
     if match is None or match[1].upper() not in _WORDS:
         return None
-    word, rest = match[1].upper(), match[2].rstrip(" \t*_`]")
+    word, rest = match[1].upper(), match[2].rstrip(" \t*_`]").lstrip("*_`")
     letter = ID_LETTER.get(word)
     return (word, rest) if letter is None or re.match(rf"#?{letter}[0-9]+(?!\w)", rest) else None
 
