@@ -6,6 +6,7 @@ import asyncio
 import random
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -297,17 +298,17 @@ def test_what_waits_goes_in_its_order_whatever_is_taken_out():
 
 
 @pytest.mark.parametrize("keys", [["a"], ["a", "b"], ["a", "a"], ["a", "b", "a"], ["a", "a", "a", "b"]])
-def test_what_several_wrote_at_once_under_one_key_is_read_again(keys, tmp_path: Path):
+def test_what_several_write_at_once_under_one_key_is_seen_by_the_next(keys, tmp_path: Path):
     async def main() -> None:
         with Ledger(tmp_path / "ledger") as ledger:
             batching = Batching(ledger)
-            asked = [
-                batching.do(lambda key=key, n=n: ([("kind", str(n), key)], f"made {n}"), lambda n=n: f"read {n}")
-                for n, key in enumerate(keys)
-            ]
-            found = await asyncio.gather(*asked)
+
+            def prepare(key: str, n: int) -> Any:
+                return [("kind", str(n), key)], [int(entry.body) for entry in ledger.find("kind", key)]
+
+            found = await asyncio.gather(*(batching.do(partial(prepare, key, n), key) for n, key in enumerate(keys)))
             batching.close()
-        assert found == [f"{'read' if keys.count(key) > 1 else 'made'} {n}" for n, key in enumerate(keys)]
+        assert found == [[m for m in range(n - 1, -1, -1) if keys[m] == key] for n, key in enumerate(keys)]
 
     asyncio.run(main())
 

@@ -17,7 +17,6 @@ import os
 import socket
 import time
 import uuid
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,7 +38,7 @@ ATTEMPTS = 100
 """The number of times that others may write between a look and its rows, before that is given up."""
 
 Prepare = Callable[[], tuple[list[Row], Any]]
-"""Looks at the ledger: the rows that are to be appended, and the answer that holds then; None: it is to be read."""
+"""Looks at the ledger: the rows that are to be appended, and the answer that holds then."""
 
 
 class Batching:
@@ -52,21 +51,20 @@ class Batching:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._thread = ThreadPoolExecutor(1, "sap-ledger")
-        self._waiting: list[tuple[Prepare, Callable[[], Any] | None, asyncio.Future[Any]]] = []
+        self._waiting: list[tuple[str, Prepare, asyncio.Future[Any]]] = []
         self._flushing: asyncio.Task[None] | None = None
 
     def close(self) -> None:
         """Ends the thread, when what is waiting has been written."""
         self._thread.shutdown(wait=False)
 
-    async def do(self, prepare: Prepare, read: Callable[[], Any] | None = None) -> Any:
+    async def do(self, prepare: Prepare, key: str = "") -> Any:
         """Appends the rows that ``prepare`` asks for and answers with what it said beside them.
 
-        ``read`` looks for the answer when the rows are written, where ``prepare`` could not tell it, or somebody else
-        wrote under the same key in the same commit.
+        key: what is looked at. Two of one key never meet in a batch, so that the second sees the rows of the first.
         """
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((prepare, read, done))
+        self._waiting.append((key, prepare, done))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
         return await done
@@ -74,18 +72,18 @@ class Batching:
     async def _flush(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
-            waiting, self._waiting = self._waiting, []
+            batch = self._batch()
             answers: list[tuple[Any, Exception | None]]
             try:
-                wanted = [entry[:2] for entry in waiting]
+                wanted = [prepare for _, prepare, _ in batch]
                 answers = await loop.run_in_executor(self._thread, self._write, wanted)
             except asyncio.CancelledError:  # the loop ends
-                for _, _, done in waiting:
+                for _, _, done in batch:
                     done.cancel()
                 raise
             except Exception as error:  # the thread is gone: the transcript was closed
-                answers = [(None, error)] * len(waiting)
-            for (_, _, done), (value, failure) in zip(waiting, answers, strict=True):
+                answers = [(None, error)] * len(batch)
+            for (_, _, done), (value, failure) in zip(batch, answers, strict=True):
                 if done.done():  # whoever asked has gone
                     continue
                 if failure is None:
@@ -93,8 +91,18 @@ class Batching:
                 else:
                     done.set_exception(failure)
 
-    def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all, appends their rows in one commit, then reads where it must: each its answer, or its error.
+    def _batch(self) -> list[tuple[str, Prepare, asyncio.Future[Any]]]:
+        """Takes of what waits the first one of each key, and all that has none."""
+        batch, later, keys = [], [], set()
+        for one in self._waiting:
+            (later if one[0] in keys else batch).append(one)
+            if one[0]:
+                keys.add(one[0])
+        self._waiting = later
+        return batch
+
+    def _write(self, wanted: list[Prepare]) -> list[tuple[Any, Exception | None]]:
+        """Prepares all and appends their rows in one commit: each its answer, or its error.
 
         What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
         looked at again.
@@ -102,26 +110,20 @@ class Batching:
         failed: Exception | None = None
         for _ in range(ATTEMPTS):
             last = len(self.ledger)
-            answers = [_tried(prepare) for prepare, _ in wanted]
-            rows = {number: answer[0] for number, (answer, error) in enumerate(answers) if error is None and answer[0]}
+            answers = [_tried(prepare) for prepare in wanted]
             failed = None
-            if not rows:
-                break
             try:
-                self.ledger.append_many([row for some in rows.values() for row in some], expect=last)
+                if rows := [row for answer, error in answers if error is None for row in answer[0]]:
+                    self.ledger.append_many(rows, expect=last)
                 break
             except Exception as error:
                 failed = error
                 if not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
                     break
-        made = [(None if error is not None else answer[1], error) for answer, error in answers]
-        written = Counter(row[2] for some in rows.values() for row in some)
-        for number, some in rows.items():
-            read = wanted[number][1]
-            if failed is not None:
-                made[number] = (None, failed)
-            elif read is not None and (made[number][0] is None or any(written[row[2]] > 1 for row in some)):
-                made[number] = _tried(read)
+        made: list[tuple[Any, Exception | None]] = []
+        for answer, error in answers:
+            failure = failed if error is None and answer[0] else error
+            made.append((None if failure is not None else answer[1], failure))
         return made
 
 
@@ -154,11 +156,13 @@ class KnownTask(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds."""
+    """The claim on a task. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds.
+    holder: of the task, granted or not."""
 
     mine: bool
     attempt: int
     until: float
+    holder: str
 
 
 class Transcript(Batching):
@@ -176,11 +180,11 @@ class Transcript(Batching):
 
     async def append(self, *rows: Row) -> None:
         """Appends rows, all or none; they are in the ledger when this returns."""
-        await self.do(lambda: (list(rows), None), None)
+        await self.do(lambda: (list(rows), None))
 
     async def known(self, key: str) -> KnownTask:
         """The rows of the task with this key."""
-        found: KnownTask = await self.do(lambda: ([], self._known(key)), None)
+        found: KnownTask = await self.do(lambda: ([], self._known(key)), key)
         return found
 
     async def admit(self, key: str, text: str) -> KnownTask:
@@ -190,7 +194,7 @@ class Transcript(Batching):
             found = self._known(key)
             return ([(TASK_KIND, text, key)] if found.content is None else []), found
 
-        found: KnownTask = await self.do(unknown, None)
+        found: KnownTask = await self.do(unknown, key)
         return found
 
     async def settle(self, key: str, text: str) -> str:
@@ -200,20 +204,23 @@ class Transcript(Batching):
             found = self._result(key)
             return ([(RESULT_KIND, text, key)], text) if found is None else ([], found)
 
-        found: str = await self.do(first, lambda: self._result(key))
+        found: str = await self.do(first, key)
         return found
 
     async def claim(self, key: str) -> Claim:
         """Asks for a task, to execute it. Not granted while another agent has it."""
 
-        def free() -> tuple[list[Row], Claim | None]:
+        def free() -> tuple[list[Row], Claim]:
             before = self._held(key)
-            if before is not None and not before.mine and before.until > time.time():
+            if before is None:
+                row, until = self._started(key, None)
+                return [row], Claim(True, 1, until, self.holder)
+            if not before.mine and before.until > time.time():
                 return [], before
-            row, until = self._started(key, None if before is None else before.attempt)
-            return [row], Claim(True, 1, until) if before is None else None
+            row, until = self._started(key, before.attempt)
+            return [row], Claim(True, before.attempt + (before.holder != self.holder), until, self.holder)
 
-        found: Claim = await self.do(free, lambda: self._held(key))
+        found: Claim = await self.do(free, key)
         return found
 
     async def go_on(self, key: str) -> None:
@@ -227,7 +234,7 @@ class Transcript(Batching):
             held = self._held(key)
             return ([self._started(key, None, released=True)[0]] if held is not None and held.mine else []), None
 
-        await self.do(mine, None)
+        await self.do(mine, key)
 
     def _started(self, key: str, over: int | None, *, released: bool = False) -> tuple[Row, float]:
         """The row, and until when the task is this agent's by it."""
@@ -269,7 +276,7 @@ class Transcript(Batching):
             return None
         if holder != self.holder and _is_gone(holder):
             until = 0.0
-        return Claim(holder == self.holder and until > 0, attempt, until)
+        return Claim(holder == self.holder and until > 0, attempt, until, holder)
 
 
 def _said(entry: Entry) -> dict[str, Any]:
