@@ -6,16 +6,16 @@ The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wr
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from libc.stdint cimport uint64_t
 
 from _native.common.adopt cimport adopt, put
 from _native.common.text cimport exact_text
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_counted_text, json_draft, json_end, json_result, json_text as json_put,
-    json_text_of, json_value
+    json_room, json_text_of, json_value
 )
-from _native.json.rules cimport tw_walk
+from _native.json.rules cimport tw_compacted, tw_walk
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
@@ -58,7 +58,6 @@ cdef extern from "_native/kick/envelope.h":
 cdef object READ = json_text.reader(WIRE, FIELDS).read_source
 cdef object DEFAULT_LIMITS = LIMITS
 cdef object STANDARD = DEFAULT_POLICY
-cdef dict STANDARD_LEARNED = DEFAULT_POLICY.learned
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
 cdef tuple FIELD_TUPLE = tuple(FIELDS)
@@ -69,6 +68,7 @@ for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
 cdef enum:
     MOST_TYPES = 8
+    MOST_FIELDS = 512  # characters of the other fields, mostly
 
 cdef Py_ssize_t MOST = LIMITS.message
 cdef list QUOTED = [f'"{name}"'.encode() for name in FIELDS], WORDS = [word.encode() for word in TYPES]
@@ -92,8 +92,9 @@ cdef class Envelope:
     """
 
     cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
-    cdef dict _extra
-    cdef object _source  # the text that was read, where writing the envelope gives that again; until something is set
+    cdef readonly dict _extra
+    cdef object _source  # the text that was read, where its keys are in the order of writing; until something is set
+    cdef bint _own  # whether writing gives it as it is
     cdef Py_ssize_t _count  # characters of the source, none above _most; 0 where nobody counted
     cdef unsigned int _most
     cdef tuple _learned  # what the standard policy says of a plain envelope, where that was known; until something is set
@@ -136,11 +137,22 @@ cdef class Envelope:
         """Unknown keys and their JSON values."""
         if self._extra is None:
             self._extra = {}
-        return self._extra  # a key in it is not a plain envelope any more, which is looked at before the source
+        self._source = None  # they may be changed
+        return self._extra
 
     @extra.setter
     def extra(self, dict value not None):
+        self._source = None
         self._extra = value
+
+    def _unchanged(self):
+        """The text of an envelope that was read in the order of writing, as long as nothing of it has changed; else
+        None."""
+        if self._source is None:
+            return None
+        if not self._own:
+            return tw_compacted(self._source)
+        return json_counted_text(self._source, self._count, self._most) if self._count else json_text_of(self._source)
 
     def __repr__(self):
         return methods.represent(self)
@@ -153,10 +165,11 @@ adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
 put(Envelope, "__init__", methods.initialiser(Envelope.__init__))
 
 
-cpdef build(dict fields, source=None):
+cpdef build(dict fields, source=None, bint own=False):
     """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``: its
-    text, where writing the object gives that again."""
+    text, which is kept where its keys are in the order of writing; own: which gives it as it is."""
     cdef bint usual
+    cdef Py_ssize_t first
     cdef Envelope envelope = Envelope.__new__(Envelope)
     cdef PyObject *values[8]
     cdef PyObject *key
@@ -170,6 +183,7 @@ cpdef build(dict fields, source=None):
         values[known] = item
         known += 1
     usual = known >= 7 and known == PyDict_Size(fields)
+    first = known
     if not usual:
         known = 0
         for i in range(8):
@@ -193,10 +207,10 @@ cpdef build(dict fields, source=None):
     envelope.content = <object>values[6]
     if values[7] != NULL:
         envelope.correlation_id = <object>values[7]
-    if usual:
-        envelope._source = source
-    elif PyDict_Size(fields) != known:
+    if PyDict_Size(fields) != known:
         envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
+    if first == known:  # all fields stand in front
+        envelope._source, envelope._own = source, own
     return envelope
 
 
@@ -234,33 +248,8 @@ cdef bint plain_content(str content) except -1:
     return is_plain_content(content) if found == TW_ASK else found
 
 
-def is_clean(Envelope envelope not None, dict verdicts not None):
-    """As the twin's: whether ``check`` surely finds nothing, given what the policy is known to say."""
-    return clean(envelope, verdicts)
-
-
-cdef bint clean(Envelope envelope, dict verdicts) except -1:
-    """True if ``check`` surely finds nothing; False says only that it must look closer.
-
-    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
-    (no issue as long as there is a correlation_id).
-    """
-    cdef PyObject *verdict
-    if not are_texts(envelope):
-        return False
-    verdict = PyDict_GetItemWithError(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if verdict == NULL or (<object>verdict is not None and envelope.correlation_id is None):
-        return False
-    return are_plain(envelope)
-
-
 cdef inline bint has_extra(Envelope envelope) noexcept:
     return envelope._extra is not None and PyDict_Size(envelope._extra) != 0
-
-
-cdef bint are_texts(Envelope envelope) noexcept:
-    """True if the fields are texts and the only ones."""
-    return not has_extra(envelope) and fields_are_texts(envelope)
 
 
 cdef bint fields_are_texts(Envelope envelope) noexcept:
@@ -281,21 +270,6 @@ cdef bint are_plain(Envelope envelope) except -1:
     return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
 
 
-def remarks(Envelope envelope not None, dict known not None):
-    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver, type
-    and channel, and nothing else; None where it must look closer. As the twin's."""
-    cdef PyObject *found
-    if not are_texts(envelope):
-        return None
-    found = PyDict_GetItemWithError(known, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if found == NULL:
-        return None
-    correlation, issues = <tuple><object>found
-    if (correlation and envelope.correlation_id is None) or not are_plain(envelope):
-        return None
-    return list(issues)
-
-
 cdef enum:
     SLOTS = 256
 
@@ -313,44 +287,32 @@ cdef bint says_of(entry, Envelope envelope):
 
 
 cdef tuple learned(Envelope envelope, policy, bint lately):
-    """Tells what the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
-    there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
-    of an envelope that was read have no hashes yet. lately: looks no further than what the standard policy was asked for
-    last, so that reading costs no more where nobody checks."""
-    cdef dict table = STANDARD_LEARNED if policy is STANDARD else policy.learned
-    cdef PyObject *found
+    """Tells what the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel,
+    whether there must be a correlation_id, and the remarks; None where it is not known. For the standard policy by their
+    characters: the strings of an envelope that was read have no hashes yet. lately: looks no further than what that was
+    asked for last, so that reading costs no more where nobody checks."""
     cdef tuple entry
     cdef uint64_t mixed
     cdef int slot
-    if type(envelope.type) is not MessageType:
-        return None
+    if policy is not STANDARD or type(envelope.type) is not MessageType:
+        return asked(envelope, policy)
     mixed = tw_text_hash(envelope.sender)
     mixed = mixed * 31 + tw_text_hash(envelope.receiver)
     mixed = mixed * 31 + tw_text_hash(envelope.channel)
     mixed = (mixed * 31 + <size_t><PyObject *>envelope.type) >> 4
     slot = <int>((mixed ^ mixed >> 20) & (SLOTS - 1))
-    if policy is STANDARD and MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
+    if MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
         return <tuple>LATELY[slot]
-    if lately:
-        return None
-    key = mixed
-    found = PyDict_GetItemWithError(table, key)
-    if found != NULL and says_of(<object>found, envelope):
-        entry = <tuple>found
-        if policy is STANDARD:
-            LATELY[slot], MIXED[slot] = entry, mixed
-        return entry
-    names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
-    found = PyDict_GetItemWithError(policy.known, names)
-    if found != NULL:
-        entry = (*names, <object>found is not None, ())
-    else:
-        found = PyDict_GetItemWithError(policy.remarks, names)
-        if found == NULL:
-            return None
-        entry = (*names, *(<tuple><object>found))
-    table[key] = entry  # no more of them than the policy keeps of its own
+    entry = None if lately else asked(envelope, policy)
+    if entry is not None:
+        LATELY[slot], MIXED[slot] = entry, mixed
     return entry
+
+
+cdef tuple asked(Envelope envelope, policy):
+    names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+    cdef PyObject *found = PyDict_GetItemWithError(policy.known, names)
+    return None if found == NULL else (*names, *(<tuple><object>found))
 
 
 cdef tuple verdict(Envelope envelope, policy):
@@ -389,12 +351,13 @@ cdef text(envelope, bint strict, policy):
     if strict:
         if verdict(it, policy) is None:
             return None
-    elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
+    elif not fields_are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
         return None
-    if it._source is not None and not has_extra(it):
-        return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
+    if it._source is not None:
+        return it._unchanged()
     json_begin(&draft, DICT_ITEMS)
     try:
+        json_room(&draft, PyUnicode_GET_LENGTH(it.content) + MOST_FIELDS, PyUnicode_KIND(it.content))  # widened never
         if not put_fields(&draft, it) or (has_extra(it) and not put_extra(&draft, it._extra)):
             return None
         json_ascii(&draft, b"}", 1)
@@ -481,9 +444,10 @@ cdef Envelope quick(object data):
     envelope.content = tw_part_text(&parts[6])
     if count > TW_CORRELATION:
         envelope.correlation_id = tw_part_text(&parts[7])
-    if walk.own:
-        envelope._source = data
-        envelope._count = tw_envelope_count(parts, count, size, &envelope._most)
+    if walk.calm:
+        envelope._source, envelope._own = data, walk.own
+        if walk.own:
+            envelope._count = tw_envelope_count(parts, count, size, &envelope._most)
     envelope._plain = tw_envelope_is_plain(parts, count)
     if envelope._plain:
         envelope._learned = learned(envelope, STANDARD, True)
@@ -499,8 +463,13 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     """
     envelope = quick(data) if limits is DEFAULT_LIMITS else None
     if envelope is None:
-        fields, source = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
-        envelope = build(fields, source)
+        if limits is DEFAULT_LIMITS:
+            fields, source = READ(data)
+            text = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
+            envelope = build(fields, text, source is not None)
+        else:
+            fields = READ(data, limits)[0]
+            envelope = build(fields)
         if envelope is None:
             raise methods.field_error(data, fields)
     if strict:
@@ -530,7 +499,7 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     if not isinstance(envelope, Envelope):
         return judge_other(envelope, Envelope, strict)
     found = verdict(<Envelope>envelope, policy)
-    if found is not None and (not found or not strict):
+    if found is not None:
         if not has_extra(<Envelope>envelope):
             return list(found)
         return [*found, *[unknown_key(key) for key in (<Envelope>envelope)._extra]]

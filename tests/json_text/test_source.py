@@ -277,3 +277,23 @@ def test_envelopes_that_were_changed_are_written_anew(change, sender, kind):
             kick.encode(envelope, strict=False)
         return
     assert kick.encode(envelope, strict=False) == written_anew(envelope) != text
+
+
+@pytest.mark.parametrize("kind", [str, str.encode, lambda text: bytearray(text.encode())])
+@pytest.mark.parametrize("number", ["0.50", "5e-1", "0.1000000000000000055511151231257827", "1E-3", "0.0", "1.0"])
+@pytest.mark.parametrize("sender", ["Executor", "Orchestrator"])
+def test_floats_of_kicklang_are_written_as_they_were_read(core, number, sender, kind):
+    wire = core("kick.envelope")
+    text = (KICK % sender)[:-1] + f', "more" :[ {number} ]}}'
+    wanted = text.replace(', "more" :[ ', ',"more":[').replace(" ]", "]")
+    envelope = wire.decode(kind(text))
+    assert envelope.sender == sender and envelope == wire.decode(text) and "report" in repr(envelope)
+    assert wire.encode(envelope, strict=False) == wanted
+    if sender != "Orchestrator":
+        assert wire.encode(envelope) == wanted
+    assert envelope.extra == {"more": [float(number)]}
+    assert wire.encode(envelope, strict=False) == written_anew(envelope)
+    envelope = wire.decode(kind(text))
+    envelope.receiver = "Orchestrator"
+    envelope.content = "⫻a\nother"
+    assert wire.encode(envelope, strict=False) == written_anew(envelope)

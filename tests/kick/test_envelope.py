@@ -423,7 +423,6 @@ def test_contents(core: Callable[[str], ModuleType], content: str, reasons: list
     assert [(str(one.reason), one.where, one.severity) for one in found] == [
         (reason, "/content", "info") for reason in reasons
     ]
-    assert module.is_clean(envelope, kick.DEFAULT_POLICY.known) <= (reasons == [])
 
 
 def test_conform_tells_them_as_doubtful() -> None:

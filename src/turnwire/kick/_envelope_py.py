@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.json import text as json_text
+from turnwire.json._write_py import compacted
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other
+from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other, unknown_key
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
 from turnwire.kick.writing import envelope_text
 
@@ -32,7 +33,7 @@ class Envelope(methods.EnvelopeMethods):
     Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
     """
 
-    __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
+    __slots__ = ("__weakref__", "_extra", "_parsed", "_read", *FIELDS)
     __wire__ = WIRE
     __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
 
@@ -56,8 +57,27 @@ class Envelope(methods.EnvelopeMethods):
         self.channel = channel
         self.content = content
         self.correlation_id = correlation_id
-        self.extra = {} if extra is None else extra
+        self._extra: dict[str, Any] = {} if extra is None else extra
         self._parsed = None
+        self._read: tuple[str | bytes, tuple[Any, ...]] | None = None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Unknown keys and their JSON values."""
+        self._read = None  # they may be changed
+        return self._extra
+
+    @extra.setter
+    def extra(self, extra: dict[str, Any]) -> None:
+        self._read = None
+        self._extra = extra
+
+    def _unchanged(self) -> str | None:
+        """The text of an envelope that was read in the order of writing, as long as nothing of it has changed; else
+        None."""
+        if self._read is None or self._read[1] != tuple(getattr(self, name) for name in FIELDS):
+            return None
+        return compacted(self._read[0])
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -65,14 +85,14 @@ class Envelope(methods.EnvelopeMethods):
             object.__setattr__(self, name, None)
 
 
-_read = json_text.reader(WIRE, FIELDS).read
+_read_object = json_text.reader(WIRE, FIELDS).read
 _REQUIRED = frozenset(REQUIRED_FIELDS)
 _ALL = frozenset(FIELDS)
 
 
 def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
     """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``:
-    its text, where writing the object gives that again, which this twin does not keep."""
+    its text, which is kept where its keys are in the order of writing."""
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in TYPES or not fields.keys() >= _REQUIRED:
         return None
@@ -83,7 +103,10 @@ def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope
         return None
     extra = {key: value for key, value in fields.items() if key not in _ALL}
     values = {name: fields.get(name) for name in FIELDS}
-    return Envelope(**values, extra=extra)  # type: ignore[arg-type]
+    envelope = Envelope(**values, extra=extra)  # type: ignore[arg-type]
+    if source is not None and list(fields) == [*(name for name in FIELDS if name in fields), *extra]:
+        envelope._read = source, tuple(values.values())
+    return envelope
 
 
 _PLAIN_TIME = re.compile(
@@ -96,26 +119,16 @@ def is_plain_time(text: str) -> bool:
     return _PLAIN_TIME.fullmatch(text) is not None
 
 
-def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
-    """True if ``check`` surely finds nothing; False says only that it must look closer.
-
-    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
-    (no issue as long as there is a correlation_id).
-    """
-    if not _are_texts(envelope):
-        return False
-    verdict = verdicts.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel), "unknown")
-    if verdict is not None and (verdict != "correlation" or envelope.correlation_id is None):
-        return False
-    return _are_plain(envelope)
-
-
-def _are_texts(envelope: Envelope) -> bool:
-    """True if the fields are texts and the only ones."""
+def verdict(envelope: Envelope, policy: Policy) -> tuple[Issue, ...] | None:
+    """The remarks that are all that ``check`` finds but for unknown keys, mostly none; None where it must look closer:
+    at what the policy does not know yet, or at fields that are not surely good."""
     texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
-    if envelope.extra or type(envelope.type) not in (str, MessageType):
-        return False
-    return all(type(text) is str for text in texts)
+    if type(envelope.type) not in (str, MessageType) or not all(type(text) is str for text in texts):
+        return None
+    found = policy.known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if found is None or (found[0] and envelope.correlation_id is None) or not _are_plain(envelope):
+        return None
+    return found[1]
 
 
 def _are_plain(envelope: Envelope) -> bool:
@@ -124,20 +137,6 @@ def _are_plain(envelope: Envelope) -> bool:
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
         return False
     return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)
-
-
-def remarks(envelope: Envelope, known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]]) -> list[Issue] | None:
-    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver,
-    type and channel, and nothing else; None where it must look closer.
-
-    known: by these four, whether there must be a correlation_id, and the remarks.
-    """
-    if not _are_texts(envelope):
-        return None
-    found = known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if found is None or (found[0] and envelope.correlation_id is None) or not _are_plain(envelope):
-        return None
-    return list(found[1])
 
 
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
@@ -159,8 +158,9 @@ def decode(
     missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
     to ``check``, unless ``strict``: then the first warning is raised as RuleError.
     """
-    fields = _read(data, limits)
-    envelope = build(fields)
+    fields = _read_object(data, limits)
+    source = data if type(data) is str or type(data) is bytes else json_text.input_bytes(data, WIRE)
+    envelope = build(fields, source if limits is LIMITS else None)
     if envelope is None:
         raise methods.field_error(data, fields)
     if strict:
@@ -172,8 +172,8 @@ def all_clear(data: bytes) -> bool:
     """True if ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
     if data[:1] != b"{":
         return False
-    envelope = build(_read(data, LIMITS))
-    return envelope is not None and is_clean(envelope, DEFAULT_POLICY.known)
+    envelope = build(_read_object(data, LIMITS))
+    return envelope is not None and not envelope._extra and verdict(envelope, DEFAULT_POLICY) == ()
 
 
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
@@ -186,9 +186,7 @@ def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict
     """
     if not isinstance(envelope, Envelope):
         return judge_other(envelope, Envelope, strict)
-    if is_clean(envelope, policy.known):
-        return []
-    found = None if strict else remarks(envelope, policy.remarks)
+    found = verdict(envelope, policy)
     if found is not None:
-        return found
+        return [*found, *map(unknown_key, envelope._extra)]
     return judge(envelope, policy, strict)

@@ -67,7 +67,7 @@ def space(envelope: Envelope) -> Space:
 
 def state(envelope: Any) -> tuple[Any, ...]:
     """The fields and a copy of ``extra``, in the order of the constructor."""
-    return (*(getattr(envelope, name) for name in FIELDS), dict(envelope.extra))
+    return (*(getattr(envelope, name) for name in FIELDS), dict(envelope._extra or ()))
 
 
 def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
@@ -160,6 +160,7 @@ class EnvelopeMethods(Message):
         content: str
         correlation_id: str | None
         extra: dict[str, Any]
+        _extra: Any  # the same or None, without the right to change it
         _parsed: Any
 
     @property
@@ -215,7 +216,7 @@ class EnvelopeMethods(Message):
         result["type"] = str(self.type) if isinstance(self.type, str) else self.type
         if self.correlation_id is None:
             del result["correlation_id"]
-        for key, value in self.extra.items():
+        for key, value in (self._extra or {}).items():
             result.setdefault(key, value)
         return result
 
@@ -242,7 +243,7 @@ class EnvelopeMethods(Message):
     def _repr_html_(self) -> str:
         from turnwire.showing import fields
 
-        names = (*FIELDS, *(["extra"] if self.extra else []))
+        names = (*FIELDS, *(["extra"] if self._extra else []))
         return fields(type(self).__name__, [(name, getattr(self, name)) for name in names])
 
     def __eq__(self, other: object) -> bool:

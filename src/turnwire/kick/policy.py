@@ -54,7 +54,7 @@ class Policy:
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """
 
-    __slots__ = ("_families", "_roles", "known", "learned", "remarks", "roles", "rows")
+    __slots__ = ("_families", "_roles", "known", "roles", "rows")
     _MEMORY = 4096  # how many (sender, receiver, type, channel) are remembered
 
     def __init__(self, rows: Iterable[Row], roles: Iterable[str] = ROLES) -> None:
@@ -62,9 +62,9 @@ class Policy:
         self.roles = tuple(roles)
         self._roles = frozenset(self.roles)
         self._families = frozenset(row.channel.partition("/")[0] for row in self.rows)
-        self.known: dict[tuple[Any, ...], str | None] = {}
-        self.remarks: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = {}
-        self.learned: dict[int, tuple[Any, ...]] = {}  # both once more, as the compiled core finds them
+        self.known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = {}
+        """(sender, receiver, type, channel) of what nothing else can be refused for -> whether a correlation_id is
+        required, and the remarks that are made."""
 
     def with_rows(self, *rows: Row) -> Policy:
         """A policy with these rows in front of the present ones."""
@@ -100,7 +100,7 @@ class Policy:
             if role not in self._roles and (field == "sender" or role != "Broadcast")
         ]
         refused = self.verdicts(envelope)
-        if len(self.known) + len(self.remarks) < self._MEMORY:
+        if len(self.known) < self._MEMORY:
             self._remember(envelope, refused, tuple(found))
         return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
 
@@ -110,10 +110,7 @@ class Policy:
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         row = self.row_for(envelope.channel)
         if row is not None and all(verdict.reason is Reason.MISSING_CORRELATION_ID for verdict in refused):
-            if remarks:
-                self.remarks[key] = row.correlation, remarks
-            else:
-                self.known[key] = "correlation" if row.correlation else None
+            self.known[key] = row.correlation, remarks
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):

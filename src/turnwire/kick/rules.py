@@ -83,7 +83,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if correlation is not None and not missing and not is_uuid4(correlation):
         text = f"{correlation!r} is not a UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
-    return issues + [unknown_key(key) for key in envelope.extra]
+    return issues + [unknown_key(key) for key in envelope._extra or ()]
 
 
 _HALF = re.compile("[\ud800-\udfff]")

@@ -42,7 +42,8 @@ def envelope_text(
         fault = methods.field_fault(fields)
         if fault is not None:
             raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
-    return json_text.write(fields, WIRE)
+    unchanged: str | None = envelope._unchanged()  # type: ignore[attr-defined]
+    return json_text.write(fields, WIRE) if unchanged is None else unchanged
 
 
 def space_text(space: Space, *, strict: bool) -> str:
