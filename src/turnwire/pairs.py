@@ -1,13 +1,22 @@
 """The terms in which each wire tells which of its records answer which (``<package>/pairs.py``).
 
 What ties an answer to its request is the piece of work that both name, the task; a wire says by its ``work`` which that
-is, and whether an answer ends it.
+is, and whether an answer ends it. The rules are data, so that whole columns of records are paired at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import unicodedata
 from typing import NamedTuple
+
+FIELDS = ("conversation", "sender", "receiver", "task", "id", "folded sender", "folded receiver")
+"""The fields of a record that a key may have: columns that any record has, what its ``work`` says, and names in the
+form of :func:`folded`."""
+
+
+def folded(name: str) -> str:
+    """A name as it is compared without case (NFC)."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 class Work(NamedTuple):
@@ -24,70 +33,44 @@ class Work(NamedTuple):
     asks: bool = True
 
 
-class Message(NamedTuple):
-    """The part of a record that pairing looks at: the common columns of one record, absent ones None; time in
-    microseconds; and its work, None where its wire does not tell."""
+class Key(NamedTuple):
+    """The fields (at most four of FIELDS) by which an answer finds its request: those of the one are equal to those of
+    the other, in order. None stands for a field that is absent. A record has this key if it has all fields that the key
+    ``needs`` and none of those that it is ``without``."""
 
-    kind: str | None
-    sender: str | None
-    receiver: str | None
-    conversation: str | None
-    subject: str | None
-    time: int | None
-    work: Work | None = None
+    fields: tuple[str | None, ...]
+    needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 class AnswerPattern(NamedTuple):
-    """One way of answering: a message of one of these kinds (None: any) answers a request when ``reply`` of it is
-    ``ask`` of the request, and not None. ``ask`` may give a frozenset of which each fits. subject: how the subject of
-    the answer begins; others: it is from somebody else than the request; names: it names its request, so that without
-    one it is an orphan."""
+    """One way of answering: a message of one of these kinds (None: any) answers a request when its key ``reply`` is a
+    key ``ask`` of the request, of which there may be two. subject: how the subject of the answer begins; others: it
+    is from somebody else than the request; names: it names its request, so that without one it is an orphan;
+    unasking: a request of the rule is no answer."""
 
     answers: frozenset[str] | None
-    ask: Callable[[Message], Hashable]
-    reply: Callable[[Message], Hashable]
+    ask: tuple[Key, ...]
+    reply: Key
     subject: str = ""
     others: bool = False
     names: bool = False
+    unasking: bool = False
 
 
 class PairRule(NamedTuple):
-    """A kind of question: its name, the kinds of message that ask it, the ways in which it is answered, the first that
-    fits, and whether one answer settles all questions that wait for it."""
+    """A kind of question: its name, the kinds of message that ask it, the ways in which it is answered (at most four),
+    the first that fits, whether one answer settles all questions that wait for it, and the kinds of answers that only
+    tell progress."""
 
     name: str
     requests: frozenset[str]
     ways: tuple[AnswerPattern, ...]
     all_at_once: bool = False
-
-    @property
-    def kinds(self) -> frozenset[str] | None:
-        """The kinds of message that it concerns; None for all."""
-        answers = [way.answers for way in self.ways]
-        known = [kinds for kinds in answers if kinds is not None]
-        return self.requests.union(*known) if len(known) == len(answers) else None
+    progress: frozenset[str] = frozenset()
 
 
-def there(message: Message) -> Hashable:
-    """A request from its sender to its receiver in the conversation."""
-    return message.conversation, message.sender, message.receiver
-
-
-def back(message: Message) -> Hashable:
-    """The request that a message from the receiver back to the sender is the answer to (see :func:`there`)."""
-    return message.conversation, message.receiver, message.sender
-
-
-def conversation(message: Message) -> Hashable:
-    """Any message of the same conversation."""
-    return message.conversation
-
-
-def task_of(message: Message) -> str | None:
-    """The id of the task that a message names."""
-    return None if message.work is None else message.work.task
-
-
-def untold(key: Callable[[Message], Hashable]) -> Callable[[Message], Hashable]:
-    """The same key, of messages whose work is not known."""
-    return lambda message: key(message) if message.work is None else None
+THERE = Key(("conversation", "sender", "receiver"))
+"""A request from its sender to its receiver in the conversation."""
+BACK = Key(("conversation", "receiver", "sender"))
+"""The request that a message from the receiver back to the sender is the answer to (see THERE)."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import turnwire
+from tests.conftest import BACKENDS
 from tests.sap.documents import RESULT, TASK
 from turnwire import kick, registry
+from turnwire._backend import core_module
 from turnwire.log import stats
-from turnwire.pairs import Message, Work
+from turnwire.pairs import FIELDS, Key, PairRule, Work
 from turnwire.read import pairing
 from turnwire.report.figures import ANSWER_COLUMNS, Answers
 from turnwire.report.records import COLUMNS, Chunk
@@ -170,7 +174,7 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
 def test_logs_counted_by_hand(name: str) -> None:
     wire, rule, text, counted, times = LOGS[name]
     pairing = stats(text.encode()).pairings[wire, rule]
-    assert tuple(getattr(pairing, count) for count in COUNTS) == counted
+    assert tuple(pairing.counts[count] for count in COUNTS) == counted
     seconds = pairing.to_dict()["seconds"]
     assert (seconds["min"], seconds["max"]) == times
 
@@ -187,24 +191,222 @@ def test_the_report_counts_the_same(name: str) -> None:
     assert tuple(None if one is None else one / 1e6 for one in (found["min"], found["max"])) == times
 
 
-def test_many_that_wait_are_answered_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = [rule for wire in registry.wires().values() for rule in wire.pairs]
-    kinds = sorted({kind for rule in rules for kind in (*rule.requests, *(rule.kinds or ()))})
-    met = 0
-    for seed in range(32):
-        told = []
-        for few in (0, 2, 1 << 30):
-            monkeypatch.setattr(pairing, "_FEW", few)
-            chance = random.Random(seed)
-            several = [pairing.Pairing(rule, room=chance.choice((5, 1000))) for rule in rules]
-            for time in range(120):
-                sender, receiver, conversation = (chance.choice(names) for names in ("ab", "ab", "123"))
-                task = Work(chance.choice("tu"), chance.random() < 0.7, chance.choice("mn"))
-                work = chance.choice((None, task))
-                message = Message(chance.choice(kinds), sender, receiver, conversation, None, time, work)
-                for one in several:
-                    one.take(message)
-            told.append([one.to_dict() for one in several])
-        assert told[0] == told[1] == told[2]
-        met += sum(one["answered"] for one in told[0])
-    assert met > 800
+# --- the core, against the rule told in a few lines -------------------------------------------------------------------
+
+
+class Simply:
+    """The requests of one rule in a list, oldest first, without a bound: what the core must come to."""
+
+    def __init__(self, rule: PairRule) -> None:
+        self.rule = rule
+        self.open: list[dict[str, Any]] = []
+        self.ended: set[Any] = set()
+        self.early: dict[Any, list[dict[str, Any]]] = {}
+        self.counts = dict.fromkeys(pairing.COUNTS, 0)
+        self.settled: list[tuple[int, int]] = []
+
+    def key(self, number: int, key: Key, message: dict[str, Any]) -> Any:
+        if any(not message[name] for name in key.needs) or any(message[name] for name in key.without):
+            return None
+        return number, *((name and message[name]) or None for name in key.fields)
+
+    def keys(self, message: dict[str, Any], named: bool = False) -> list[Any]:
+        ways = enumerate(self.rule.ways)
+        keys = [self.key(number, ask, message) for number, way in ways if way.names or not named for ask in way.ask]
+        return [key for key in dict.fromkeys(keys) if key is not None]
+
+    def settle(self, asked: dict[str, Any], answer: dict[str, Any], ahead: bool = False) -> None:
+        self.counts["answered"] += 1
+        self.ended |= set(self.keys(asked, named=True))
+        if asked["time"] is None or answer["time"] is None:
+            return
+        if answer["time"] >= asked["time"]:
+            self.settled.append((asked["tag"], answer["time"] - asked["time"]))
+        else:
+            self.counts["backwards"] += not ahead
+
+    def take(self, message: dict[str, Any]) -> None:
+        asks = message["kind"] in self.rule.requests and message["asks"]
+        final = message["final"] and message["kind"] not in self.rule.progress
+        named = None
+        for number, way in enumerate(self.rule.ways):
+            key = self.key(number, way.reply, message)
+            if key is None or not (way.answers is None or message["kind"] in way.answers) or (way.unasking and asks):
+                continue
+            fits = [
+                one
+                for one in self.open
+                if key in self.keys(one) and not (way.others and one["sender"] == message["sender"])
+            ]
+            if fits:
+                named = None
+                self.counts["progress"] += not final
+                for one in (fits if self.rule.all_at_once else fits[:1]) if final else ():
+                    self.open.remove(one)
+                    self.settle(one, message)
+                break
+            named = key if way.names and named is None else named
+        if named is not None and named in self.ended:
+            self.counts["further"] += 1
+        elif named is not None:
+            self.counts["orphans"] += 1
+            self.early.setdefault(named, []).append({**message, "final": final})
+        if asks:
+            self.counts["requests"] += 1
+            early = next((self.early.pop(key) for key in self.keys(message) if key in self.early), [])
+            self.counts["orphans"] -= len(early)
+            self.counts["ahead"] += len(early)
+            answer = next((one for one in early if one["final"]), None)
+            if answer is not None:
+                self.settle(message, answer, ahead=True)
+            elif self.keys(message):
+                self.open.append(message)
+                self.ended -= set(self.keys(message))
+
+
+def drawn(chance: random.Random, kinds: list[str], number: int) -> dict[str, Any]:
+    names: dict[str, Any] = {name: chance.choice(("", "a", "b", "A")) for name in ("sender", "receiver")}
+    return {
+        "kind": chance.choice(kinds),
+        **names,
+        **{f"folded {name}": value.lower() for name, value in names.items()},
+        "conversation": chance.choice(("", "1", "2")),
+        "task": chance.choice(("", "", "t", "u")),
+        "id": chance.choice(("", "1", "2", "3")),
+        "final": chance.random() < 0.7,
+        "asks": chance.random() < 0.8,
+        "time": None if chance.random() < 0.1 else chance.randrange(1000),
+        "tag": number,
+    }
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("rule", [rule for wire in registry.wires().values() for rule in wire.pairs], ids=str)
+def test_columns_are_paired_as_one_by_one(rule: PairRule, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    core = core_module(backend, "log.aggregate")
+    monkeypatch.setattr(pairing, "core", core)
+    kinds = sorted({kind for way in rule.ways for kind in way.answers or ()} | rule.requests | {"another"})
+    answered = 0
+    for seed in range(25):
+        chance = random.Random(f"{rule.name} {seed}")
+        messages = [drawn(chance, kinds, number) for number in range(100)]
+        simple, found, settled = Simply(rule), pairing.Pairing(rule), []
+        for message in messages:
+            simple.take(message)
+        size = chance.choice((1, 7, 100))
+        for start in range(0, len(messages), size):
+            some = messages[start : start + size]
+            values = ([(one[name] and core.hash_of(one[name].encode())) or 0 for one in some] for name in FIELDS)
+            ways = [
+                sum(1 << n for n, way in enumerate(rule.ways) if way.answers is None or one["kind"] in way.answers)
+                for one in some
+            ]
+            asks = [one["kind"] in rule.requests and one["asks"] for one in some]
+            final = [one["final"] and one["kind"] not in rule.progress for one in some]
+            bits = (np.array(column, np.uint8) for column in (ways, asks, final))
+            times = np.array([one["time"] or 0 for one in some], np.int64)
+            timed = np.array([one["time"] is not None for one in some], np.uint8)
+            tags = np.array([one["tag"] for one in some], np.int64)
+            settled += found.take(np.array(list(values), np.uint64), *bits, times, timed, tags).tolist()
+        counts = {**simple.counts, "waiting": simple.counts["requests"] - simple.counts["answered"]}
+        assert found.counts == counts
+        assert [tuple(pair) for pair in settled] == simple.settled
+        answered += counts["answered"]
+    assert answered > 100
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_oldest_requests_are_given_up(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    core = core_module(backend, "log.aggregate")
+    monkeypatch.setattr(pairing, "core", core)
+    found = pairing.Pairing(registry.wire("sap").pairs[0], room=3)
+    tasks = np.array([core.hash_of(b"%d" % number) for number in (*range(10), 8, 2)], np.uint64)
+    fields = np.zeros((len(FIELDS), 12), np.uint64)
+    fields[FIELDS.index("task")] = tasks
+    asks = np.array([1] * 10 + [0] * 2, np.uint8)
+    ones, times = np.ones(12, np.uint8), np.arange(12)
+    settled = found.take(fields, 1 - asks, asks, ones, times, ones, times)
+    assert settled.tolist() == [[8, 2]]
+    names = ("requests", "answered", "given_up", "waiting", "orphans", "further")
+    assert [found.counts[name] for name in names] == [10, 1, 7, 2, 1, 0]
+
+
+# --- what records say of work, as the core reads it ---------------------------------------------------------------------
+
+PIECES = {
+    "nslip": [
+        *("@a3", "|k1", "|k0z", "|k", "|a2", "|a1", '|u"running"', '|u"Done"', '|u"in progress"', '|t"x|k9|a3"'),
+        *('|t"a\\"|k7"', "|f0", "|c1", "#"),
+    ],
+    "csp": [
+        *("TASK T1\n", "RESULT T2\r\n", "ERROR E1\n", "AT T7\n", "AT x\n", "STATUS PARTIAL\n", "STATUS OK\n", "AT T8"),
+        *("<<<\n", ">>>\n", "TASK T1 \n", "RESULT \n", "REQ TASK T9\n", " STATUS PARTIAL\n"),
+    ],
+}
+CHANNELS = (
+    "report/status",
+    "report/error",
+    "report/a",
+    "query/answer",
+    "query/context",
+    "command/stop",
+    "command/go",
+    "x",
+)
+CONTENTS = (
+    "⫻task/dispatch:T-1/001",
+    "⫻query/answer:x/001",
+    "⫻a:b",
+    "⫻a:/1",
+    "⫻a: in line",
+    "⫻a/b/c:d/1",
+    "⫻ a:b/1",
+    "text",
+)
+LINES = (
+    "Completed",
+    " Completed",
+    "Failed\t",
+    "Failed",
+    "Completed!",
+    'say "Completed"',
+    "go on",
+    "",
+    "⫻b:c/1",
+    "\u00a0Failed",
+)
+
+
+def records_of(wire: str, chance: random.Random) -> Iterator[bytes]:
+    for _ in range(4000):
+        if wire != "kick":
+            yield "".join(chance.choices(PIECES[wire], k=chance.randrange(9))).encode()
+            continue
+        content = chance.choice(("\n", "\r\n")).join(
+            [chance.choice(CONTENTS), *chance.choices(LINES, k=chance.randrange(3))]
+        )
+        value: dict[str, Any] = {"id": chance.choice(("", "i", "é")), "sender": 'a"b', "correlation_id": None}
+        value |= {"channel": ("⫻" if chance.random() < 0.9 else "") + chance.choice(CHANNELS), "content": content}
+        text = json.dumps(value, ensure_ascii=chance.random() < 0.2, indent=chance.choice((None, None, 1)))
+        yield text.encode()
+
+
+@pytest.mark.parametrize("wire", ["nslip", "csp", "kick"])
+def test_the_core_reads_work_as_the_wire_does(wire: str) -> None:
+    core = core_module("native", "log.aggregate")
+    work = registry.wire(wire).work
+    assert work is not None
+    records = list(records_of(wire, random.Random(wire)))
+    lengths = np.array([len(record) for record in records], np.int64)
+    buffer = np.frombuffer(b"".join(records), np.uint8)
+    tasks, ids, bits = (np.zeros(len(records), dtype) for dtype in (np.uint64, np.uint64, np.uint8))
+    assert core.works(wire, buffer, b"", np.cumsum(lengths) - lengths, lengths, tasks, ids, bits)
+    odd = 0
+    for record, *found in zip(records, tasks.tolist(), ids.tolist(), bits.tolist(), strict=True):
+        if found[2] & core.ODD:
+            odd += 1
+            continue
+        told = work(record) or Work()
+        expected = [0 if one is None else core.hash_of(one.encode()) for one in (told.task, told.id)]
+        assert found == [*expected, core.FINAL * told.final | core.ASKS * told.asks], record
+    assert 0 < odd < 0.9 * len(records) or wire == "nslip"

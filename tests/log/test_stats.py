@@ -16,12 +16,10 @@ import pytest
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from tests.sap.documents import TASK
-from turnwire import LIMITS, nslip, registry, sap
+from turnwire import LIMITS, nslip, sap
 from turnwire.log import stats
 from turnwire.log.output.parts import Parts
-from turnwire.pairs import Message
 from turnwire.read.located import located
-from turnwire.read.pairing import Pairing
 
 pytestmark = pytest.mark.once
 
@@ -94,24 +92,12 @@ def test_many_conversations_are_folded_and_the_busy_ones_kept() -> None:
 
 # --- who answers whom -----------------------------------------------------------------------------------------------
 
-M = Message
-
 
 def test_real_requests_are_answered() -> None:
     found = stats(str(UPSTREAM), wire="nslip")
     (pairing,) = found.pairings.values()
     assert (pairing.requests, pairing.answered, pairing.waiting) == (1089, 1089, 0)
     assert pairing.latencies.count == 0, "these messages have no time"
-
-
-def test_the_oldest_requests_are_given_up() -> None:
-    pairing = Pairing(registry.wire("sap").pairs[0], room=3)
-    for number in range(10):
-        pairing.take(M("Task", "a", None, str(number), None, number))
-    pairing.take(M("Result", "b", None, "8", None, 1008))
-    pairing.take(M("Result", "b", None, "2", None, 2000))
-    assert (pairing.requests, pairing.answered, pairing.given_up, pairing.waiting) == (10, 1, 7, 2)
-    assert sum(map(len, pairing._waiting)) == 2
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------

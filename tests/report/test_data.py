@@ -235,23 +235,22 @@ def test_damage_that_is_told_behind_the_next_file_is_that_of_its_own(tmp_path: P
 SECOND = 1_000_000
 
 
+def timed_line(act: str, conversation: int, second: int | None) -> str:
+    ends = "S1|d2" if act == "2" else "S2|d1"
+    stamp = "" if second is None else f"2026-11-01T00:{second // 60:02}:{second % 60:02}Z "
+    return f"{stamp}@a{act}|f0|c{conversation}|{ends}|T1#\n"
+
+
 def test_answers_are_timed_across_chunks() -> None:
-    rows = []
-    for number in range(100):
-        ask = {"kind": "Task", "sender": "a", "receiver": None, "conversation": str(number)}
-        rows.append(Row(wire="sap", time=number * SECOND, **ask))
-    rows += [
-        Row(wire="sap", kind="Result", sender="b", receiver=None, conversation=str(number), time=200 * SECOND)
-        for number in range(90)
-    ]
-    rows.append(Row(wire="sap", kind="Result", conversation="90", time=None))
-    rows.append(Row(wire="sap", kind="Result", conversation="91", time=0))
+    asked = [timed_line("2", 36 + number, number) for number in range(100)]
+    answered = [timed_line("1", 36 + number, 200) for number in range(90)]
+    log = "".join([*asked, *answered, timed_line("1", 126, None), timed_line("1", 127, 0)])
     answers = Answers()
-    for chunk in chunks(rows, 7):
-        answers.add(chunk)  # type: ignore[arg-type]
+    for batch in turnwire.scan(log.encode(), columns=COLUMNS, batch_bytes=400):
+        answers.add(Chunk(batch))
     (row,) = answers.rows()
     found = SimpleNamespace(**dict(zip(ANSWER_COLUMNS, row, strict=True)))
-    assert (found.wire, found.asks) == ("sap", ["Task"])
+    assert (found.wire, found.asks) == ("nslip", ["ASK", "REQUEST"])
     assert (found.requests, found.answered, found.waiting, found.backwards, found.timed) == (100, 92, 8, 1, 90)
     assert (found.min, found.max) == (111 * SECOND, 200 * SECOND)
     for share, exact in ((found.p50, 155), (found.p90, 191), (found.p99, 200)):

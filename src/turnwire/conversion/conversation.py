@@ -388,9 +388,12 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _ends(facts: Facts, source: str, message: Any) -> bool:
-    """True if an answer ends the work that it is about, as its wire says it (``Wire.work``)."""
+    """True if an answer ends the work that it is about, as its wire says it (``Wire.pairs``, ``Wire.work``)."""
     if facts["act"] in _PROMISES or facts.get("status") in ("QUEUED", "RUNNING"):
         return False
-    work = registry.wire(source).work
+    wire = registry.wire(source)
+    if any(message.kind in rule.progress for rule in wire.pairs):
+        return False
+    work = wire.work
     found = None if work is None else work(encode(message, strict=False).encode("utf-8", "surrogatepass"))
     return found is None or found.final

@@ -7,10 +7,9 @@ tells progress.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 
 from turnwire.csp.codec import decode
-from turnwire.pairs import AnswerPattern, Message, PairRule, Work, back, task_of, there, untold
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 _BLOCK = re.compile(rb"^(TASK|RESULT|ERROR) (\S+)\r?$", re.MULTILINE)
 _AT = re.compile(rb"^AT (T[0-9]+)\r?$", re.MULTILINE)
@@ -40,27 +39,17 @@ def _of_message(record: bytes) -> Work | None:
     return Work(block.id, block.get("STATUS") != "PARTIAL")
 
 
-def _task(message: Message) -> Hashable:
-    return message.subject if message.work is None else task_of(message), message.sender
-
-
-def _result(message: Message) -> Hashable:
-    task = message.subject if message.work is None else task_of(message)
-    return None if task is None else (task, message.receiver)
-
-
-def _error(message: Message) -> Hashable:
-    return None if message.work is None else _result(message)
-
-
 PAIRS = (
     PairRule(
         "task",
         frozenset({"TASK"}),
         (
-            AnswerPattern(frozenset({"RESULT"}), _task, _result, names=True),
-            AnswerPattern(frozenset({"ERROR"}), _task, _error, names=True),
-            AnswerPattern(frozenset({"ERROR"}), there, untold(back)),
+            AnswerPattern(
+                frozenset({"RESULT", "ERROR"}),
+                (Key(("task", "sender")),),
+                Key(("task", "receiver"), needs=("task",)),
+                names=True,
+            ),
         ),
     ),
 )

@@ -7,8 +7,6 @@ that correlation that is no Query, or is one that says of itself that it answers
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import msgspec
 
 from turnwire.errors import DecodeError
@@ -16,7 +14,7 @@ from turnwire.kick.codec import decode
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.loops import is_answer
 from turnwire.kick.tracking import first_line, task_name
-from turnwire.pairs import AnswerPattern, Message, PairRule, Work, conversation, task_of, untold
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 
 _UNASKING = frozenset({"⫻command/stop", "⫻command/resume", "⫻command/pause", "⫻command/escalate"})
 _ENDS = frozenset({"Completed", "Failed"})
@@ -51,50 +49,12 @@ def work(record: bytes) -> Work | None:
     return Work(task_name(found), final, found.id or None, asks)  # type: ignore[arg-type]
 
 
-def _groups(message: Message) -> list[str]:
-    """The correlations that a report may name: that of the command, or the command's id."""
-    own = None if message.work is None else message.work.id
-    return [name for name in (message.conversation, own) if name is not None]
-
-
-def _placed(message: Message) -> Hashable:
-    task = task_of(message)
-    return None if task is None else frozenset((group, task) for group in _groups(message))
-
-
-def _to_place(message: Message) -> Hashable:
-    task = task_of(message)
-    return None if task is None or message.conversation is None else (message.conversation, task)
-
-
-def _any_place(message: Message) -> Hashable:
-    return frozenset(_groups(message))
-
-
-def _to_any(message: Message) -> Hashable:
-    return message.conversation if message.work is not None and message.work.task is None else None
-
-
-def _unplaced(message: Message) -> Hashable:
-    return frozenset(_groups(message)) if task_of(message) is None else None
-
-
-def _to_unplaced(message: Message) -> Hashable:
-    return message.conversation if message.work is not None else None
-
-
-def _to(message: Message) -> Hashable:
-    if message.receiver is None:
-        return None
-    if message.work is None:
-        return message.conversation, message.receiver
-    return frozenset((group, message.receiver) for group in _groups(message))
-
-
-def _from(message: Message) -> Hashable:
-    if message.kind == "Query" and (message.work is None or message.work.asks):
-        return None
-    return message.conversation, message.sender
+def _groups(*more: str, needs: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> tuple[Key, Key]:
+    """The correlations that a report may name, that of the command or the command's id, each with more fields."""
+    return (
+        Key(("conversation", *more), ("conversation", *needs), without),
+        Key(("id", *more), ("id", *needs), without),
+    )
 
 
 _INFO = frozenset({"Info"})
@@ -104,13 +64,38 @@ PAIRS = (
         "command",
         frozenset({"Command"}),
         (
-            AnswerPattern(_INFO, _placed, _to_place, subject=_REPORT, names=True),
-            AnswerPattern(_INFO, _any_place, _to_any, subject=_REPORT, names=True),
-            AnswerPattern(_INFO, _unplaced, _to_unplaced, subject=_REPORT),
-            AnswerPattern(_INFO, conversation, untold(conversation), subject=_REPORT),
+            AnswerPattern(
+                _INFO,
+                _groups("task", needs=("task",)),
+                Key(("conversation", "task"), needs=("conversation", "task")),
+                subject=_REPORT,
+                names=True,
+            ),
+            AnswerPattern(
+                _INFO,
+                _groups(),
+                Key(("conversation",), needs=("conversation",), without=("task",)),
+                subject=_REPORT,
+                names=True,
+            ),
+            AnswerPattern(
+                _INFO,
+                _groups(without=("task",)),
+                Key(("conversation",), needs=("conversation",)),
+                subject=_REPORT,
+            ),
         ),
     ),
     PairRule(
-        "query", frozenset({"Query"}), (AnswerPattern(frozenset({"Info", "Alert", "Command", "Query"}), _to, _from),)
+        "query",
+        frozenset({"Query"}),
+        (
+            AnswerPattern(
+                frozenset({"Info", "Alert", "Command", "Query"}),
+                _groups("receiver", needs=("receiver",)),
+                Key(("conversation", "sender")),
+                unasking=True,
+            ),
+        ),
     ),
 )

@@ -8,10 +8,9 @@ something for it first, and a STATUS may say that the work goes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 
 from turnwire.nslip.spec import START_MARKER
-from turnwire.pairs import AnswerPattern, Message, PairRule, Work, back, task_of, there
+from turnwire.pairs import BACK, THERE, AnswerPattern, Key, PairRule, Work
 
 _MARKER = START_MARKER.encode()
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -41,34 +40,19 @@ def _slots(plain: bytes) -> tuple[re.Match[bytes] | None, re.Match[bytes] | None
     return _TASK.search(plain), _ACT.search(plain)
 
 
-def _asked(message: Message) -> Hashable:
-    task = task_of(message)
-    return None if task is None else (message.conversation, task, message.sender)
-
-
-def _answered(message: Message) -> Hashable:
-    task = task_of(message)
-    return None if task is None else (message.conversation, task, message.receiver)
-
-
-def _unnamed(message: Message) -> Hashable:
-    return back(message) if task_of(message) is None else None
-
-
-def _without_task(message: Message) -> Hashable:
-    return there(message) if task_of(message) is None else None
-
-
 _NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
+_TASK_THERE = Key(("conversation", "task", "sender"), needs=("task",))
+_TASK_BACK = Key(("conversation", "task", "receiver"), needs=("task",))
+_UNNAMED_THERE, _UNNAMED_BACK = THERE._replace(without=("task",)), BACK._replace(without=("task",))
 PAIRS = (
     PairRule(
         "ask",
         frozenset({"ASK", "REQUEST"}),
         (
-            AnswerPattern(_NAMING, _asked, _answered, names=True),
-            AnswerPattern(None, _asked, _answered),
-            AnswerPattern(None, there, _unnamed),
-            AnswerPattern(None, _without_task, back),
+            AnswerPattern(_NAMING, (_TASK_THERE,), _TASK_BACK, names=True),
+            AnswerPattern(None, (_TASK_THERE,), _TASK_BACK),
+            AnswerPattern(None, (THERE,), _UNNAMED_BACK),
+            AnswerPattern(None, (_UNNAMED_THERE,), BACK),
         ),
         all_at_once=True,
     ),

@@ -1,18 +1,22 @@
-"""Columns by their different values: each is decoded once, and rows are numbers that NumPy counts."""
+"""Columns by their different values: each is decoded once, and rows are numbers that NumPy and the core count."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from turnwire import _backend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.log import Batch, TextColumn
 
+core = _backend.load("log.aggregate")
 ABSENT = -1
 """The code of "there is no value"."""
 MOST_NAME = 256
@@ -30,9 +34,74 @@ class Coded(NamedTuple):
         names = [*self.names, None]  # code -1 picks the last
         return map(names.__getitem__, self.codes.tolist())
 
-    def of(self, rows: NDArray[Any]) -> Coded:
-        """The same of some rows."""
-        return Coded(self.names, self.codes[rows])
+
+class Texts(NamedTuple):
+    """A column as texts and their numbers (u64, ``core.hash_of``; 0 where a row has none). Texts are spans of three
+    buffers, each of which goes on where the one before ends; they are plain, and long ones are cut (:func:`named`)."""
+
+    numbers: NDArray[np.uint64]
+    buffer: Any
+    arena: Any
+    side: Any
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def coded(self) -> Coded:
+        """The same as codes of the different values, in the order in which they come."""
+        codes = np.empty(len(self.numbers), np.int64)
+        first = core.codes(self.numbers, codes)
+        return Coded([self._text(row) for row in first], codes)
+
+    def _text(self, row: int) -> str:
+        start, length = int(self.offsets[row]), int(self.lengths[row])
+        for part in (self.buffer, self.arena):
+            if start < len(part):
+                return str(part[start : start + length], "utf-8")
+            start -= len(part)
+        return str(self.side[start : start + length], "utf-8")
+
+
+_NOTHING: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+
+def texts_of_codes(names: Sequence[str], codes: NDArray[Any]) -> Texts:
+    """The texts of rows that are places among names; a code that is no place stands for none."""
+    numbers, side, starts, lengths = _table(tuple(names))
+    places = np.where((codes >= 0) & (codes < len(names)), codes, len(names)).astype(np.intp)
+    return Texts(numbers[places], _NOTHING, _NOTHING, side, starts[places], lengths[places])
+
+
+@lru_cache(64)
+def _table(
+    names: tuple[str, ...],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers, bytes and spans of names, with nothing at the end."""
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    lengths = np.array([*map(len, encoded), 0], np.int64)
+    numbers = np.array([*map(core.hash_of, encoded), 0], np.uint64)
+    return numbers, np.frombuffer(b"".join(encoded), np.uint8), np.cumsum(lengths) - lengths, lengths
+
+
+def texts(batch: Batch, name: str) -> Texts:
+    """A column of text or an enum of a batch."""
+    column = batch.column(name)
+    if column.kind == "text":
+        return _of_text(batch[name])
+    codes = batch.codes(name)
+    return texts_of_codes(
+        column.names, np.where(batch.valid(name), codes, len(column.names)) if column.nullable else codes
+    )
+
+
+class TextColumns(dict[str, Texts]):
+    """The columns of a batch as texts, each made when it is first asked for."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+
+    def __missing__(self, name: str) -> Texts:
+        found = self[name] = texts(self.batch, name)
+        return found
 
 
 def coded(values: Iterable[str | None]) -> Coded:
@@ -42,33 +111,36 @@ def coded(values: Iterable[str | None]) -> Coded:
     return Coded([name for name in places if name is not None], np.array(codes, np.int64))
 
 
-def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None, whole: bytes | None = None) -> Coded:
+def coded_column(batch: Batch, name: str, rows: NDArray[Any] | None = None) -> Coded:
     """A column of text or an enum of a batch; long values are cut (:func:`named`). rows: only of these have texts a
-    value. whole: the bytes of which texts are spans (:func:`whole_text`), for who codes several columns."""
+    value."""
     column = batch.column(name)
     if column.kind == "text":
-        return _of_text(batch[name], rows, whole)
+        return _of_text(batch[name], rows).coded()
     codes = batch.codes(name).astype(np.int64)
     return Coded(column.names, np.where(batch.valid(name), codes, ABSENT) if column.nullable else codes)
 
 
-def whole_text(column: TextColumn) -> bytes:
-    """The bytes of which the texts of a column, and of others of its batch, are spans: they are cut from bytes many
-    times faster than from memory."""
-    return b"".join((column.buffer, column.arena))
-
-
-def _of_text(column: TextColumn, rows: NDArray[Any] | None, whole: bytes | None) -> Coded:
-    codes = np.full(len(column), ABSENT, np.int64)
-    rows = np.flatnonzero(column.valid) if rows is None else rows[column.valid[rows]]
-    whole = whole_text(column) if whole is None else whole
-    spans = zip(column.offsets[rows].tolist(), column.lengths[rows].tolist(), strict=True)
-    values: list[Any] = [whole[start : start + length] for start, length in spans]
-    for place in np.flatnonzero(column.escaped[rows]).tolist():
-        values[place] = column.bytes(int(rows[place]))
-    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-    codes[rows] = np.fromiter(map(places.__getitem__, values), np.int64, len(values))
-    return Coded([named(value.decode()) for value in places], codes)
+def _of_text(column: TextColumn, rows: NDArray[Any] | None = None) -> Texts:
+    buffer, arena = (np.frombuffer(part, np.uint8) for part in (column.buffer, column.arena))
+    offsets, lengths = (np.ascontiguousarray(part, np.int64) for part in (column.offsets, column.lengths))
+    valid, side = column.valid, b""
+    if rows is not None:
+        valid = np.zeros(len(column), bool)
+        valid[rows] = column.valid[rows]
+    odd = valid & (lengths > MOST_NAME)
+    if column.escapes is not None:
+        odd |= valid & column.escaped
+    places = np.flatnonzero(odd).tolist()
+    if places:
+        plain = [named((column.bytes(row) or b"").decode()).encode() for row in places]
+        offsets, lengths, side = offsets.copy(), lengths.copy(), b"".join(plain)
+        sizes = np.fromiter(map(len, plain), np.int64, len(plain))
+        offsets[places], lengths[places] = len(buffer) + len(arena) + np.cumsum(sizes) - sizes, sizes
+    numbers = np.empty(len(column), np.uint64)
+    found = buffer, arena, np.frombuffer(side, np.uint8), offsets, lengths
+    core.hashes(*found, np.ascontiguousarray(valid).view(np.uint8), numbers)
+    return Texts(numbers, *found)
 
 
 def named(text: str) -> str:

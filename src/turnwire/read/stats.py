@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import nlargest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from turnwire.errors import expect_number
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import coded_column
-from turnwire.read.grouping import COLUMNS, ROOM, Group, Groups
-from turnwire.read.pairing import OPEN, Pairing, Pairs
-
-if TYPE_CHECKING:
-    from turnwire.log.output.batch import Batch
+from turnwire.read.grouping import COLUMNS, ROOM, Aggregation, Group, Groups
+from turnwire.read.pairing import OPEN, Pairing
 
 
 class Stats(NamedTuple):
     """The result of :func:`stats`.
 
     counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
-    without it. wires: wire -> bytes of its records. selected: wire -> how many they are. kinds, senders, receivers:
-    by (wire, value). conversations: (wire, conversation) -> :class:`Group`; folded: records of conversations that are
-    no longer told apart. pairings: (wire, rule) -> what became of requests. first, last: the
+    without it. wires: wire -> bytes of its records. selected: wire -> how many they are. kinds, senders, receivers,
+    by_conversation: by (wire, value). pairings: (wire, rule) -> what became of requests. first, last: the
     earliest and the latest time, in microseconds; None where no record has one.
     """
 
@@ -32,16 +25,25 @@ class Stats(NamedTuple):
     kinds: Groups
     senders: Groups
     receivers: Groups
-    conversations: dict[tuple[str, str], Group]
-    folded: int
+    by_conversation: Groups
     pairings: dict[tuple[str, str], Pairing]
     first: int | None
     last: int | None
     selected: dict[str, int]
 
-    def busiest(self, most: int) -> list[tuple[tuple[str, str], Group]]:
+    @property
+    def conversations(self) -> dict[tuple[str | None, str], Group]:
+        """The conversations that are told apart, by wire and name."""
+        return self.by_conversation.found
+
+    @property
+    def folded(self) -> int:
+        """The number of records of conversations that are no longer told apart."""
+        return self.by_conversation.folded
+
+    def busiest(self, most: int) -> list[tuple[tuple[str | None, str], Group]]:
         """The conversations with the most records."""
-        return nlargest(most, self.conversations.items(), key=lambda item: (item[1].records, item[1].bytes))
+        return self.by_conversation.top(most, "records", "bytes")
 
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
         """All of it as dicts for JSON lines: "stat" says what one is about. Lists end after ``most`` values; what is
@@ -77,55 +79,42 @@ class Stats(NamedTuple):
             first, last = times([one.first, one.last])
             fields = {"records": one.records, "bytes": one.bytes, "first": first, "last": last}
             yield {"stat": "conversation", "wire": wire, "conversation": name, **fields}
-        rest = sum(one.records for one in self.conversations.values()) - sum(one.records for _, one in shown)
-        if rest + self.folded:
-            count = None if self.folded else len(self.conversations) - len(shown)
+        folded = self.folded
+        rest = self.by_conversation.total["records"] - sum(one.records for _, one in shown)
+        if rest:
+            count = None if folded else len(self.conversations) - len(shown)
             yield {
                 "stat": "conversation",
                 "wire": None,
                 "conversation": None,
-                "records": rest + self.folded,
+                "records": rest,
                 "others": count,
             }
 
 
 def _tallied(name: str, tally: Groups, most: int) -> Iterator[dict[str, Any]]:
     shown = tally.top(most)
-    for (wire, value), count in shown:
-        yield {"stat": name, "wire": wire, name: value, "records": count}
-    rest = sum(tally.counts.values()) - sum(count for _, count in shown) + tally.folded
+    for (wire, value), one in shown:
+        yield {"stat": name, "wire": wire, name: value, "records": one.records}
+    rest = tally.total["records"] - sum(one.records for _, one in shown)
     if rest:
-        others = None if tally.folded else len(tally.counts) - len(shown)
+        others = None if tally.folded else len(tally) - len(shown)
         yield {"stat": name, "wire": None, name: None, "records": rest, "others": others}
 
 
-class Statistics:
-    """Gathers: ``take`` each batch of a scan with the columns ``COLUMNS``, then ``finish``."""
+STATISTICS = ("wire", "kind", "sender", "receiver", "conversation")
+"""The values by which statistics add up records."""
 
-    def __init__(self, room: int = ROOM, open_requests: int = OPEN) -> None:
-        self._wires = Groups(room)
-        self._groups = {name: Groups(room) for name in ("kind", "sender", "receiver", "conversation")}
-        self._pairs = Pairs(open_requests)
 
-    def take(self, batch: Batch) -> None:
-        """Adds the records of a batch."""
-        wires = coded_column(batch, "wire")
-        measures = batch["length"], batch["time"], batch.valid("time")
-        self._wires.add(None, wires, *measures)
-        for name, groups in self._groups.items():
-            groups.add(wires, coded_column(batch, name), *measures)
-        self._pairs.take_batch(batch, wires)
-
-    def finish(self, counts: Counts) -> Stats:
-        """All of it, with the counts of the scan that has ended."""
-        wires = {value: one for (_, value), one in self._wires.found.items()}
-        first = min((one.first for one in wires.values() if one.first is not None), default=None)
-        last = max((one.last for one in wires.values() if one.last is not None), default=None)
-        seen = {key: pairing for key, pairing in self._pairs.found.items() if pairing.seen}
-        sizes, selected = ({name: getattr(one, what) for name, one in wires.items()} for what in ("bytes", "records"))
-        kinds, senders, receivers, conversations = self._groups.values()
-        held: Any = conversations.found
-        return Stats(counts, sizes, kinds, senders, receivers, held, conversations.folded, seen, first, last, selected)
+def statistics(gathered: Aggregation, counts: Counts) -> Stats:
+    """The statistics of an aggregation by STATISTICS, with the counts of the scan that has ended."""
+    by_wire, kinds, senders, receivers, conversations = (gathered.groups[name] for name in STATISTICS)
+    wires = {value: one for (_, value), one in by_wire.found.items()}
+    first = min((one.first for one in wires.values() if one.first is not None), default=None)
+    last = max((one.last for one in wires.values() if one.last is not None), default=None)
+    seen = {key: pairing for key, pairing in gathered.pairs.found.items() if pairing.seen}
+    sizes, selected = ({name: getattr(one, what) for name, one in wires.items()} for what in ("bytes", "records"))
+    return Stats(counts, sizes, kinds, senders, receivers, conversations, seen, first, last, selected)
 
 
 def stats(
@@ -137,10 +126,8 @@ def stats(
     many values are counted apart in each list at least (see :class:`Groups`); open_requests: how many requests
     are waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
-    expect_number(room, "room", 1)
-    expect_number(open_requests, "open_requests", 1)
+    gathered = Aggregation(STATISTICS, None, room, open_requests)
     found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
-    gathered = Statistics(room, open_requests)
     for batch in found:
         gathered.take(batch)
-    return gathered.finish(found.counts)
+    return statistics(gathered, found.counts)

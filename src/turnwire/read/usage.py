@@ -13,7 +13,7 @@ from turnwire.contract import FORMATS
 from turnwire.errors import expect_one_of
 from turnwire.formats.prices import price_of, priced
 from turnwire.log.scanning import Counts, scan
-from turnwire.read.coding import ABSENT, Coded, coded_column, whole_text
+from turnwire.read.coding import ABSENT, Coded, coded_column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,8 +83,7 @@ class UsageSum:
         wanted = np.flatnonzero(counted | np.isin(wires.codes, [*carrying]))
         if not len(wanted):
             return
-        whole = whole_text(batch["id"])
-        texts = {name: coded_column(batch, name, wanted, whole) for name in _TEXTS}
+        texts = {name: coded_column(batch, name, wanted) for name in _TEXTS}
         for code in carrying.intersection(np.unique(wires.codes[wanted]).tolist()):
             self._carry(texts, wires.names[code], np.flatnonzero(wires.codes == code))
         rows = np.flatnonzero(counted)

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.errors import MissingDependency, WireError
-from turnwire.read.pairing import Pairs
+from turnwire.read.pairing import COUNTS, Pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.report.records import Chunk
 
-_COUNTS = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
-ANSWER_COLUMNS = ("wire", "rule", "asks", *_COUNTS, "timed", "min", "p50", "p90", "p99", "max", "steps")
+ANSWER_COLUMNS = ("wire", "rule", "asks", *COUNTS, "timed", "min", "p50", "p90", "p99", "max", "steps")
 """Columns of the answers to the questions of one rule. timed: answers that tell a latency; min to max: microseconds,
 None where there is none; steps: the histogram, as (microseconds at most, answers)."""
 SESSION_COLUMNS = ("wire", "records", "written", "json", "session", "why")
@@ -42,14 +41,8 @@ class Answers:
 
     def add(self, chunk: Chunk) -> None:
         """Looks at the records of a chunk."""
-        names = ("kind", "sender", "receiver", "conversation", "subject")
-        columns = [chunk.coded(name).values() for name in names]
-        times = [
-            time if timed else None for time, timed in zip(chunk.times.tolist(), chunk.timed.tolist(), strict=True)
-        ]
-        rows = zip(*columns, times, strict=True)
-        for wire, raw, message in zip(chunk.coded("wire").values(), chunk.raws(), rows, strict=True):
-            self._pairs.take(wire or "", raw, message)
+        for _ in self._pairs.take(chunk.texts):
+            pass
 
     def rows(self) -> list[list[Any]]:
         """The fate of the questions that were asked: rows of ANSWER_COLUMNS."""
@@ -58,7 +51,7 @@ class Answers:
 
 def _answers(wire: str, pairing: Any) -> list[Any]:
     times = pairing.latencies
-    counts = [getattr(pairing, name) for name in _COUNTS]
+    counts = [pairing.counts[name] for name in COUNTS]
     quantiles = [times.quantile(share) for share in (0.5, 0.9, 0.99)]
     asks = sorted(pairing.rule.requests)
     return [wire, pairing.rule.name, asks, *counts, times.count, times.least, *quantiles, times.most, times.steps()]

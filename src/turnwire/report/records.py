@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.errors import WireError
-from turnwire.read.coding import ABSENT, MOST_NAME, Coded, coded, coded_column, named
+from turnwire.read.coding import ABSENT, MOST_NAME, Coded, TextColumns, coded, coded_column, named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class Chunk:
         self._batch = batch
         self.file = batch.file
         self._number = number
+        self.texts = TextColumns(batch)
         self._columns: dict[str, Coded] = {}
         self.offsets: NDArray[np.int64] = batch["offset"]
         self.lengths: NDArray[np.int64] = batch["length"]

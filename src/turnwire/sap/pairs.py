@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from turnwire.errors import DecodeError
-from turnwire.pairs import AnswerPattern, PairRule, Work, conversation, task_of, untold
+from turnwire.pairs import AnswerPattern, Key, PairRule, Work
 from turnwire.sap.codec import decode
 from turnwire.sap.spec import TERMINAL
 
@@ -39,13 +39,11 @@ def work(record: bytes) -> Work | None:
     return Work(None if task is None else task.lower(), found.status in _ENDS)
 
 
+_TASK = Key(("task",), needs=("task",))
 PAIRS = (
     PairRule(
         "task",
         frozenset({"Task"}),
-        (
-            AnswerPattern(frozenset({"Result", "Ack", "Nack"}), task_of, task_of, names=True),
-            AnswerPattern(frozenset({"Result"}), conversation, untold(conversation)),
-        ),
+        (AnswerPattern(frozenset({"Result", "Ack", "Nack"}), (_TASK,), _TASK, names=True),),
     ),
 )

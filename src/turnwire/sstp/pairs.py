@@ -8,54 +8,26 @@ speaker, in any session.
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Hashable
-
-from turnwire.pairs import AnswerPattern, Message, PairRule, Work
+from turnwire.pairs import AnswerPattern, Key, PairRule
 from turnwire.sstp.spec import Kind
 
-
-def _folded(name: str | None) -> str:
-    return unicodedata.normalize("NFC", name or "").casefold()
-
-
-def _to(message: Message) -> Hashable:
-    if message.receiver is None:
-        return None
-    asked = _folded(message.receiver)
-    return frozenset({(message.conversation, asked), (None, asked)})
-
-
-def _from(message: Message) -> Hashable:
-    return message.conversation, _folded(message.sender)
-
-
-def _to_nobody(message: Message) -> Hashable:
-    return frozenset({(message.conversation,), (None,)}) if message.receiver is None else None
-
-
-def _anywhere(message: Message) -> Hashable:
-    return (message.conversation,)
-
-
-_BUNDLE = b'"evidence_bundle"'
-
-
-def work(record: bytes) -> Work:
-    """True if an answer to a delegation ends it: a bundle of evidence does not."""
-    return Work(None, _BUNDLE not in record)
-
-
+_TO = tuple(Key((session, "folded receiver"), needs=("receiver",)) for session in ("conversation", None))
+_FROM = Key(("conversation", "folded sender"))
+_TO_NOBODY = tuple(Key((session,), without=("receiver",)) for session in ("conversation", None))
+_KNOWLEDGE = frozenset({"knowledge"})
 PAIRS = (
     PairRule(
         "query",
         frozenset({"query"}),
         (
-            AnswerPattern(frozenset({"knowledge"}), _to, _from),
-            AnswerPattern(frozenset({"knowledge"}), _to_nobody, _anywhere, others=True),
+            AnswerPattern(_KNOWLEDGE, _TO, _FROM),
+            AnswerPattern(_KNOWLEDGE, _TO_NOBODY, Key(("conversation",)), others=True),
         ),
     ),
     PairRule(
-        "delegation", frozenset({"delegation"}), (AnswerPattern(frozenset(kind.value for kind in Kind), _to, _from),)
+        "delegation",
+        frozenset({"delegation"}),
+        (AnswerPattern(frozenset(kind.value for kind in Kind), _TO, _FROM),),
+        progress=frozenset({"evidence_bundle"}),
     ),
 )

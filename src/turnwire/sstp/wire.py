@@ -18,7 +18,6 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",
-    work=".pairs:work",
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.sstp:SHAPE",
     checklist=".checklist:CHECKLIST",

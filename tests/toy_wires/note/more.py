@@ -7,12 +7,12 @@ from typing import Any
 from turnwire.checklists import Checklist, Clause, ClauseFault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.pairs import AnswerPattern, PairRule, back, there
+from turnwire.pairs import BACK, THERE, AnswerPattern, PairRule
 from turnwire.read.located import located
 
 from .codec import Note
 
-PAIRS = (PairRule("ask", frozenset({"ask"}), (AnswerPattern(frozenset({"tell"}), there, back),)),)
+PAIRS = (PairRule("ask", frozenset({"ask"}), (AnswerPattern(frozenset({"tell"}), (THERE,), BACK),)),)
 
 
 def prompt() -> str:

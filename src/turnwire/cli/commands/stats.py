@@ -47,8 +47,8 @@ def command(
     SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
     from turnwire.log.output.json_lines import json_line
-    from turnwire.read.grouping import COLUMNS, Grouping
-    from turnwire.read.stats import Statistics
+    from turnwire.read.grouping import COLUMNS, Aggregation, Grouped
+    from turnwire.read.stats import STATISTICS, statistics
 
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
@@ -59,11 +59,12 @@ def command(
         {**settings, "errors": "skip"},
         progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
     )
-    gathered: Statistics | Grouping = Statistics() if by is None else Grouping(by)
+    gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     with progress:
         for batch in found:
             gathered.take(batch)
-    rows = list(gathered.finish(found.counts).rows(top))
+    result = statistics(gathered, found.counts) if by is None else Grouped(by, gathered.groups[by], found.counts, False)
+    rows = list(result.rows(top))
     output = standard_output()
     if as_json:
         output.write(b"".join(map(json_line, rows)))

@@ -300,6 +300,10 @@ class Batch(Columns):
             return arrays["place"][:count], arrays["size"][:count]
         return arrays["offset"][:count] - self._rows.base, arrays["length"][:count]
 
+    def spans(self) -> TextColumn:
+        """The bytes of all records as a column of spans."""
+        return TextColumn(self._rows.buffer, *self._spans, None, None, None, self._arena)
+
     def raw(self, row: int) -> memoryview:
         """The bytes of one record as they are in the input; inside a JSON string, what the string says there."""
         place = range(len(self))[row]

@@ -1,0 +1,404 @@
+"""Sums of records by their values, and requests with their answers, in C: the twin of ``log/_aggregate_py.py``."""
+
+from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
+import os
+
+import numpy as np
+
+cdef extern from "_native/common/keyed_hash.h" nogil:
+    uint64_t tw_keyed_hash(const uint64_t *key, const uint8_t *p, size_t n)
+
+cdef extern from "_native/log/work.h" nogil:
+    enum: TW_FINAL, TW_ASKS, TW_ODD
+    ctypedef struct tw_work:
+        const uint8_t *task
+        const uint8_t *id
+        size_t task_size
+        size_t id_size
+        unsigned bits
+    void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
+    void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
+    void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
+
+cdef extern from "_native/log/tables.h" nogil:
+    enum: TW_FIELDS, TW_WAYS, TW_KEYS, TW_KEY_FIELDS
+    ctypedef struct tw_table:
+        void *entries
+        size_t count
+    uint32_t *tw_table_find(const tw_table *t, uint64_t key)
+    int tw_table_put(tw_table *t, uint64_t key, uint32_t value)
+    ctypedef struct tw_group:
+        uint64_t key
+        int64_t records
+        int64_t bytes
+        int64_t tokens
+        int64_t first
+        int64_t last
+        size_t name
+        size_t size
+        uint8_t wire
+    ctypedef struct tw_tally:
+        tw_table table
+        tw_group *groups
+        size_t count
+        uint8_t *names
+    tw_group *tw_group_of(tw_tally *t, uint64_t key, uint8_t wire, const uint8_t *name, size_t size)
+    void tw_tally_free(tw_tally *t)
+    uint64_t tw_mixed(uint64_t h, uint64_t more)
+    ctypedef struct tw_key:
+        int8_t *fields
+        int size
+        uint8_t needs
+        uint8_t without
+    ctypedef struct tw_way:
+        tw_key *asks
+        tw_key reply
+        int size
+        int others
+        int names
+        int unasking
+    ctypedef struct tw_recent:
+        size_t most
+    ctypedef struct tw_pairing:
+        tw_way *ways
+        int size
+        int all_at_once
+        uint32_t stride
+        size_t most
+        size_t open
+        tw_recent ended
+        tw_recent early
+        int64_t asked
+        int64_t answered
+        int64_t given_up
+        int64_t backwards
+        int64_t progress
+        int64_t orphans
+        int64_t ahead
+        int64_t further
+        int64_t *settled
+        size_t settled_count
+    ctypedef struct tw_message:
+        uint64_t *fields
+        int64_t time
+        int64_t tag
+        int timed
+        int final
+    int tw_take_message(tw_pairing *p, const tw_message *m, unsigned ways, int asks)
+    void tw_pairing_free(tw_pairing *p)
+
+FINAL, ASKS, ODD = TW_FINAL, TW_ASKS, TW_ODD  # the bits of ``works``
+cdef uint64_t[2] SECRET
+SECRET[0], SECRET[1] = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
+cdef char *NOTHING = b""
+
+
+cdef inline uint64_t hashed(const uint8_t *p, size_t size) noexcept nogil:
+    cdef uint64_t h = tw_keyed_hash(SECRET, p, size)
+    return h if h else 1
+
+
+def mixed(const uint64_t[::1] numbers, const uint8_t[::1] codes, uint64_t[::1] out):
+    """Fills ``out`` with a number for each pair of a number and a code; 0 where the number is 0."""
+    cdef Py_ssize_t row
+    if not numbers.shape[0] == codes.shape[0] == out.shape[0]:
+        raise ValueError("the columns do not match")
+    for row in range(numbers.shape[0]):
+        out[row] = (tw_mixed(numbers[row], <uint64_t>codes[row] + 1) or 1) if numbers[row] else 0
+
+
+def hash_of(const uint8_t[::1] text):
+    """The number of a text, the same for equal texts in this process; never 0."""
+    return hashed(&text[0] if text.shape[0] else <const uint8_t *>NOTHING, <size_t>text.shape[0])
+
+
+cdef struct Spans:
+    const uint8_t *data[3]
+    int64_t sizes[3]
+    const int64_t *offsets
+    const int64_t *lengths
+    Py_ssize_t count
+
+
+cdef inline const uint8_t *data_of(const uint8_t[::1] buffer, int64_t *size) noexcept:
+    size[0] = buffer.shape[0]
+    return &buffer[0] if buffer.shape[0] else <const uint8_t *>NOTHING
+
+
+cdef Spans spans_of(const uint8_t[::1] buffer, const uint8_t[::1] arena, const uint8_t[::1] side,
+                    const int64_t[::1] offsets, const int64_t[::1] lengths) except *:
+    """Spans of three buffers, of which each goes on where the one before ends."""
+    cdef Spans s
+    s.count = offsets.shape[0]
+    if lengths.shape[0] != s.count:
+        raise ValueError("offsets and lengths do not match")
+    s.data[0] = data_of(buffer, &s.sizes[0])
+    s.data[1] = data_of(arena, &s.sizes[1])
+    s.data[2] = data_of(side, &s.sizes[2])
+    s.offsets, s.lengths = NULL, NULL
+    if s.count:
+        s.offsets, s.lengths = &offsets[0], &lengths[0]
+    return s
+
+
+cdef inline const uint8_t *span(const Spans *s, Py_ssize_t row) noexcept nogil:
+    """Where a text begins; nowhere outside of its buffer."""
+    cdef int64_t at = s.offsets[row], length = s.lengths[row]
+    cdef int part
+    for part in range(3):
+        if 0 <= at < s.sizes[part] or (at == s.sizes[part] and part == 2):
+            return s.data[part] + at if 0 <= length <= s.sizes[part] - at else NULL
+        at -= s.sizes[part]
+    return NULL if length else <const uint8_t *>NOTHING
+
+
+def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint64_t[::1] out):
+    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 where a row has none. valid: one byte a row."""
+    cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
+    cdef Py_ssize_t row
+    cdef const uint8_t *p
+    cdef bint good = True
+    if valid.shape[0] != s.count or out.shape[0] != s.count:
+        raise ValueError("valid, out and offsets do not match")
+    with nogil:
+        for row in range(s.count):
+            out[row] = 0
+            if valid[row]:
+                p = span(&s, row)
+                if p == NULL:
+                    good = False
+                    break
+                out[row] = hashed(p, <size_t>s.lengths[row])
+    if not good:
+        raise ValueError("a text lies outside of its buffer")
+
+
+def codes(const uint64_t[::1] numbers, int64_t[::1] out):
+    """Fills ``out`` with the place of each number among the different ones, in the order in which they come first, -1 for
+    0; returns the rows in which they do."""
+    cdef tw_table table
+    cdef Py_ssize_t row
+    cdef uint32_t *known
+    cdef list first = []
+    memset(&table, 0, sizeof(table))
+    if out.shape[0] != numbers.shape[0]:
+        raise ValueError("out and numbers do not match")
+    try:
+        for row in range(numbers.shape[0]):
+            if numbers[row] == 0:
+                out[row] = -1
+                continue
+            known = tw_table_find(&table, numbers[row])
+            if known == NULL:
+                first.append(row)
+                if tw_table_put(&table, numbers[row], <uint32_t>len(first)) < 0:
+                    raise MemoryError
+                out[row] = len(first) - 1
+            else:
+                out[row] = <int64_t>known[0] - 1
+    finally:
+        free(table.entries)
+    return first
+
+
+def works(str wire, buffer, arena, offsets, lengths, uint64_t[::1] tasks, uint64_t[::1] ids, uint8_t[::1] bits):
+    """What records say of a piece of work: the numbers of its id and of their own, 0 for none, and FINAL, ASKS and ODD,
+    which leaves a record to the ``work`` of its wire. Returns whether the wire is known here."""
+    cdef Spans s = spans_of(buffer, arena, b"", offsets, lengths)
+    cdef void (*read)(const uint8_t *, size_t, tw_work *) noexcept nogil
+    cdef Py_ssize_t row
+    cdef const uint8_t *p
+    cdef tw_work w
+    if wire == "nslip":
+        read = tw_nslip_work
+    elif wire == "csp":
+        read = tw_csp_work
+    elif wire == "kick":
+        read = tw_kick_work
+    else:
+        return False
+    if not tasks.shape[0] == ids.shape[0] == bits.shape[0] == s.count:
+        raise ValueError("there is a task, an id and a byte of bits for each record")
+    with nogil:
+        for row in range(s.count):
+            memset(&w, 0, sizeof(w))
+            w.bits = TW_FINAL | TW_ASKS
+            p = span(&s, row)
+            if p == NULL:
+                w.bits |= TW_ODD
+            else:
+                read(p, <size_t>s.lengths[row], &w)
+            tasks[row] = hashed(w.task, w.task_size) if w.task != NULL else 0
+            ids[row] = hashed(w.id, w.id_size) if w.id != NULL else 0
+            bits[row] = <uint8_t>w.bits
+    return True
+
+
+cdef class Tally:
+    """Sums of records by (wire, value): see the twin."""
+
+    cdef tw_tally tally
+
+    def __dealloc__(self):
+        tw_tally_free(&self.tally)
+
+    def __len__(self):
+        return self.tally.count
+
+    def add(self, const uint64_t[::1] keys, buffer, arena, side, offsets, lengths, const uint8_t[::1] wires,
+            const int64_t[::1] sizes, const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tokens):
+        cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
+        cdef Py_ssize_t row
+        cdef tw_group *group = NULL
+        cdef const uint8_t *p = NULL
+        cdef int failed = 0
+        cdef bint priced = tokens.shape[0] > 0
+        if not keys.shape[0] == wires.shape[0] == sizes.shape[0] == times.shape[0] == timed.shape[0] == s.count:
+            raise ValueError("the columns do not match")
+        if priced and tokens.shape[0] != s.count:
+            raise ValueError("the columns do not match")
+        with nogil:
+            for row in range(s.count):
+                if keys[row] == 0:
+                    continue
+                if group == NULL or keys[row] != group.key:  # what follows itself is found already
+                    p = span(&s, row)
+                    group = NULL if p == NULL else \
+                        tw_group_of(&self.tally, keys[row], wires[row], p, <size_t>s.lengths[row])
+                    if group == NULL:
+                        failed = 1
+                        break
+                group.records += 1
+                group.bytes += sizes[row]
+                if priced:
+                    group.tokens += tokens[row]
+                if timed[row]:
+                    group.first = min(group.first, times[row])
+                    group.last = max(group.last, times[row])
+        if failed:
+            raise MemoryError if p != NULL else ValueError("a text lies outside of its buffer")
+
+    def rows(self, const int64_t[::1] order):
+        cdef list found = []
+        cdef Py_ssize_t i
+        cdef tw_group *one
+        for i in range(order.shape[0]):
+            if not 0 <= order[i] < <int64_t>self.tally.count:
+                raise ValueError("there is no such group")
+            one = &self.tally.groups[order[i]]
+            name = PyBytes_FromStringAndSize(<char *>self.tally.names + one.name, <Py_ssize_t>one.size) if one.size else b""
+            times = (one.first, one.last) if one.first <= one.last else (None, None)
+            found.append((one.key, one.wire, name, one.records, one.bytes, one.tokens, *times))
+        return found
+
+    def sums(self):
+        cdef Py_ssize_t i
+        cdef int64_t[:, ::1] view
+        found = np.empty((3, self.tally.count), np.int64)
+        view = found
+        for i in range(found.shape[1]):
+            view[0, i], view[1, i] = self.tally.groups[i].records, self.tally.groups[i].bytes
+            view[2, i] = self.tally.groups[i].tokens
+        return found
+
+    def keep(self, const int64_t[::1] order):
+        cdef tw_tally kept
+        cdef Py_ssize_t i
+        cdef tw_group *one
+        cdef tw_group *copy
+        memset(&kept, 0, sizeof(kept))
+        for i in range(order.shape[0]):
+            if not 0 <= order[i] < <int64_t>self.tally.count:
+                raise ValueError("there is no such group")
+        for i in range(order.shape[0]):
+            one = &self.tally.groups[order[i]]
+            copy = tw_group_of(&kept, one.key, one.wire, self.tally.names + one.name, one.size)
+            if copy == NULL:
+                tw_tally_free(&kept)
+                raise MemoryError
+            copy.records, copy.bytes, copy.tokens, copy.first, copy.last = \
+                one.records, one.bytes, one.tokens, one.first, one.last
+        tw_tally_free(&self.tally)
+        self.tally = kept
+
+
+cdef int fill_key(tw_key *key, tuple spec) except -1:
+    fields, needs, without = spec
+    if len(fields) > TW_KEY_FIELDS or any(not -1 <= field < TW_FIELDS for field in (*fields, *needs, *without)):
+        raise ValueError(f"a key has at most {TW_KEY_FIELDS} of {TW_FIELDS} fields")
+    key.size = len(fields)
+    for number, field in enumerate(fields):
+        key.fields[number] = field
+    key.needs, key.without = sum(1 << field for field in needs), sum(1 << field for field in without)
+    return 0
+
+
+cdef class Pairing:
+    """The requests of one rule: see the twin."""
+
+    cdef tw_pairing pairing
+
+    def __cinit__(self, tuple ways, bint all_at_once, size_t most):
+        cdef tw_way *one
+        if len(ways) > TW_WAYS:
+            raise ValueError(f"a rule has at most {TW_WAYS} ways to answer")
+        self.pairing.size, self.pairing.all_at_once = len(ways), all_at_once
+        self.pairing.most = self.pairing.ended.most = self.pairing.early.most = most
+        for number, (asks, reply, others, names, unasking) in enumerate(ways):
+            one = &self.pairing.ways[<int>number]
+            if len(asks) > TW_KEYS:
+                raise ValueError(f"a request has at most {TW_KEYS} keys for a way to answer")
+            one.size, one.others, one.names, one.unasking = len(asks), others, names, unasking
+            self.pairing.stride += <uint32_t>one.size
+            for place, ask in enumerate(asks):
+                fill_key(&one.asks[<int>place], ask)
+            fill_key(&one.reply, reply)
+
+    def __dealloc__(self):
+        tw_pairing_free(&self.pairing)
+
+    def take(self, const uint64_t[:, ::1] fields, const uint8_t[::1] ways, const uint8_t[::1] asks, const uint8_t[::1] final,
+             const int64_t[::1] times, const uint8_t[::1] timed, const int64_t[::1] tags):
+        cdef Py_ssize_t row, count = fields.shape[1]
+        cdef int field, failed = 0
+        cdef tw_message m
+        cdef int64_t[:, ::1] view
+        if fields.shape[0] != TW_FIELDS or not (
+            count == ways.shape[0] == asks.shape[0] == final.shape[0] == times.shape[0] == timed.shape[0] == tags.shape[0]
+        ):
+            raise ValueError("the columns do not match")
+        self.pairing.settled_count = 0
+        with nogil:
+            for row in range(count):
+                if ways[row] or asks[row]:
+                    for field in range(TW_FIELDS):
+                        m.fields[field] = fields[field, row]
+                    m.time, m.tag, m.timed, m.final = times[row], tags[row], timed[row], final[row]
+                    failed = tw_take_message(&self.pairing, &m, ways[row], asks[row])
+                    if failed < 0:
+                        break
+        if failed < 0:
+            raise MemoryError
+        settled = np.empty((self.pairing.settled_count, 2), np.int64)
+        view = settled
+        for row in range(settled.shape[0]):
+            view[row, 0], view[row, 1] = self.pairing.settled[2 * row], self.pairing.settled[2 * row + 1]
+        return settled
+
+    def counts(self):
+        p = &self.pairing
+        return {
+            "requests": p.asked,
+            "answered": p.answered,
+            "waiting": p.asked - p.answered - p.given_up,
+            "given_up": p.given_up,
+            "backwards": p.backwards,
+            "progress": p.progress,
+            "orphans": p.orphans,
+            "ahead": p.ahead,
+            "further": p.further,
+        }

@@ -1,0 +1,272 @@
+/* What records say of a piece of work (turnwire.pairs.Work), as the `work` of each wire reads it: the task and the id as spans,
+ * and bits. What is not read here is odd: the wire's own `work` reads it. */
+#ifndef TURNWIRE_WORK_H
+#define TURNWIRE_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { TW_FINAL = 1, TW_ASKS = 2, TW_ODD = 4 };
+
+typedef struct {
+    const uint8_t *task, *id; /* NULL: none */
+    size_t task_size, id_size;
+    unsigned bits;
+} tw_work;
+
+static inline int tw_is_word(uint8_t c) { return (c | 32) >= 'a' ? (c | 32) <= 'z' : c >= '0' && c <= '9'; }
+
+static inline int tw_same(const uint8_t *p, size_t size, const char *text)
+{
+    return size == strlen(text) && size && !memcmp(p, text, size);
+}
+
+/* --- nSLIP: the first TASK_ID and act outside of texts, and the STATUS ------------------------------------------------ */
+
+static const char *const tw_going_on[] = { "waiting", "in_progress", "queued", "running", "accepted", "blocked", "partial" };
+
+static inline int tw_goes_on(const uint8_t *p, size_t size)
+{
+    uint8_t lower[12];
+    if (size > 11) return 0;
+    for (size_t i = 0; i < size; i++) lower[i] = p[i] == '_' ? '_' : p[i] | 32;
+    for (size_t i = 0; i < sizeof tw_going_on / sizeof *tw_going_on; i++)
+        if (tw_same(lower, size, tw_going_on[i])) return 1;
+    return 0;
+}
+
+static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
+{
+    const uint8_t *act = NULL;
+    size_t act_size = 0;
+    int status = 0, going_on = 0, marked = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (p[i] == '"') { /* the end of a text */
+            for (i++; i < size && p[i] != '"'; i++) i += p[i] == '\\';
+            continue;
+        }
+        if (p[i] == '@' && !marked) marked = 1;
+        else if (p[i] != '|') continue;
+        if (i + 1 >= size) break;
+        const uint8_t key = p[i + 1];
+        if (key != 'k' && key != 'a' && key != 'u') continue;
+        size_t from = i + 2, to;
+        if (key == 'u') {
+            if (status || from >= size || p[from] != '"') continue;
+            for (to = ++from; to < size && (p[to] == '_' || (tw_is_word(p[to]) && p[to] > '9')); to++) {}
+            if (to < size && p[to] == '"') {
+                status = 1;
+                going_on = tw_goes_on(p + from, to - from);
+                i = to;
+            }
+            continue;
+        }
+        while (from < size && p[from] == '0') from++;
+        for (to = from; to < size && tw_is_word(p[to]); to++) {}
+        if (key == 'k' && !w->task) {
+            w->task = to > from ? p + from : (const uint8_t *)"0";
+            w->task_size = to > from ? to - from : 1;
+        } else if (key == 'a' && !act) {
+            act = p + from;
+            act_size = to - from;
+        }
+        i = to - 1;
+    }
+    if (act_size == 1 && (*act == '2' || *act == '3' || *act == '5' || *act == '6')) going_on = 1;
+    if (going_on) w->bits &= ~(unsigned)TW_FINAL;
+}
+
+/* --- CSP/1: the first line of a TASK, a RESULT or an ERROR, a STATUS that is PARTIAL, and the task that an ERROR is AT -- */
+
+static inline int tw_is_space(uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
+{
+    const uint8_t *end = p + size, *at = NULL;
+    size_t at_size = 0;
+    int block = 0, error = 0, partial = 0;
+    while (p < end) {
+        const uint8_t *stop = memchr(p, '\n', (size_t)(end - p));
+        const uint8_t *line = p;
+        size_t n = (size_t)((stop ? stop : end) - p), to = 0;
+        p = stop ? stop + 1 : end;
+        if (n >= 3 && *line == '<' && line[1] == '<' && line[2] == '<') { /* the lines of a value may look like others */
+            w->bits |= TW_ODD;
+            return;
+        }
+        n -= n && line[n - 1] == '\r';
+        if (!block) {
+            const size_t word = n > 5 && !memcmp(line, "TASK ", 5) ? 5 : n > 7 && !memcmp(line, "RESULT ", 7) ? 7
+                : n > 6 && !memcmp(line, "ERROR ", 6) ? 6 : 0;
+            for (to = word; word && to < n && !tw_is_space(line[to]); to++) {}
+            if (word && to == n) {
+                block = 1;
+                error = word == 6;
+                if (!error) {
+                    w->task = line + word;
+                    w->task_size = n - word;
+                }
+            }
+        }
+        partial |= tw_same(line, n, "STATUS PARTIAL");
+        if (!at && n > 4 && !memcmp(line, "AT T", 4)) {
+            for (to = 4; to < n && line[to] >= '0' && line[to] <= '9'; to++) {}
+            if (to == n) {
+                at = line + 3;
+                at_size = n - 3;
+            }
+        }
+    }
+    if (error) {
+        w->task = at;
+        w->task_size = at_size;
+    } else if (block && partial) {
+        w->bits &= ~(unsigned)TW_FINAL;
+    }
+}
+
+/* --- KickLang: an object whose values are texts; the first section of its content ------------------------------------- */
+
+typedef struct {
+    const uint8_t *p;
+    size_t size;
+    int escaped;
+} tw_string;
+
+static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
+
+/* The string whose quote is at p; NULL where it does not end. */
+static inline const uint8_t *tw_quoted(const uint8_t *p, const uint8_t *end, tw_string *s)
+{
+    *s = (tw_string){ ++p, 0, 0 };
+    for (; p < end && *p != '"'; p++)
+        if (*p == '\\') {
+            s->escaped |= p + 1 < end && p[1] == 'u' ? 2 : 1;
+            p++;
+        }
+    if (p >= end) return NULL;
+    s->size = (size_t)(p - s->p);
+    return p + 1;
+}
+
+static inline const uint8_t *tw_blank(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
+    return p;
+}
+
+/* The members id, channel and content; 0 where the object is not as simple as that. */
+static inline int tw_envelope_members(const uint8_t *p, const uint8_t *end, tw_string members[3])
+{
+    tw_string key, value;
+    p = tw_blank(p, end);
+    if (p >= end || *p++ != '{') return 0;
+    for (;;) {
+        p = tw_blank(p, end);
+        if (p >= end || *p != '"' || !(p = tw_quoted(p, end, &key)) || key.escaped) return 0;
+        p = tw_blank(p, end);
+        if (p >= end || *p++ != ':') return 0;
+        p = tw_blank(p, end);
+        if (end - p >= 4 && !memcmp(p, "null", 4)) {
+            if (tw_same(key.p, key.size, "id") || tw_same(key.p, key.size, "channel") || tw_same(key.p, key.size, "content")) return 0;
+            p += 4;
+        } else {
+            if (p >= end || *p != '"' || !(p = tw_quoted(p, end, &value))) return 0;
+            if (tw_same(key.p, key.size, "id")) members[0] = value;
+            if (tw_same(key.p, key.size, "channel")) members[1] = value;
+            if (tw_same(key.p, key.size, "content")) members[2] = value;
+        }
+        p = tw_blank(p, end);
+        if (p >= end) return 0;
+        if (*p == '}') return 1;
+        if (*p++ != ',') return 0;
+    }
+}
+
+static inline size_t tw_plain_word(const uint8_t *p, size_t size)
+{
+    size_t n = 0;
+    while (n < size && (tw_is_word(p[n]) || p[n] == '_' || p[n] == '-' || p[n] == '.')) n++;
+    return n;
+}
+
+/* True where one of two words is in the text. */
+static inline int tw_ends_in(const uint8_t *p, size_t size)
+{
+    for (size_t i = 0; i + 6 <= size; i++)
+        if ((p[i] == 'F' && !memcmp(p + i, "Failed", 6)) || (p[i] == 'C' && i + 9 <= size && !memcmp(p + i, "Completed", 9))) return 1;
+    return 0;
+}
+
+/* Of content that begins with a plain header its place, its type and whether its first line is Completed or Failed; -1
+ * where it is not as simple as that. */
+static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *place, int *ended)
+{
+    const uint8_t *p = s->p, *end = s->p + s->size, *slash = NULL, *from;
+    if (s->escaped > 1) return -1; /* a header or a half of a character may be written so */
+    if (s->size < 3 || memcmp(p, tw_sigil, 3)) {
+        for (; p < end; p++)
+            if (*p == 0xe2) return -1;
+        return 0;
+    }
+    p += 3;
+    p += tw_plain_word(p, (size_t)(end - p));
+    if (p == s->p + 3) return -1;
+    if (p < end && *p == '/') {
+        type->p = ++p;
+        type->size = tw_plain_word(p, (size_t)(end - p));
+        p += type->size;
+    }
+    if (p >= end || *p++ != ':') return -1;
+    for (from = p; p < end && *p != '\\'; p++) {
+        if (*p == '/') slash = p;
+        else if (!tw_plain_word(p, 1)) return -1;
+    }
+    if (p == from || (p < end && p[1] != 'n')) return -1;
+    *place = (tw_string){ from, (size_t)((slash ? slash : p) - from), 0 };
+    if (p == end) return 0; /* no content */
+    p += 2;
+    for (from = p; p < end && !(*p == '\\' && p[1] == 'n'); p++) p += *p == '\\';
+    if (p > end) p = end;
+    *ended = tw_same(from, (size_t)(p - from), "Completed") || tw_same(from, (size_t)(p - from), "Failed");
+    return *ended || !tw_ends_in(from, (size_t)(p - from)) ? 0 : -1; /* with white space around it, perhaps */
+}
+
+static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
+{
+    tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
+    tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+    int ended = 0;
+    w->bits |= TW_ODD;
+    if (!tw_envelope_members(p, p + size, members)) return;
+    const tw_string *id = &members[0], *channel = &members[1], *content = &members[2];
+    if (!channel->p || !content->p || id->escaped || channel->escaped || channel->size < 5) return;
+    if (memcmp(channel->p, tw_sigil, 3)) return;
+    const uint8_t *family = channel->p + 3;
+    const size_t rest = channel->size - 3, family_size = tw_plain_word(family, rest);
+    if (!family_size || family_size + 1 >= rest || family[family_size] != '/') return;
+    const uint8_t *name = family + family_size + 1;
+    const size_t name_size = rest - family_size - 1;
+    if (tw_plain_word(name, name_size) != name_size || tw_opening(content, &type, &place, &ended) < 0) return;
+    w->bits &= ~(unsigned)TW_ODD;
+    if (place.p) {
+        w->task = place.p;
+        w->task_size = place.size;
+    }
+    if (id->size) {
+        w->id = id->p;
+        w->id_size = id->size;
+    }
+    if (tw_same(family, family_size, "report")) {
+        if (!(ended && tw_same(name, name_size, "status")) && !tw_same(name, name_size, "error") && !tw_same(name, name_size, "reject")) w->bits &= ~(unsigned)TW_FINAL;
+    }
+    if (tw_same(family, family_size, "query") && (tw_same(name, name_size, "answer") || tw_same(type.p, type.size, "answer")))
+        w->bits &= ~(unsigned)TW_ASKS;
+    if (tw_same(family, family_size, "command")
+        && (tw_same(name, name_size, "stop") || tw_same(name, name_size, "resume") || tw_same(name, name_size, "pause")
+            || tw_same(name, name_size, "escalate")))
+        w->bits &= ~(unsigned)TW_ASKS;
+}
+
+#endif

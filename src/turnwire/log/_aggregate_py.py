@@ -1,0 +1,304 @@
+"""Sums of records by their values, and requests with their answers, in Python: the twin of
+``_native/log/aggregate.pyx``.
+
+Texts are numbers here, equal for equal texts in this process; 0 stands for none. Columns are arrays with one entry a
+row: texts are spans of three buffers, each of which goes on where the one before ends.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FINAL, ASKS, ODD = 1, 2, 4
+"""The bits of ``works``: an answer ends the work; a request asks for something; what its wire alone can read."""
+_U64 = (1 << 64) - 1
+_SENDER = 1
+"""The place of the sender among the fields of a message."""
+
+
+def hash_of(text: bytes) -> int:
+    """The number of a text, the same for equal texts in this process; never 0."""
+    return hash(bytes(text)) & _U64 or 1
+
+
+def _texts(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any) -> Iterator[bytes]:
+    whole = b"".join((buffer, arena, side))
+    for start, length in zip(offsets.tolist(), lengths.tolist(), strict=True):
+        if not 0 <= start <= start + length <= len(whole):
+            raise ValueError("a text lies outside of its buffer")
+        yield whole[start : start + length]
+
+
+def hashes(buffer: Any, arena: Any, side: Any, offsets: Any, lengths: Any, valid: Any, out: Any) -> None:
+    """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 where a row has none. valid: a byte a row."""
+    rows = np.flatnonzero(valid)
+    texts = _texts(buffer, arena, side, offsets[rows], lengths[rows])
+    out[:] = 0
+    out[rows] = np.fromiter(map(hash_of, texts), np.uint64, len(rows))
+
+
+def mixed(numbers: Any, codes: Any, out: Any) -> None:
+    """Fills ``out`` with a number for each pair of a number and a code; 0 where the number is 0."""
+    pairs = zip(numbers.tolist(), codes.tolist(), strict=True)
+    out[:] = [(hash(pair) & _U64 or 1) if pair[0] else 0 for pair in pairs]
+
+
+def codes(numbers: Any, out: Any) -> list[int]:
+    """Fills ``out`` with the place of each number among the different ones, in the order in which they come first, -1
+    for 0; returns the rows in which they do."""
+    first: dict[int, int] = {}
+    places: dict[int, int] = {0: -1}
+    for row, number in enumerate(numbers.tolist()):
+        if number not in places:
+            places[number] = len(first)
+            first[number] = row
+    out[:] = [places[number] for number in numbers.tolist()]
+    return list(first.values())
+
+
+def works(wire: str, buffer: Any, arena: Any, offsets: Any, lengths: Any, tasks: Any, ids: Any, bits: Any) -> bool:
+    """What records say of a piece of work, where the core can read it: here never, and the wire's ``work`` does."""
+    return False
+
+
+class Tally:
+    """Sums of records by keys: how many, their bytes and tokens, the first and the last time."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, list[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def add(
+        self,
+        keys: Any,
+        buffer: Any,
+        arena: Any,
+        side: Any,
+        offsets: Any,
+        lengths: Any,
+        wires: Any,
+        sizes: Any,
+        times: Any,
+        timed: Any,
+        tokens: Any,
+    ) -> None:
+        """Adds records: their keys (0: none), the texts that the keys stand for and the codes of their wires, which
+        name a group; sizes in bytes, times, which of them are there, and tokens (empty: not counted)."""
+        rows = np.flatnonzero(keys)
+        names = _texts(buffer, arena, side, offsets[rows], lengths[rows])
+        spent = tokens[rows].tolist() if len(tokens) else [0] * len(rows)
+        columns = [column[rows].tolist() for column in (keys, wires, sizes, times, timed)]
+        for name, token, key, wire, size, time, there in zip(names, spent, *columns, strict=True):
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = [wire, name, 0, 0, 0, None, None]
+            group[2] += 1
+            group[3] += size
+            group[4] += token
+            if there:
+                group[5] = time if group[5] is None else min(group[5], time)
+                group[6] = time if group[6] is None else max(group[6], time)
+
+    def rows(self, order: Any) -> list[tuple[Any, ...]]:
+        """(key, wire, name, records, bytes, tokens, first, last) of groups, by their places in the order in which
+        they came."""
+        groups = list(self._groups.items())
+        return [(key, *group) for key, group in (groups[place] for place in order.tolist())]
+
+    def sums(self) -> NDArray[np.int64]:
+        """The records, bytes and tokens of each group, one row for each of the three."""
+        return np.array([group[2:5] for group in self._groups.values()], np.int64).reshape(-1, 3).T
+
+    def keep(self, order: Any) -> None:
+        """Forgets all groups but these, by their places, in this order."""
+        groups = list(self._groups.items())
+        self._groups = dict(groups[place] for place in order.tolist())
+
+
+# --- requests and their answers -------------------------------------------------------------------------------------
+
+
+class _Key(NamedTuple):
+    """The number of each field, -1 where nothing stands; the fields that must and must not be there."""
+
+    fields: tuple[int, ...]
+    needs: tuple[int, ...]
+    without: tuple[int, ...]
+
+    def of(self, way: int, fields: tuple[int, ...]) -> tuple[int, ...] | None:
+        if not all(fields[place] for place in self.needs) or any(fields[place] for place in self.without):
+            return None
+        return way, *(0 if place < 0 else fields[place] for place in self.fields)
+
+
+class _Way(NamedTuple):
+    asks: tuple[_Key, ...]
+    reply: _Key
+    others: bool
+    names: bool
+    unasking: bool
+
+
+class _Request:
+    __slots__ = ("places", "sender", "tag", "time")
+
+    def __init__(self, sender: int, time: int | None, tag: int) -> None:
+        self.sender, self.time, self.tag = sender, time, tag
+        self.places: list[tuple[tuple[int, ...], bool]] = []
+
+
+class _Early:
+    """Answers that named a request which had not been seen: how many, and the time of the first that is final."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.final = False
+        self.time: int | None = None
+
+
+class Pairing:
+    """The open requests of one rule, and what became of the others: see :class:`turnwire.read.pairing.Pairing`.
+
+    ways: of each the keys of a request and of an answer, (fields, needs, without), and three marks: the answer is from
+    another sender, it names its request, and what asks is no answer. most: requests that wait at once.
+    """
+
+    def __init__(self, ways: tuple[Any, ...], all_at_once: bool, most: int) -> None:
+        self._ways = [_Way(tuple(_Key(*ask) for ask in asks), _Key(*reply), *marks) for asks, reply, *marks in ways]
+        self._all_at_once = all_at_once
+        self._most = most
+        self._waiting: dict[tuple[int, ...], OrderedDict[int, _Request]] = {}
+        self._open: OrderedDict[int, _Request] = OrderedDict()
+        self._ended: OrderedDict[tuple[int, ...], None] = OrderedDict()
+        self._early: OrderedDict[tuple[int, ...], _Early] = OrderedDict()
+        self._settled: list[tuple[int, int]] = []
+        names = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
+        self._counts = dict.fromkeys(names, 0)
+
+    def take(
+        self, fields: Any, ways: Any, asks: Any, final: Any, times: Any, timed: Any, tags: Any
+    ) -> NDArray[np.int64]:
+        """The next messages. fields: their numbers, a row for each field; ways: a bit for each way in which one may
+        answer; asks: it is a request; final: it ends what it answers. Returns the tag of each request that was answered
+        and after how many microseconds, where both have a time."""
+        self._settled = []
+        columns = (column.tolist() for column in (ways, asks, final, times, timed, tags))
+        for row, (some, asking, ends, time, there, tag) in enumerate(zip(*columns, strict=True)):
+            if some or asking:
+                message = tuple(fields[:, row].tolist())
+                self._take(message, some, asking, ends, time if there else None, tag)
+        return np.array(self._settled, np.int64).reshape(-1, 2)
+
+    def _take(self, fields: tuple[int, ...], ways: int, asking: bool, final: bool, time: int | None, tag: int) -> None:
+        """First as an answer, then as a request of its own."""
+        named = None
+        for number, way in enumerate(self._ways):
+            key = way.reply.of(number, fields)
+            if not ways >> number & 1 or (way.unasking and asking) or key is None:
+                continue
+            if self._answer(key, way, fields[_SENDER], final, time):
+                named = None
+                break
+            named = key if way.names and named is None else named
+        if named is not None:
+            self._unasked(named, final, time)
+        if asking:
+            self._ask(fields, time, tag)
+
+    def _answer(self, key: tuple[int, ...], way: _Way, sender: int, final: bool, time: int | None) -> bool:
+        """True if a request waits for this answer."""
+        found = False
+        while key in self._waiting:
+            waiting = self._waiting[key].values()
+            request = next((one for one in waiting if not way.others or one.sender != sender), None)
+            if request is None:
+                break
+            found = True
+            if not final:
+                self._counts["progress"] += 1
+                break
+            self._forget(request)
+            self._settle(request, time)
+            if not self._all_at_once:
+                break
+        return found
+
+    def _unasked(self, key: tuple[int, ...], final: bool, time: int | None) -> None:
+        """An answer that names a request which does not wait for it."""
+        if key in self._ended:
+            self._counts["further"] += 1
+            return
+        self._counts["orphans"] += 1
+        early = self._early.pop(key, None) or _Early()
+        early.count += 1
+        if final and not early.final:
+            early.final, early.time = True, time
+        self._early[key] = early
+        while len(self._early) > self._most:
+            self._early.popitem(last=False)
+
+    def _ask(self, fields: tuple[int, ...], time: int | None, tag: int) -> None:
+        self._counts["requests"] += 1
+        request = _Request(fields[_SENDER], time, tag)
+        for number, way in enumerate(self._ways):
+            for ask in way.asks:
+                key = ask.of(number, fields)
+                if key is not None and (key, way.names) not in request.places:
+                    request.places.append((key, way.names))
+        early = next((found for key, _ in request.places if (found := self._early.pop(key, None))), None)
+        if early is not None:
+            self._counts["orphans"] -= early.count
+            self._counts["ahead"] += early.count
+            if early.final:
+                self._settle(request, early.time, ahead=True)
+                self._end(request)
+                return
+        if not request.places:
+            return
+        for key, _ in request.places:
+            self._waiting.setdefault(key, OrderedDict())[id(request)] = request
+            self._ended.pop(key, None)
+        self._open[id(request)] = request
+        while len(self._open) > self._most:
+            self._forget(next(iter(self._open.values())))
+            self._counts["given_up"] += 1
+
+    def _settle(self, request: _Request, time: int | None, ahead: bool = False) -> None:
+        self._counts["answered"] += 1
+        if request.time is None or time is None:
+            return
+        if time >= request.time:
+            self._settled.append((request.tag, time - request.time))
+        elif not ahead:
+            self._counts["backwards"] += 1
+
+    def _forget(self, request: _Request) -> None:
+        for key, _ in request.places:
+            del self._waiting[key][id(request)]
+            if not self._waiting[key]:
+                del self._waiting[key]
+        del self._open[id(request)]
+        self._end(request)
+
+    def _end(self, request: _Request) -> None:
+        """A further answer that names the request is not an orphan."""
+        for key, names in request.places:
+            if names:
+                self._ended.pop(key, None)
+                self._ended[key] = None
+        while len(self._ended) > self._most:
+            self._ended.popitem(last=False)
+
+    def counts(self) -> dict[str, int]:
+        """The number of requests and of answers of each kind."""
+        waiting = self._counts["requests"] - self._counts["answered"] - self._counts["given_up"]
+        return {**self._counts, "waiting": waiting}
