@@ -34,6 +34,10 @@ class Coded(NamedTuple):
         names = [*self.names, None]  # code -1 picks the last
         return map(names.__getitem__, self.codes.tolist())
 
+    def of(self, rows: NDArray[Any]) -> Coded:
+        """The same of some rows."""
+        return Coded(self.names, self.codes[rows])
+
 
 class Texts(NamedTuple):
     """A column as texts and their numbers (u64, ``core.hash_of``; 0 where a row has none). Texts are spans of three
