@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -14,10 +13,9 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.options import Group
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, CommandRefused, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, misused
 from turnwire.cli.output import complain, write_json, write_lines, write_whole
-from turnwire.cli.terminal import printable
-from turnwire.errors import DecodeError, UnknownName
+from turnwire.errors import DecodeError
 from turnwire.phrases import counted
 
 _TEXT = click.argument("file", type=options.SOURCE)
@@ -242,60 +240,3 @@ def _is_event(line: str) -> bool:
         return bool(json_line(line))
     except DecodeError:
         return False
-
-
-@command.command("quiz", short_help="Ask a model about events, in several formats.")
-@options.sources_argument
-@_EVENTS
-@click.option("--url", required=True, help="A server with OpenAI's API, such as http://127.0.0.1:8080/v1.")
-@click.option("--model", default="default", show_default=True, help="The model that is asked.")
-@click.option(
-    "--size", multiple=True, type=click.IntRange(min=1), default=(10, 50, 200), help="First events. Repeatable."
-)
-@click.option(
-    "--questions", type=click.IntRange(min=1), default=200, show_default=True, help="Questions for each size."
-)
-@click.option("--format", "formats", multiple=True, help="json, session, plain or toon; else all. Repeatable.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the questions.")
-@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
-def quiz(sources: tuple[str, ...], events: bool, as_json: bool, **settings: Any) -> int:
-    """Asks a model questions about the events in SOURCES, in several formats, and judges its answers exactly.
-
-    A key for the server is taken from the environment: TURNWIRE_QUIZ_KEY. Exits with 1 when a record is damaged, and
-    then asks about the rest; with 3 when the server cannot be asked, with 4 when there is no message.
-    """
-    from turnwire.session.quiz import FORMATS, endpoint
-    from turnwire.session.quiz import quiz as run
-
-    names = inputs.checked(sources)
-    found, failed = _events(names, events)
-    if not found:
-        _tell_left(names, found, failed, events)
-        return BAD_RECORDS if failed else NOTHING
-    ask = endpoint(settings["url"], settings["model"], os.environ.get("TURNWIRE_QUIZ_KEY", ""))
-    if not as_json:
-        write_lines(["events  format    tokens  right of asked  accuracy  95 % interval"])
-    for many in sorted({min(each, len(found)) for each in settings["size"]}):
-        try:
-            scores = run(found[:many], ask, settings["questions"], settings["seed"], settings["formats"] or FORMATS)
-        except ConnectionError as error:
-            complain(str(error))
-            return INPUT_OUTPUT
-        except UnknownName as error:
-            raise misused(error) from None
-        if as_json:
-            write_json(score._asdict() for score in scores)
-        else:
-            write_lines(map(_score, scores))
-    _tell_left(names, found, failed, events)
-    return BAD_RECORDS if failed else GOOD
-
-
-def _score(score: Any) -> str:
-    """A row of the table."""
-    begin = f"{score.events:6}  {score.format:8}"
-    if score.why:
-        return f"{begin}  left out: {printable(score.why)}"
-    share = score.right / score.asked if score.asked else 0.0
-    rest = f"{share:8.3f}  {score.low:.3f} to {score.high:.3f}"
-    return f"{begin}  {score.tokens:6}  {score.right:5} of {score.asked:5}  {rest}"
