@@ -76,40 +76,46 @@ HALF = "a\ud800b"
 """Half a surrogate pair, which JSON can name and no text in UTF-8 can have."""
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"name": "scan", "arguments": {"text": HALF}},
-        {"name": "scan", "arguments": {"text": "", "wire": HALF}},
-        {"name": "scan", "arguments": {"text": "", HALF: 1}},
-        {"name": HALF, "arguments": {}},
-        {"name": "scan", "arguments": {"text": ""}, "_meta": {"urn:ubos:sap/context": {"a": HALF}}},
-    ],
-    ids=["text", "wire", "name of an argument", "tool", "meta"],
-)
-def test_half_a_surrogate_pair_is_an_error_over_stdio(params: dict[str, Any]) -> None:
+HALVES: dict[str, dict[str, Any]] = {
+    "text": {"name": "scan", "arguments": {"text": HALF}},
+    "wire": {"name": "scan", "arguments": {"text": "", "wire": HALF}},
+    "name of an argument": {"name": "scan", "arguments": {"text": "", HALF: 1}},
+    "tool": {"name": HALF, "arguments": {}},
+    "meta": {"name": "scan", "arguments": {"text": ""}, "_meta": {"urn:ubos:sap/context": {"a": HALF}}},
+}
+
+
+def test_half_a_surrogate_pair_is_an_error_over_stdio() -> None:
+    """Each is answered with an error, and the good call behind it is answered, too."""
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
     calls: list[dict[str, Any]] = [
-        {"id": 0, "method": "initialize", "params": client},
+        {"id": "first", "method": "initialize", "params": client},
         {"method": "notifications/initialized"},
-        {"id": "x", "method": "tools/call", "params": params},
-        {"id": 2, "method": "tools/call", "params": {"name": "scan", "arguments": {"text": ""}}},
     ]
-    lines = "".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in calls)
+    for name, params in HALVES.items():
+        calls.append({"id": name, "method": "tools/call", "params": params})
+        good = {"name": "scan", "arguments": {"text": ""}}
+        calls.append({"id": f"behind {name}", "method": "tools/call", "params": good})
 
-    async def main() -> list[dict[str, Any]]:
+    async def main() -> dict[str, Any]:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "turnwire", "mcp"), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(lines.encode())
-        answers = [json.loads(await process.stdout.readline()) for _ in range(3)]
+        answers = {}
+        for call in calls:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **call}).encode() + b"\n")
+            if "id" in call:
+                answer = json.loads(await process.stdout.readline())
+                answers[answer["id"]] = answer
         process.stdin.close()
         assert await process.wait() == 0
         return answers
 
-    answers = {answer["id"]: answer for answer in asyncio.run(asyncio.wait_for(main(), 120))}
-    assert "error" in answers["x"] and answers[2]["result"]["structuredContent"]["records"] == 0
+    answers = asyncio.run(asyncio.wait_for(main(), 120))
+    for name in HALVES:
+        assert "error" in answers[name], name
+        assert answers[f"behind {name}"]["result"]["structuredContent"]["records"] == 0, name
 
 
 @pytest.mark.parametrize(
