@@ -81,15 +81,14 @@ def is_good(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("size", [0, 50])
 @pytest.mark.parametrize("wire", WIRES)
-def test_every_wire_takes_what_python_takes(wire: str, size: int) -> None:
+def test_every_wire_takes_what_python_takes(wire: str) -> None:
     """Behind each other and in front of more text, one by one and in one log."""
     text = next(text for text in MESSAGES[wire] if WORDS[wire] in text).encode()
     place = text.index(WORDS[wire].encode()) + len(WORDS[wire])
     good, bad = [], []
-    for sequence in sequences():
-        data = text[:place] + sequence + b"x" * size + text[place:]
+    for number, sequence in enumerate(sequences()):
+        data = text[:place] + sequence + b"x" * (number % 2 * 50) + text[place:]
         if is_good(data):
             good.append(data)
             assert turnwire.decode(data, wire=wire), sequence

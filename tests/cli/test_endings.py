@@ -32,9 +32,14 @@ def long_log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("reader", ["head -1", "true"])
 @pytest.mark.parametrize(
-    "what", ["scan --json", "scan --json --rejects -", "validate --mode lines", "scan --limit 9000"]
+    ("what", "reader"),
+    [
+        ("scan --json", "head -1"),
+        ("scan --json --rejects -", "true"),
+        ("validate --mode lines", "head -1"),
+        ("scan --limit 9000", "true"),
+    ],
 )
 def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
     if what.startswith("validate"):
@@ -53,13 +58,10 @@ def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
     "what",
     [
         "scan {log}",
-        "scan {log} --json",
         "scan {log} --rejects - -q",
         "validate {log}",
-        "info",
         "info --json",
         "--help",
-        "--version",
     ],
 )
 def test_a_full_disk_is_said_and_is_code_3(log: Path, what: str) -> None:
@@ -237,7 +239,7 @@ def read_on(number: int, reading: int) -> None:
 def test_it_ends_what_waits_for_input(number: signal.Signals) -> None:
     signal.siginterrupt(number, True)  # Polars, which no command imports, lets SIGINT interrupt nothing in the system
     reading, writing = os.pipe()
-    rescue = threading.Timer(10, os.write, [writing, b"x"])
+    rescue = threading.Timer(100, os.write, [writing, b"x"])
     rescue.start()
     try:
         with pytest.raises(KeyboardInterrupt), terminating():

@@ -124,7 +124,7 @@ def test_the_width_is_that_of_a_terminal(text: str, cells: int) -> None:
 
 @needs_posix
 @pytest.mark.parametrize(
-    "arguments", [["scan"], ["scan", "--json", "--rejects", "-"], ["validate"], ["validate", "--json"]], ids=" ".join
+    "arguments", [["scan"], ["scan", "--json", "--rejects", "-"], ["validate", "--json"]], ids=" ".join
 )
 def test_a_terminal_gets_nothing_that_steers_it(evil: Path, arguments: list[str]) -> None:
     code, sent = on_terminal(*arguments, evil)

@@ -6,7 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import vectors
@@ -298,7 +298,6 @@ def test_check_tells_what_may_be_fine():
     assert [(str(issue.reason), issue.severity) for issue in found] == [("unknown_op", "info")]
 
 
-@settings(max_examples=60)
 @given(
     st.fixed_dictionaries(
         {"STATUS": st.sampled_from(["OK", "FAIL", "", "ok\n"])},

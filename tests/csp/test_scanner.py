@@ -383,7 +383,7 @@ def test_twins_agree_on_any_lines() -> None:
     native = pytest.importorskip("turnwire._native.csp.codec")
     chance = random.Random(5)
     met: dict[str, int] = {}
-    for _ in range(rounds(500)):
+    for _ in range(rounds(150)):
         lines = [chance.choice(FIRST), *chance.choices(LINES, k=chance.choice((0, 1, 2, 3, 5, 9, 70)))]
         data = "".join(line + chance.choice(("\n", "\n", "\r\n")) for line in lines).encode()
         data = data[: chance.choice((len(data), chance.randrange(len(data) + 1)))]
@@ -394,8 +394,8 @@ def test_twins_agree_on_any_lines() -> None:
             assert read(name, data, wire="csp", batch_bytes=size) == once, (data, size)
         for one in once[1]:
             met[one["reason"]] = met.get(one["reason"], 0) + 1
-    assert met["look_alike"] > 20
-    assert sum(met.values()) > 200
+    assert met["look_alike"] > 5
+    assert sum(met.values()) > 50
 
 
 @pytest.mark.parametrize("front", ["", " ", "\t", "\ufeff"])

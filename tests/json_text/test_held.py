@@ -142,13 +142,13 @@ def read_by_pure(wire: str, data: str | bytes) -> dict[str, Any]:
 def test_what_is_taken_while_it_is_read_is_good(wire: str) -> None:
     numbers, taken, held = random.Random(11), 0, 0
     package: Any = sap if wire == "sap" else sstp
-    for _ in range(6000):
+    for _ in range(2000):
         text = bent(numbers.choice(good(wire)), numbers)
         data: Any = numbers.choice([text, text.encode()])
         found = taken_well(package, wire, data)
         taken += found is not None
         held += bool(found)
-    assert taken > held > 300
+    assert taken > held > 100
 
 
 @needs_native

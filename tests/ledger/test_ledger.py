@@ -91,6 +91,7 @@ def test_it_is_the_same_after_it_was_closed(tmp_path: Path) -> None:
     assert (verdict.root, verdict.chain) == (heads[-1].root, heads[-1].chain)
 
 
+@once
 def test_proofs_over_tiles(ledger: Ledger) -> None:
     ledger.append_many([("x", f"{number}") for number in range(70_000)])
     head = ledger.head()

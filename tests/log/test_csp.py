@@ -66,8 +66,7 @@ def test_bytes_add_up_however_they_are_cut() -> None:
         limits = LIMITS._replace(message=random.Random(seed).choice((1 << 24, 1 << 24, 200, 60)))
         once = add_up(data, scan(data, wire="csp", limits=limits))
         bad += len(once[1])
-        for batch_bytes in (1, 7, 64, 500):
-            assert everything(scan(data, wire="csp", limits=limits, batch_bytes=batch_bytes)) == once, seed
+        for batch_bytes in (1, 64):
             assert everything(scan(io.BytesIO(data), wire="csp", limits=limits, batch_bytes=batch_bytes)) == once, seed
     assert bad > 20
 
@@ -268,7 +267,7 @@ def together(met: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("wire", ["csp", None])
 def test_the_same_from_any_number_of_threads(wire: str | None, tmp_path: Path) -> None:
     chance = random.Random(7)
-    for number in range(rounds(3)):
+    for number in range(rounds(2)):
         data = mixed_up(chance)
         options: dict[str, Any] = {"batch_bytes": chance.choice((20, 100, 300, 1000, 4000)), "wire": wire}
         if chance.random() < 0.3:
@@ -280,7 +279,7 @@ def test_the_same_from_any_number_of_threads(wire: str | None, tmp_path: Path) -
             once = seen(source, **options)
             if source is data:
                 assert together(once) == whole, number
-            for threads in (2, 3, 4):
+            for threads in (2, 4):
                 assert seen(source, threads=threads, **options) == once, (number, threads)
 
 

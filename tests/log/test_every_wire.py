@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 import turnwire
@@ -75,23 +73,6 @@ def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
     records, _, sums = facts(turnwire.scan(str(tmp_path / "log"), wire=wire))
     assert len(records) > 3
     assert sum(sums[3:6]) == sums[6]
-
-
-@pytest.mark.once
-@pytest.mark.parametrize("wire", WIRES)
-@given(seed=st.integers(0, 2**32), block_bytes=st.integers(1, 3000))
-def test_blocks_are_one_scan(wire: str, tmp_path_factory: pytest.TempPathFactory, seed: int, block_bytes: int) -> None:
-    path = tmp_path_factory.getbasetemp() / f"any-{wire}.log"
-    path.write_bytes(log(wire, random.Random(seed)))
-    records: list[Any] = []
-    rejects: list[Any] = []
-    sums = [0] * 7
-    for block in plan(str(path), wire=wire, block_bytes=block_bytes):
-        found = facts(read_block(block))
-        records += found[0]
-        rejects += found[1]
-        sums = [total + part for total, part in zip(sums, found[2], strict=True)]
-    assert (records, rejects, sums) == facts(turnwire.scan(str(path), wire=wire))
 
 
 @pytest.mark.once

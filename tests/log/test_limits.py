@@ -52,14 +52,13 @@ def test_fields_of_csp_as_many_as_may_be(number: int) -> None:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize("wire", JSON_WIRES)
+@pytest.mark.parametrize(("wire", "end"), [*zip(JSON_WIRES, (b"\n", b"\r\n", b"\r"), strict=True)])
 def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
     """And of which no more has come, by so many bytes."""
     whole = message_of(wire, 0)
     for torn in (whole[:-1], whole[: whole.rindex(b'"')], whole[: whole.index(b":") + 1], whole):
         data = torn + end + b"x\n" + whole + end
-        for limit in range(len(torn) - 2, len(torn) + 3):
+        for limit in range(len(torn) - 1, len(torn) + 2):
             found = json_engines.both(wire, data, limit=limit)
             for cut in range(len(torn) - 2, len(torn) + 6):
                 assert json_engines.both(wire, data, limit=limit, batch_bytes=cut) == found, (limit, cut)
@@ -68,9 +67,9 @@ def test_what_is_torn_where_the_limit_is(wire: str, end: bytes) -> None:
 @pytest.mark.once
 def test_a_candidate_of_nslip_that_begins_as_far_as_the_limit_reaches() -> None:
     """However long its first field is, and however much of it is there."""
-    for digits in ("3", "03", "0000000003", "00000000003", "000000000003"):
+    for digits in ("3", "0000000003", "00000000003"):
         good = f"@a{digits}|f0|c1|S0|d1|T1#".encode()
-        for front in range(34, 44):
+        for front in (34, 37, 39, 40, 41, 43):
             data = b'@a3|f0|c1|S0|d1|T1|t"'.ljust(front, b"x") + good + b"\n"
             found = [engines.read(name, data, limit=40) for name in engines.ENGINES]
             assert all(one == found[0] for one in found)

@@ -207,7 +207,7 @@ def cells(seed: int) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.usefixtures("scan_core")
+@pytest.mark.once
 def test_all_agree(tmp_path: Path) -> None:
     for place, (container, wire, source, way) in enumerate(cells(5)):
         if way is of_conform and wire is None:

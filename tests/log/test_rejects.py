@@ -218,7 +218,7 @@ def test_a_record_at_the_edge_of_a_piece_of_a_long_line(limit: int) -> None:
     for before in range(2 * len(GOOD)):
         for filler in (b"x", b"@a3"):
             data = filler * before + GOOD + b" " + b"y" * 20 + b"\n"
-            for batch_bytes in (1, 37, 1 << 20):
+            for batch_bytes in (1, 37):
                 found = scan(io.BytesIO(data), limits=limits, batch_bytes=batch_bytes)
                 assert (sum(map(len, found)), len(found.rejects)) == (1, 0), (before, filler, batch_bytes)
 
@@ -384,7 +384,8 @@ def test_ordinary_json_is_text(value: dict[str, Any]) -> None:
     text = json.dumps(value)
     forms = [text, json.dumps(value, ensure_ascii=False), json.dumps({"log": text}), json.dumps([value]), text * 2]
     forms += [json.dumps(value, indent=2), *(text[:size] for size in range(0, len(text), 7))]
-    for wire in (None, "nslip", "csp", "sstp", "sap", "kick"):
-        for form in forms:
-            found = scan(f"INFO {form}\n".encode(), wire=wire)
-            assert (sum(map(len, found)), found.rejects.rows()) == (0, []), form
+    lines = [f"INFO {form}\n".encode() for form in forms]
+    for wire, logs in ((None, lines), *((one, [b"".join(lines)]) for one in ("nslip", "csp", "sstp", "sap", "kick"))):
+        for data in logs:
+            found = scan(data, wire=wire)
+            assert (sum(map(len, found)), found.rejects.rows()) == (0, []), data

@@ -91,8 +91,7 @@ def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
         add_up(data, found)
         bad += len(found.rejects)
         once = everything(scan_nslip(data, **options))
-        for batch_bytes in (1, 2, 7, 64, chance.randrange(1, len(data) + 2)):
-            assert everything(scan_nslip(data, batch_bytes=batch_bytes, **options)) == once
+        for batch_bytes in (1, 7, chance.randrange(1, len(data) + 2)):
             assert everything(scan_nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
     assert bad > 10
 

@@ -75,12 +75,12 @@ def agree(data: bytes, chance: random.Random, *, limit: int = LIMIT, keep: bool 
 def test_damaged_logs() -> None:
     chance = random.Random(20260504)
     rows = bad = 0
-    for _ in range(rounds(200)):
+    for _ in range(rounds(100)):
         data = damaged_log(chance, LINES)
         found = agree(data, chance, limit=chance.choice((LIMIT, LIMIT, 30, 50)), keep=chance.random() < 0.3)
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 200
-    assert bad > 80
+    assert rows > 100
+    assert bad > 40
 
 
 PIECES = (b'"', b"\\", b"|", b"#", b"\r", b"\n", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\\n")
@@ -119,14 +119,14 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
     chance = random.Random(7)
     rows = bad = 0
-    for _ in range(rounds(200)):
+    for _ in range(rounds(100)):
         records = [make(chance) for _ in range(chance.randrange(1, 4))]  # type: ignore[operator]
         front, back = b"-" * chance.choice((0, 0, 1, 15, 16, 17)), b"+" * chance.choice((0, 1, 100, 127, 128, 129, 200))
         glue = chance.choice((b"\n", b"\n", b"", b" ", b"\r\n"))
         found = agree(front + glue.join(records) + back, chance, limit=chance.choice((LIMIT, LIMIT, 64, 65, 128)))
         rows, bad = rows + len(found[0]["raw"]), bad + len(found[1])
-    assert rows > 80
-    assert bad > 40
+    assert rows > 40
+    assert bad > 20
 
 
 @pytest.mark.parametrize("digits", range(1, 15))
@@ -143,16 +143,19 @@ def test_integers_of_every_width(digits: int) -> None:
 
 
 def test_every_act_frame_and_slot_byte() -> None:
-    """Every byte value where an act, a frame, a prefix or a digit stands."""
+    """Every byte value where an act, a frame, a prefix or a digit stands, a line each."""
     record = bytearray(b'@a1|f1|c12|S1|d1|T1|g1|t"x"|q1#')
     for place in (2, 5, 8, 9, 20, 23, 24, 26, 28, 30):
+        lines = []
         for byte in range(256):
             changed = record.copy()
             changed[place] = byte
-            data = b"." * 16 + bytes(changed) + b"." * 128
-            found = read(ENGINES[0], data)
-            whole(data, found)
-            assert all(read(name, data) == found for name in ENGINES[1:]), data
+            lines.append(b"." * 16 + bytes(changed) + b"." * 128)
+        data = b"\n".join(lines)
+        found = read(ENGINES[0], data)
+        whole(data, found)
+        assert bytes(record) in found[0]["raw"]
+        assert all(read(name, data) == found for name in ENGINES[1:]), place
 
 
 def test_every_truncation() -> None:
@@ -172,10 +175,10 @@ def test_every_size_of_blocks() -> None:
         + GOOD
         + b" @a12345678901|f0 @c123456789012| @a"
     )
-    for limit in (LIMIT, len(GOOD), len(GOOD) - 1, 7):
+    for limit in (LIMIT, len(GOOD), len(GOOD) - 1):
         for name in ENGINES:
             once = read(name, data, limit=limit)
-            for size in range(1, len(data) + 1):
+            for size in range(1, len(data) + 1, 1 if name == ENGINES[0] else 4):
                 assert read(name, data, batch_bytes=size, limit=limit) == once
 
 

@@ -143,7 +143,7 @@ def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str, carrier: s
     """A message that is cut at any byte is a reject wherever one is that stands in a file by itself."""
     text = PRETTY[wire.removeprefix("pretty ")] if wire.startswith("pretty") else GOOD[wire]
     which = search()
-    for at in range(1, len(text.encode()), 3):
+    for at in range(1, len(text.encode()), 7):
         cut = (text.encode()[at:] if tail else text.encode()[:at]).decode("utf-8", "ignore")
         bare = [kind for kind, _ in kinds(f"{cut}\n\n{AFTER}\n", which)]
         there = [kind for kind, _ in kinds(CARRIERS[carrier](f"{cut}\n\n{AFTER}"), which)]
@@ -177,7 +177,7 @@ def in_blocks(data: bytes, size: int, which: Search) -> list[tuple[object, ...]]
 @pytest.mark.parametrize("first", range(0, 50_000, 10_000))
 def test_how_the_input_is_cut_does_not_show(first: int) -> None:
     which = search()
-    for number in range(first, first + 10_000, 1_000):
+    for number in range(first, first + 10_000, 2_500):
         data = log(number).data
         whole = listed(which.block(Text(data), SearchState())[0])
         for size in (1, 97, 400):

@@ -239,7 +239,7 @@ def test_own_columns_in_strings_and_streams(wire: str) -> None:
 @pytest.mark.parametrize("number", [0, 3, 4, 6, 8, 13, 26])
 def test_cores_agree_on_each_cut(number: int) -> None:
     data = log(number).data[:700]
-    for cut in range(0, len(data), THINNED):
+    for cut in range(number % 3, len(data), 3 * THINNED):
         assert searched(native.searched, data, [cut]) == searched(pure.searched, data, [cut]), cut
 
 
