@@ -55,8 +55,6 @@ def test_nobody_gets_another_ones_result_or_place(tmp_path: Path) -> None:
         assert (await agent.call(one)).output == {"for": ""}
         for who in ("A-nother", None):
             with pytest.raises(KeyError):
-                await agent.result(one.task_id, principal=who)
-            with pytest.raises(KeyError):
                 await agent.look_up(one.task_id, principal=who)
         found = await agent.look_up(one.task_id.upper(), principal="A-prime")
         assert isinstance(found, sap.Result) and found.output == {"for": "A-prime"}
@@ -253,12 +251,10 @@ def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
     async def second(agent: sap.Agent) -> Any:
         with pytest.raises(KeyError):
             await agent.look_up(one.task_id)
-        return await agent.look_up(one.task_id, principal="A-prime"), await agent.result(
-            one.task_id, principal="A-prime"
-        )
+        return await agent.look_up(one.task_id, principal="A-prime")
 
     made = run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), first)
-    assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == (made, made)
+    assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == made
 
 
 @pytest.mark.parametrize("seconds", [1e308, 10**400, 10**12], ids=["double", "beyond", "long"])
@@ -379,7 +375,7 @@ def test_who_waits_for_another_agent_may_be_cancelled(tmp_path: Path) -> None:
             await second.submit(one)
             assert str((await second.cancel(one.task_id)).status) == "CANCELLED"
             gate.set()
-            assert str((await first.result(one.task_id)).status) == "CANCELLED"
+            assert str((await first.call(one)).status) == "CANCELLED"
 
     asyncio.run(asyncio.wait_for(main(), 120))
 

@@ -263,8 +263,8 @@ def test_a_receiver_that_hangs_or_breaks_stops_nobody() -> None:
         for reply in (hangs, breaks, edits):
             one = do()
             await agent.submit(one, reply)
-            assert (await agent.result(one.task_id)).output == "done"
-        assert (await agent.result(one.task_id)).output == "done"
+            assert (await agent.call(one)).output == "done"
+        assert (await agent.call(one)).output == "done"
 
     async def main() -> None:
         agent = offering(lambda task, context: "done", workers=1)
@@ -363,7 +363,7 @@ def test_what_waits_is_cancelled_or_overdue_at_once_whatever_is_before_it() -> N
         assert isinstance(await agent.submit(do()), sap.Nack)
         release.set()
         for one in (second, third):
-            assert (await agent.result(one.task_id)).status == "SUCCEEDED"
+            assert (await agent.call(one)).status == "SUCCEEDED"
         assert (await held).status == "SUCCEEDED"
 
     run(offering(handler, workers=1, queue=2), what)
@@ -484,7 +484,7 @@ def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(mo
         agent = offering(lambda one, _context: 1)
         async with agent:
             await agent.submit(one := do(), deaf)
-            assert (await agent.result(one.task_id)).status == "SUCCEEDED"
+            assert (await agent.call(one)).status == "SUCCEEDED"
         assert not agent.running
         over.set()
 

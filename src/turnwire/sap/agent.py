@@ -545,16 +545,6 @@ class Agent:
             raise Refused(job)
         return await job.wait()
 
-    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """The final Result of an accepted task of this principal; waits for it. Raises KeyError for an unknown one."""
-        caller = self._reader(task_id, principal)
-        if (job := await self._accepted(caller, task_id)) is not None:
-            return await job.wait()
-        found = await self.look_up(task_id, principal=caller)
-        if not isinstance(found, Result):
-            raise KeyError(task_id)
-        return found
-
     async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
         """The final Result of a task of this principal, from the transcript if need be, or the Ack while there is none.
 

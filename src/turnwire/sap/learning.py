@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from heapq import heappush, heappushpop
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from turnwire.atomic import AtomicFile
 from turnwire.errors import EncodeError, Reason, RuleError, expect
@@ -26,9 +26,6 @@ from turnwire.sap.judgement import Lesson, is_cached, judge, require_answer
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, Alignment, Status
 from turnwire.sap.times import uuid_key
-
-if TYPE_CHECKING:
-    pass
 
 PRODUCER, OPERATOR = "producer", "operator"
 RATINGS = range(1, 6)
@@ -438,13 +435,6 @@ class ArtifactFolder:
         return f"{artifact.kind}-{readable}-{unique}-v{artifact.version}.{suffix}"
 
 
-class NoArtifacts:
-    """The sink of a loop in memory: artifacts are in its ledger, and nowhere else."""
-
-    def emit(self, artifact: Artifact, /) -> None:
-        """Takes the artifact, which the ledger has."""
-
-
 class LearningLoop(Store):
     """Records signals and derives artifacts from them.
 
@@ -458,8 +448,9 @@ class LearningLoop(Store):
         self, path: str | os.PathLike[str] | Ledger, *, sink: Sink | None = None, essence: Essence = WHOLE_PAYLOAD
     ) -> None:
         super().__init__(path, essence)
-        home = NoArtifacts() if self.ledger.in_memory else ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
-        self.sink: Sink = home if sink is None else sink
+        if sink is None and not self.ledger.in_memory:
+            sink = ArtifactFolder(f"{os.fspath(self.ledger.path)}.library")
+        self.sink = sink
 
     def record(self, signal: Signal) -> int:
         """Appends a signal and answers its number."""
@@ -515,7 +506,8 @@ class LearningLoop(Store):
         version = 1 if newest is None else newest.version + 1
         artifact = Artifact(kind, capability, territory, version, content, tuple(evidence), digest)
         self.ledger.append(ARTIFACT_KIND, write(artifact._asdict()), key=_artifact_key(kind, capability, territory))
-        self.sink.emit(artifact)
+        if self.sink is not None:
+            self.sink.emit(artifact)
         return artifact
 
     def latest(self, kind: str, capability: str, territory: str | None) -> Artifact | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from turnwire.errors import Issue, MissingDependency, Reason
 from turnwire.json._canonical_py import pointer_step
+from turnwire.json.text import write
 from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task
 from turnwire.sap.spec import VERSION, Field, Kind, Table
@@ -140,7 +143,7 @@ def validator(schema: dict[str, Any]) -> Callable[[Any], Faults]:
             "the schema of a capability needs jsonschema: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
         ) from missing
     try:
-        compiled = _compiled(schema)
+        compiled = _compiled(write(schema))
     except jsonschema.SchemaError as error:
         raise ValueError(f"the schema of a capability is not a JSON Schema: {error.message[:_LONGEST]}") from error
 
@@ -169,18 +172,21 @@ def output_issues(output: Any, task: Task) -> Iterator[Issue]:
         yield Issue(Reason.OUTPUT_MISMATCH, "/output", "info", text)
         return
     try:
-        for where, text in islice(_faults(_compiled(schema), output, "/output"), _MOST_OF_OUTPUTS):
+        for where, text in islice(_faults(_compiled(write(schema)), output, "/output"), _MOST_OF_OUTPUTS):
             yield Issue(Reason.OUTPUT_MISMATCH, where, "warning", text)
     except (jsonschema.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as error:
         text = f"the schema of the task cannot be used: {type(error).__name__}"
         yield Issue(Reason.BAD_SCHEMA, "/output", "info", text)
 
 
-def _compiled(schema: dict[str, Any]) -> Any:
-    """The validator of a schema: 2020-12, or what its ``$schema`` names. References elsewhere are never fetched."""
+@lru_cache(256)
+def _compiled(text: str) -> Any:
+    """The validator of a schema, by its text: many tasks bring the same one. It is of 2020-12, or what its ``$schema``
+    names. References elsewhere are never fetched."""
     import jsonschema
     import referencing
 
+    schema = json.loads(text)
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     kind.check_schema(schema)
     return kind(schema, registry=referencing.Registry())
