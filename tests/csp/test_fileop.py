@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from hashlib import sha256
 
 import pytest
@@ -291,6 +292,115 @@ def test_diffs_of_git_and_gnu_diff_apply(tmp_path, tool):
     assert done > 40
 
 
+_HEADER = re.compile(r"(?m)^@@ -([0-9]+)(,[0-9]+)? [+]([0-9]+)(,[0-9]+)? @@")
+
+
+def _moved(old: int, new: int) -> Callable[[str, random.Random], str]:
+    def change(diff: str, rng: random.Random) -> str:
+        by = rng.choice([-3, -1, 1, 2, 5])
+        return _HEADER.sub(
+            lambda m: f"@@ -{max(0, int(m[1]) + old * by)}{m[2] or ''} +{max(0, int(m[3]) + new * by)}{m[4] or ''} @@",
+            diff,
+        )
+
+    return change
+
+
+def _of_hunks(change: Callable[[list[list[str]], random.Random], None]) -> Callable[[str, random.Random], str]:
+    """A change of the hunks (lists of lines), whose headers count their lines again."""
+
+    def whole(diff: str, rng: random.Random) -> str:
+        head, *hunks = re.split("(?m)^(?=@@ )", diff)
+        several = [hunk.removesuffix("\n").split("\n") for hunk in hunks]
+        change(several, rng)
+        for hunk in several:
+            old, new = (sum(line[:1] not in signs for line in hunk[1:]) for signs in ("+\\", "-\\"))
+            hunk[0] = _HEADER.sub(lambda m, old=old, new=new: f"@@ -{m[1]},{old} +{m[3]},{new} @@", hunk[0])  # type: ignore[misc]
+        return head + "".join(f"{line}\n" for hunk in several for line in hunk)
+
+    return whole
+
+
+def _without_tail(hunks: list[list[str]], rng: random.Random) -> None:
+    hunk = rng.choice(hunks)
+    while hunk[-1][:1] == " " and " " in [line[:1] for line in hunk[1:-1]]:  # git needs an option for hunks without any
+        hunk.pop()
+
+
+def _without_head(hunks: list[list[str]], rng: random.Random) -> None:
+    hunk = rng.choice(hunks)
+    while hunk[1][:1] == " " and " " in [line[:1] for line in hunk[2:]]:
+        del hunk[1]
+
+
+def _another_line(hunks: list[list[str]], rng: random.Random) -> None:
+    hunk = rng.choice(hunks)
+    hunk[rng.randrange(1, len(hunk))] += "!"
+
+
+STRICTER = "some that git applies are refused"
+BY_HAND: dict[str, tuple[Callable[[str, random.Random], str], str]] = {
+    "as git wrote it": (lambda diff, rng: diff, ""),
+    "at other lines": (_moved(1, 1), ""),
+    "at other new lines": (_moved(0, 1), ""),
+    "without a tail": (_of_hunks(_without_tail), ""),
+    "without a head": (_of_hunks(_without_head), ""),
+    "in another order": (_of_hunks(lambda hunks, rng: hunks.reverse()), ""),
+    "a hunk twice": (_of_hunks(lambda hunks, rng: hunks.append(hunks[0][:])), ""),
+    "another line": (_of_hunks(_another_line), ""),
+    "empty context": (lambda diff, rng: re.sub("(?m)^ $", "", diff), ""),
+    "a mail": (lambda diff, rng: f"From a\nSubject: b\n\n---\n f | 2 +-\n\n{diff}-- \n2.39.5\n\n", ""),
+    "blank lines behind it": (lambda diff, rng: f"{diff}\n\n", ""),
+    "CRLF": (lambda diff, rng: diff.replace("\n", "\r\n"), ""),
+    "a short header": (lambda diff, rng: re.sub("(?m)^(diff|index) .*\n", "", diff), ""),
+    "names of functions": (lambda diff, rng: re.sub("(?m)^(@@ .* @@).*", r"\1 def f():", diff), ""),
+    "times": (lambda diff, rng: re.sub("(?m)^([+-]{3} .*)", r"\1\t2026-01-01 00:00:00 +0000", diff), ""),
+    "cut off": (lambda diff, rng: diff[: diff.rstrip("\n").rindex("\n") + 1], ""),
+    "two files": (lambda diff, rng: diff + diff.replace("/f", "/g"), ""),
+    "other counts": (
+        lambda diff, rng: _HEADER.sub(f"@@ -1,{rng.randrange(9)} +1,{rng.randrange(9)} @@", diff),
+        STRICTER,
+    ),
+    "a mode": (lambda diff, rng: diff.replace("index ", "old mode 100644\nnew mode 100755\nindex ", 1), STRICTER),
+    "a file that goes": (lambda diff, rng: diff.replace("+++ b/f", "+++ /dev/null"), STRICTER),
+}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_diffs_by_git_and_by_hand_as_git_applies_them(tmp_path, kind):
+    """What git refuses is refused; what git does is done, with the same result."""
+    change, stricter = BY_HAND[kind]
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    (ours.mkdir(), theirs.mkdir())
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    git = ["git", "-c", "core.autocrlf=false"]
+    outcomes = []
+    for seed in range(10):
+        old, new = variants(f"{kind} {seed}")
+        (tmp_path / "old").write_bytes(old)
+        (tmp_path / "new").write_bytes(new)
+        command = [*git, "diff", "--no-index", "--text", f"-U{1 + seed % 3}", "old", "new"]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True).stdout.decode()
+        if not made:
+            continue
+        diff = change(re.sub("(?m)(?<= [ab]/)(old|new)\\b", "f", made), random.Random(seed))
+        for folder in (ours, theirs):
+            (folder / "f").write_bytes(old)
+        done = subprocess.run(
+            [*git, "apply", "-"], cwd=theirs, input=diff.encode(), env=environment, capture_output=True
+        )
+        try:
+            op("PATCH", "f", diff).apply(ours)
+        except RuleError:
+            assert stricter or done.returncode, diff
+            assert (ours / "f").read_bytes() == old
+        else:
+            assert done.returncode == 0 and (ours / "f").read_bytes() == (theirs / "f").read_bytes(), diff
+        outcomes.append(done.returncode)
+    assert len(outcomes) > 5
+
+
 EXAMPLE = """FILEOP F001 PATCH
 PATH src/file.ts
 BASE hash123
@@ -438,7 +548,7 @@ def test_diffs_that_do_more_than_change_a_text(line):
 )
 def test_names_in_diffs_with_every_escape(written, name):
     diff = f"--- {written}\n+++ {written}\n@@ -1 +1 @@\n-a\n+b\n".encode()
-    assert apply_diff(b"a\n", diff, name) == b"b\n"
+    assert apply_diff(b"a\n", diff, name).content == b"b\n"
     with pytest.raises(WireError, match="the diff is of"):
         apply_diff(b"a\n", diff, name + "y")
 
@@ -446,7 +556,7 @@ def test_names_in_diffs_with_every_escape(written, name):
 @pytest.mark.parametrize("text", [b"a\n", b""])
 @pytest.mark.parametrize("head", [b"@@ -0 +1 @@", b"@@ -0,0 +1 @@", b"@@ -0,1 +1 @@"])
 def test_a_hunk_in_front_of_everything(text, head):
-    assert apply_diff(text, head + b"\n+b\n", "x", recount=True) == b"b\n" + text
+    assert apply_diff(text, head + b"\n+b\n", "x", recount=True).content == b"b\n" + text
 
 
 def test_patterns_of_paths_match_as_they_did() -> None:

@@ -1,8 +1,10 @@
-"""Unified diffs of one file, as git and GNU diff write them, applied exactly: no fuzz, no offset."""
+"""Unified diffs of one file, as git and GNU diff write them, applied as ``git apply`` does."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from turnwire.csp.spec import WIRE
@@ -14,15 +16,24 @@ _NOT_APPLIED = re.compile(
 )
 _NO_NEWLINE = b"\\"
 _SIGNS = (b" ", b"+", b"-")
+_SIGNATURE = b"-- \n"
+"""The line in front of git's version, at the end of a mailed diff."""
 
 
 class Hunk(NamedTuple):
-    """One hunk: ``start`` is the 1-based first old line (0 for none), ``lines`` are (sign, text with its newline)."""
+    """One hunk: ``start`` is the 1-based first old line, or where there is none the line in front; ``lines`` are (sign,
+    text with its newline)."""
 
     start: int
-    old: int
-    new: int
     lines: list[tuple[bytes, bytes]]
+
+    def without(self, sign: bytes) -> list[bytes]:
+        """The lines before the diff (without "+"), or after it (without "-")."""
+        return [line for one, line in self.lines if one != sign]
+
+    def has_context(self) -> bool:
+        """True if any line stays as it is."""
+        return any(sign == b" " for sign, _ in self.lines)
 
 
 def _fault(reason: Reason, text: str, path: str) -> RuleError:
@@ -37,7 +48,7 @@ def _split(content: bytes) -> list[bytes]:
 
 
 def parse_diff(text: bytes, path: str, recount: bool = False) -> list[Hunk]:
-    """The hunks of a diff; lines before the first are its header, whose names must be ``path``.
+    """The hunks of a diff. Lines in front of the first are its header, whose names must be ``path``.
 
     recount: a hunk goes up to the next one, whatever its header counts; it begins at the line that its header names.
     Raises RuleError(bad_diff).
@@ -53,10 +64,23 @@ def parse_diff(text: bytes, path: str, recount: bool = False) -> list[Hunk]:
         raise _fault(Reason.BAD_DIFF, "the diff has no hunk", path)
     _check_names(lines[:place], path)
     hunks = []
-    while place < len(lines):
+    while place < len(lines) and lines[place].startswith(b"@@"):
         hunk, place = _hunk(lines, place, path, recount)
         hunks.append(hunk)
+    _check_rest(lines, place, path)
     return hunks
+
+
+def _check_rest(lines: list[bytes], place: int, path: str) -> None:
+    """Refuses more text behind the last hunk but for a mail's signature: its counts are wrong, or files are several.
+
+    Git passes over what is no further diff, and so would lose a line that its hunk does not count.
+    """
+    for number, line in enumerate(lines[place:], place + 1):
+        if line == _SIGNATURE:
+            break
+        if line.strip():
+            raise _fault(Reason.BAD_DIFF, f"line {number} of the diff is neither a hunk nor part of one", path)
 
 
 def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hunk, int]:
@@ -64,7 +88,7 @@ def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hun
     if match is None:
         raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is neither a hunk nor part of one", path)
     head = place + 1
-    start, old, new = int(match[1]), *(1 if match[group] is None else int(match[group]) for group in (2, 4))
+    start, old, _, new = (1 if count is None else int(count) for count in match.groups())
     left, right = old, new
     found: list[tuple[bytes, bytes]] = []
     while (place := place + 1) <= len(lines):
@@ -73,8 +97,8 @@ def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hun
             break
         blank = line in (b"\n", b"\r\n")
         sign = b" " if blank else line[:1]
-        if sign == _NO_NEWLINE and found and found[-1][1].endswith(b"\n"):
-            found[-1] = (found[-1][0], found[-1][1][:-1])
+        if sign == _NO_NEWLINE and found:
+            found[-1] = (found[-1][0], found[-1][1].removesuffix(b"\n"))
             continue
         left -= sign in (b" ", b"-")
         right -= sign in (b" ", b"+")
@@ -84,12 +108,11 @@ def _hunk(lines: list[bytes], place: int, path: str, recount: bool) -> tuple[Hun
             text = f"the hunk at line {head} of the diff does not have the lines it counts"
             raise _fault(Reason.BAD_DIFF, text, path)
         found.append((sign, line if blank else line[1:]))
-    if recount:
-        counted = old
-        old, new = (sum(sign != other for sign, _ in found) for other in (b"+", b"-"))
-        if not old and counted and start:  # without old lines a header names the line in front: that is one earlier
-            start -= 1
-    return Hunk(start, old, new, found), place
+    if all(sign == b" " for sign, _ in found):
+        raise _fault(Reason.BAD_DIFF, f"the hunk at line {head} of the diff changes nothing", path)
+    if recount and old and start and all(sign == b"+" for sign, _ in found):
+        start -= 1  # without old lines a header names the line in front: this one says that it has some
+    return Hunk(start, found), place
 
 
 _NAME = re.compile(rb"(---|\+\+\+) ([^\t\r\n]+)")
@@ -134,30 +157,66 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     return bytes([int(said, 8)]) if len(said) == 3 else _LETTERS.get(said, said)
 
 
-def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> bytes:
-    """``content`` after the diff; recount as in :func:`parse_diff`. Raises
-    RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit."""
-    lines = _split(content)
-    result: list[bytes] = []
-    place = 0
-    for hunk in parse_diff(diff, path, recount):
-        start = hunk.start - 1 if hunk.old else hunk.start
-        if start < place:
+class Patched(NamedTuple):
+    """A content after a diff, and how many lines were added and removed."""
+
+    content: bytes
+    added: int
+    removed: int
+
+
+def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> Patched:
+    """``content`` after the diff; recount as in :func:`parse_diff`.
+
+    As for git, all lines of a hunk must be there, and it may be elsewhere than it says: the nearest such place is taken
+    at which no hunk was applied. A hunk that begins at line 1 stands at the beginning of the file, one without lines
+    behind its changes at the end. One without any context stands where it says.
+
+    Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit.
+    """
+    image = _split(content)
+    size, behind = len(image), 0
+    done = [False] * size  # lines of hunks that were applied
+    hunks = parse_diff(diff, path, recount)
+    for hunk in hunks:
+        before, after = hunk.without(b"+"), hunk.without(b"-")
+        place = _place(hunk, image, done, len(image) - size, recount)
+        if place is None:
+            text = f"the lines of the hunk at line {hunk.start} of the file are not there"
+            raise _fault(Reason.DIFF_MISMATCH, text, path)
+        if place < behind and not hunk.has_context():
             raise _fault(Reason.BAD_DIFF, "the hunks overlap or are out of order", path)
-        if start > len(lines):
-            raise _fault(Reason.DIFF_MISMATCH, f"the file has no line {hunk.start}", path)
-        result += lines[place:start]
-        place = start
-        for sign, line in hunk.lines:
-            if sign == b"+":
-                result.append(line)
-                continue
-            if place >= len(lines) or lines[place] != line:
-                raise _fault(Reason.DIFF_MISMATCH, f"line {place + 1} of the file is not what the diff expects", path)
-            if sign == b" ":
-                result.append(line)
-            place += 1
-    result += lines[place:]
-    if any(not line.endswith(b"\n") for line in result[:-1]):
+        behind = place + len(after)
+        image[place : place + len(before)] = after
+        done[place : place + len(before)] = [True] * len(after)
+    signs = [sign for hunk in hunks for sign, _ in hunk.lines]
+    if any(not line.endswith(b"\n") for line in image[:-1]):
         raise _fault(Reason.BAD_DIFF, "a line without a newline would be in the middle of the file", path)
-    return b"".join(result)
+    return Patched(b"".join(image), signs.count(b"+"), signs.count(b"-"))
+
+
+def _place(hunk: Hunk, image: list[bytes], done: list[bool], shift: int, recount: bool) -> int | None:
+    """The number of lines in front of the place of a hunk, or None.
+
+    shift: the lines that earlier hunks added. A hunk that is recounted may lack context, so it need not stand at an end
+    of the file.
+    """
+    before = hunk.without(b"+")
+    last = len(image) - len(before)
+    trailing = hunk.lines[-1][0] == b" "
+    wanted = max(hunk.start - bool(before), 0) + shift
+    ends = [place for place in (0, last) if (place == 0 or hunk.start > 1) and (place == last or trailing)]
+    places: Iterable[int] = chain([wanted], *((wanted + step, wanted - step) for step in range(1, len(image) + wanted)))
+    if not hunk.has_context():
+        places = [wanted, *ends]
+    elif not recount and (hunk.start <= 1 or not trailing):
+        places = ends
+    return next((place for place in places if 0 <= place <= last and _fits(before, image, done, place, trailing)), None)
+
+
+def _fits(before: list[bytes], image: list[bytes], done: list[bool], place: int, trailing: bool) -> bool:
+    """True if the lines are there. A last one without a newline, if it need not end the file, may be there with one."""
+    there = image[place : place + len(before)]
+    if trailing and not before[-1].endswith(b"\n"):
+        there[-1] = there[-1].removesuffix(b"\n")
+    return there == before and not any(done[place : place + len(before)])

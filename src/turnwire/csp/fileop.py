@@ -121,11 +121,10 @@ def _applied(
     recount: bool,
 ) -> Plan:
     old = _current(top.joinpath(*parts), path)
-    new = _wanted(block, old, path, resolve, top.joinpath(*parts), recount)
+    new, added, removed = _wanted(block, old, path, resolve, top.joinpath(*parts), recount)
     missing = tuple(_missing_directories(top, parts[:-1]))
     if block.op == "CREATE":
         _check_parents(top, parts[:-1], path)
-    added, removed = _counted(block, old, new, recount)
     plan = Plan(
         block.op,
         Path(*parts),
@@ -176,21 +175,22 @@ def _current(file: Path, path: str) -> bytes | None:
 
 def _wanted(
     block: FileOp, old: bytes | None, path: str, resolve: Resolver | None, file: Path, recount: bool
-) -> bytes | None:
-    """The content after the operation, None for no file."""
+) -> tuple[bytes | None, int, int]:
+    """The content after the operation, None for no file, and how many lines are added and removed."""
     base = block.get("BASE")
     if block.op == "CREATE":
         if old is not None:
             raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, and this one is there", path)
         if base is not None:
             raise refusal(Reason.BASE_MISMATCH, "a file that is made has no BASE", path)
-        return _content(block, path)
+        made = _content(block, path)
+        return made, len(made.splitlines()), 0
     if old is None:
         raise refusal(Reason.FILE_MISSING, f"there is no file to {block.op}", path)
     if base is not None:
         _check_base(base, old, path, resolve, file)
     if block.op == "DELETE":
-        return None
+        return None, 0, len(old.splitlines())
     return apply_diff(old, _content(block, path), path, recount)
 
 
@@ -210,17 +210,6 @@ def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file
             raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not the state of the file", path)
     elif not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
         raise refusal(Reason.BASE_MISMATCH, f"BASE is {base}, the file is {digest(old)}", path)
-
-
-def _counted(block: FileOp, old: bytes | None, new: bytes | None, recount: bool) -> tuple[int, int]:
-    """Lines added and removed."""
-    if block.op == "PATCH":
-        from turnwire.csp.diff import parse_diff
-
-        hunks = parse_diff((block.get("CONTENT") or "").encode(), block.get("PATH") or "", recount)
-        lines = [line for hunk in hunks for line in hunk.lines]
-        return sum(sign == b"+" for sign, _ in lines), sum(sign == b"-" for sign, _ in lines)
-    return len((new or b"").splitlines()), len((old or b"").splitlines())
 
 
 def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:
