@@ -550,7 +550,7 @@ def item(bytes data, Py_ssize_t at, Py_ssize_t index):
 
 
 cdef bint _says(Bytes place, Bytes end, Bytes key, Py_ssize_t size) noexcept:
-    """Whether the inside of a string says a key."""
+    """True if the inside of a string says a key."""
     cdef unsigned char said[4]
     cdef Py_ssize_t known = 0
     cdef int count

@@ -63,18 +63,6 @@ static inline int tw_plain_channel(PyObject *text) {
     }
 }
 
-/* A hash of the characters of a text: quick, for short ones, without a secret. */
-static inline uint64_t tw_text_hash(PyObject *text) {
-    return tw_name_hash((const uint8_t *)PyUnicode_DATA(text), (size_t)PyUnicode_GET_LENGTH(text) * PyUnicode_KIND(text));
-}
-
-static inline int tw_equal_texts(PyObject *one, PyObject *other) {
-    size_t size = (size_t)PyUnicode_GET_LENGTH(one) * PyUnicode_KIND(one);
-    return one == other ||
-           (PyUnicode_KIND(one) == PyUnicode_KIND(other) && PyUnicode_GET_LENGTH(one) == PyUnicode_GET_LENGTH(other) &&
-            tw_same_bytes((const uint8_t *)PyUnicode_DATA(one), (const uint8_t *)PyUnicode_DATA(other), size));
-}
-
 static inline int tw_is_uuid4(const uint8_t *p, size_t size)
 {
     return tw_is_uuid(p, size) && p[14] == '4' && (p[19] == '8' || p[19] == '9' || (p[19] | 32) == 'a' || (p[19] | 32) == 'b');
@@ -190,6 +178,34 @@ static PyObject *tw_part_text(const tw_part *part)
     if ((text = PyUnicode_New(part->count, part->most)) != NULL)
         turnwire_put(PyUnicode_KIND(text), PyUnicode_DATA(text), part->from, part->to);
     return text;
+}
+
+/* The bytes of a text; -1 where it has none. */
+static inline int tw_part_of(tw_part *part, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (bytes == NULL) return -1;
+    part->from = (const uint8_t *)bytes;
+    part->to = part->from + size;
+    return 0;
+}
+
+/* Whether a part without escapes is a text whose bytes tw_part_of has asked for. */
+static inline int tw_part_is(const tw_part *part, PyObject *text)
+{
+    tw_part other;
+    return (Py_ssize_t)tw_part_size(part) == part->count + part->more && tw_part_of(&other, text) == 0 &&
+           tw_part_size(&other) == tw_part_size(part) && tw_same_bytes(part->from, other.from, tw_part_size(part));
+}
+
+/* A hash of sender, receiver, channel and type, without a secret. */
+static inline uint64_t tw_mixed(const tw_part *parts, int word)
+{
+    static const int used[] = { TW_SENDER, TW_RECEIVER, TW_CHANNEL };
+    uint64_t mixed = (uint64_t)word + 1;
+    for (int at = 0; at < 3; at++) mixed = mixed * 31 + tw_name_hash(parts[used[at]].from, tw_part_size(&parts[used[at]]));
+    return mixed ^ mixed >> 20;
 }
 
 /* Surely a channel: no character of it is written as an escape. */

@@ -39,8 +39,6 @@ cdef extern from "_native/kick/envelope.h":
         TW_ASK
     int tw_plain_content(object text)
     int tw_plain_channel(object text)
-    uint64_t tw_text_hash(object text)
-    bint tw_equal_texts(object one, object other)
     bint tw_is_uuid4(const unsigned char *text, size_t size)
     bint tw_is_short_time(const unsigned char *text, size_t size)
     ctypedef struct tw_part:
@@ -54,6 +52,9 @@ cdef extern from "_native/kick/envelope.h":
     Py_ssize_t tw_envelope_count(const tw_part *parts, int count, Py_ssize_t size, unsigned int *most)
     bint tw_part_is_channel(const tw_part *part)
     bint tw_envelope_is_plain(const tw_part *parts, int count)
+    uint64_t tw_mixed(const tw_part *parts, int word)
+    bint tw_part_is(const tw_part *part, object text) noexcept
+    int tw_part_of(tw_part *part, object text) except -1
 
 cdef object READ = json_text.reader(WIRE, FIELDS).read_source
 cdef object DEFAULT_LIMITS = LIMITS
@@ -97,7 +98,7 @@ cdef class Envelope:
     cdef bint _own  # whether writing gives it as it is
     cdef Py_ssize_t _count  # characters of the source, none above _most; 0 where nobody counted
     cdef unsigned int _most
-    cdef tuple _learned  # what the standard policy says of a plain envelope, where that was known; until something is set
+    cdef tuple _learned  # what the standard policy says of it, where that is known; until something is set
     cdef bint _plain  # whether what the policy says nothing of was found good; until something is set
     cdef object __weakref__
 
@@ -273,43 +274,47 @@ cdef bint are_plain(Envelope envelope) except -1:
 cdef enum:
     SLOTS = 256
 
-cdef uint64_t[SLOTS] MIXED  # what was looked for last in the table of the standard policy, by the hash it is found by
+cdef uint64_t[SLOTS] MIXED  # what the standard policy was asked about last, by the bytes of these texts
 cdef list LATELY = [None] * SLOTS
 
 
-cdef bint says_of(entry, Envelope envelope):
-    """True if what was learned is of such an envelope."""
-    cdef tuple names = <tuple>entry
-    return (
-        names is not None and envelope.type is names[2] and tw_equal_texts(envelope.sender, names[0])
-        and tw_equal_texts(envelope.receiver, names[1]) and tw_equal_texts(envelope.channel, names[3])
-    )
-
-
-cdef tuple learned(Envelope envelope, policy, bint lately):
-    """Tells what the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel,
-    whether there must be a correlation_id, and the remarks; None where it is not known. For the standard policy by their
-    characters: the strings of an envelope that was read have no hashes yet. lately: looks no further than what that was
-    asked for last, so that reading costs no more where nobody checks."""
+cdef tuple lately(const tw_part *parts, int word):
+    """What the standard policy said last of such a sender, receiver, type and channel: these, whether there must be a
+    correlation_id, and the remarks; None where it is not known."""
+    cdef uint64_t mixed = tw_mixed(parts, word)
     cdef tuple entry
-    cdef uint64_t mixed
-    cdef int slot
-    if policy is not STANDARD or type(envelope.type) is not MessageType:
-        return asked(envelope, policy)
-    mixed = tw_text_hash(envelope.sender)
-    mixed = mixed * 31 + tw_text_hash(envelope.receiver)
-    mixed = mixed * 31 + tw_text_hash(envelope.channel)
-    mixed = (mixed * 31 + <size_t><PyObject *>envelope.type) >> 4
-    slot = <int>((mixed ^ mixed >> 20) & (SLOTS - 1))
-    if MIXED[slot] == mixed and says_of(LATELY[slot], envelope):
-        return <tuple>LATELY[slot]
-    entry = None if lately else asked(envelope, policy)
-    if entry is not None:
-        LATELY[slot], MIXED[slot] = entry, mixed
+    if MIXED[mixed & (SLOTS - 1)] != mixed:
+        return None
+    entry = <tuple>LATELY[mixed & (SLOTS - 1)]
+    if (
+        entry is None or <object>entry[2] is not <object>MEMBERS_OF_TYPE[word] or not tw_part_is(&parts[2], entry[0])
+        or not tw_part_is(&parts[3], entry[1]) or not tw_part_is(&parts[5], entry[3])
+    ):
+        return None
     return entry
 
 
+cdef int remember(tuple entry) except -1:
+    """Keeps what the standard policy says, for envelopes that are read."""
+    cdef tw_part parts[TW_FIELDS]
+    cdef uint64_t mixed
+    cdef int word
+    if type(<object>entry[2]) is not MessageType:
+        return 0
+    try:
+        tw_part_of(&parts[2], entry[0])
+        tw_part_of(&parts[3], entry[1])
+        tw_part_of(&parts[5], entry[3])
+    except UnicodeEncodeError:  # half of a surrogate pair, which no text has
+        return 0
+    word = MEMBERS_OF_TYPE.index(entry[2])
+    mixed = tw_mixed(parts, word)
+    LATELY[mixed & (SLOTS - 1)], MIXED[mixed & (SLOTS - 1)] = entry, mixed
+    return 0
+
+
 cdef tuple asked(Envelope envelope, policy):
+    """The same of an envelope whose fields are texts, by any policy."""
     names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
     cdef PyObject *found = PyDict_GetItemWithError(policy.known, names)
     return None if found == NULL else (*names, *(<tuple><object>found))
@@ -322,9 +327,13 @@ cdef tuple verdict(Envelope envelope, policy):
         return None
     entry = envelope._learned if policy is STANDARD else None
     if entry is None:
-        entry = learned(envelope, policy, False)
+        entry = asked(envelope, policy)
+        if entry is not None and policy is STANDARD:
+            envelope._learned = entry
+            remember(entry)
     if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
         return None
+    envelope._plain = True
     return <tuple>entry[5]
 
 
@@ -424,6 +433,7 @@ cdef Envelope quick(object data):
     cdef Py_ssize_t size
     cdef const unsigned char *text = exact_text(data, &size)
     cdef Envelope envelope
+    cdef tuple entry
     cdef int count, word
     if text == NULL or size > MOST:
         return None
@@ -431,16 +441,18 @@ cdef Envelope quick(object data):
     if not count:
         return None
     word = tw_word_of(KNOWN, <int>len(WORDS), parts[4].from_, <size_t>(parts[4].to - parts[4].from_), text + size)
-    channel = tw_part_text(&parts[5])
-    if word < 0 or not (tw_part_is_channel(&parts[5]) or is_channel(channel)):
+    if word < 0:
+        return None
+    entry = lately(parts, word)
+    if entry is None and not (tw_part_is_channel(&parts[5]) or is_channel(tw_part_text(&parts[5]))):
         return None
     envelope = Envelope.__new__(Envelope)
     envelope.id = tw_part_text(&parts[0])
     envelope.timestamp = tw_part_text(&parts[1])
-    envelope.sender = tw_part_text(&parts[2])
-    envelope.receiver = tw_part_text(&parts[3])
+    envelope.sender = tw_part_text(&parts[2]) if entry is None else entry[0]
+    envelope.receiver = tw_part_text(&parts[3]) if entry is None else entry[1]
     envelope.type = MEMBERS_OF_TYPE[word]
-    envelope.channel = channel
+    envelope.channel = tw_part_text(&parts[5]) if entry is None else entry[3]
     envelope.content = tw_part_text(&parts[6])
     if count > TW_CORRELATION:
         envelope.correlation_id = tw_part_text(&parts[7])
@@ -449,8 +461,7 @@ cdef Envelope quick(object data):
         if walk.own:
             envelope._count = tw_envelope_count(parts, count, size, &envelope._most)
     envelope._plain = tw_envelope_is_plain(parts, count)
-    if envelope._plain:
-        envelope._learned = learned(envelope, STANDARD, True)
+    envelope._learned = entry
     return envelope
 
 

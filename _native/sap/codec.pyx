@@ -55,14 +55,14 @@ assert [int(kind) for kind in Kind] == list(range(17)), "the numbers of Kind are
 
 
 cdef bint telling_name(object name) except -1:
-    """Whether a name may be that of a secret: any word of ``turnwire.sap.secrets`` has one of these pieces."""
+    """True if a name may be that of a secret: any word of ``turnwire.sap.secrets`` has one of these pieces."""
     cdef Py_ssize_t length
     cdef const unsigned char* text = <const unsigned char*>PyUnicode_AsUTF8AndSize(name, &length)
     return tw_telling_name(text, <size_t>length)
 
 
 cdef bint telling_text(object value) except -1:
-    """Whether a value may be a secret by its form."""
+    """True if a value may be a secret by its form."""
     cdef Py_ssize_t length
     cdef const unsigned char* text = <const unsigned char*>PyUnicode_AsUTF8AndSize(value, &length)
     return tw_telling_text(text, <size_t>length)
@@ -92,7 +92,7 @@ cdef bint is_quiet(object value) except -1:
 
 
 def quiet(object value, /):
-    """Whether surely nothing below ``value`` looks like a secret; False asks for the pure twin's opinion."""
+    """True if surely nothing below ``value`` looks like a secret; False asks for the pure twin's opinion."""
     try:
         return is_quiet(value)
     except UnicodeEncodeError:  # a lone surrogate
@@ -163,7 +163,7 @@ cdef Plan shared(table):
 
 
 cdef bint follows(object fields, Plan plan, bint* calm):
-    """Whether a dict surely is what a table says. *calm: and surely nothing else is to be said about it, secrets apart."""
+    """True if a dict surely is what a table says. *calm: and surely nothing else is to be said about it, secrets apart."""
     cdef tw_put put
     put.loose = True
     put.chosen = NULL
@@ -174,7 +174,7 @@ cdef bint follows(object fields, Plan plan, bint* calm):
 
 
 def sound(object fields, Plan plan not None, /):
-    """Whether the judge has nothing to say about ``fields``; see the pure twin."""
+    """True if the judge has nothing to say about ``fields``; see the pure twin."""
     cdef bint calm
     return follows(fields, plan, &calm) or _judged_sound(fields, plan)
 
@@ -211,7 +211,7 @@ cdef class Walks:
 # --- messages made, checked and written quickly; what anything is to be said about is left to ``turnwire.sap.codec`` ---
 
 cdef bint has_floats(dict fields) except -1:
-    """Whether a sound Task has a pressure that is written as an integer, but is none."""
+    """True if a sound Task has a pressure that is written as an integer, but is none."""
     for value in (fields["constitutionalContext"].get("pressure") or {}).values():
         if type(value) is not int:
             return True
@@ -219,7 +219,7 @@ cdef bint has_floats(dict fields) except -1:
 
 
 cdef bint conflicts(dict fields) except -1:
-    """Whether a warning is due to more than one field of a sound Result, as ``turnwire.sap.codec`` has them."""
+    """True if a warning is due to more than one field of a sound Result, as ``turnwire.sap.codec`` has them."""
     status = fields["status"]
     if status == "FAILED":
         error = fields.get("error")
@@ -264,7 +264,7 @@ cdef class Messages:
         return message
 
     def is_calm(self, data, /):
-        """Whether surely nothing is to be said about the message of a text, which is surely one."""
+        """True if surely nothing is to be said about the message of a text, which is surely one."""
         cdef tw_walk walk
         return bool(self.walks.kind(data, &walk)) and bool(walk.calm)
 
@@ -291,7 +291,7 @@ cdef class Messages:
         return message
 
     def is_clean(self, message, /):
-        """Whether surely nothing is to be said about a message by itself."""
+        """True if surely nothing is to be said about a message by itself."""
         cdef bint calm, is_task = type(message) is self.task
         cdef PyObject* fields
         if not is_task and type(message) is not self.result:

@@ -182,7 +182,7 @@ cdef class PlainCodec:
         self.closer = closer
 
     cdef bint is_ours(self, message) noexcept:
-        """Whether a message is of one of the classes, and of none that is made of one. They are few: a set would find them
+        """True if a message is of one of the classes, and of none that is made of one. They are few: a set would find them
         by their addresses, in a time that differs from one process to the next."""
         cdef int number
         for number in range(self.count):
@@ -191,7 +191,7 @@ cdef class PlainCodec:
         return False
 
     def is_known(self, message):
-        """Whether a message was found plain, and nothing that could be changed has been handed out since."""
+        """True if a message was found plain, and nothing that could be changed has been handed out since."""
         cdef PyObject* plain
         if not self.is_ours(message):
             return False
@@ -199,12 +199,12 @@ cdef class PlainCodec:
         return plain != NULL and <object>plain is not False
 
     def is_plain_text(self, data):
-        """Whether a text is surely a plain message."""
+        """True if a text is surely a plain message."""
         cdef bint writable, own
         return self.rules.of_text(data, &writable, &own) >= 0
 
     def is_plain(self, fields):
-        """Whether no rule can have a finding about this object."""
+        """True if no rule can have a finding about this object."""
         cdef bint writable
         return self.rules.of_dict(fields, &writable) >= 0
 
