@@ -39,7 +39,7 @@ REPLY_SECONDS = 30.0
 """Seconds that a receiver of Results may take for one before it is given up."""
 
 CANCEL_SECONDS = 1.0
-"""Seconds that a receiver may take to end when it was cancelled, and after which a worker is cancelled once more."""
+"""Seconds that a receiver may take to end when it was cancelled, and after which an execution is cancelled once more."""
 
 MEMORY = 256 << 20
 """Bytes of tasks, Results and bodies that an agent has in its hands, at most."""
@@ -212,7 +212,7 @@ class Agent:
         if not self._running:
             return
         self._running = False
-        await cancel_and_wait(worker for line in self._lines.values() for worker in line.working)
+        await cancel_and_wait(working for line in self._lines.values() for working in line.working)
         await self._group.__aexit__(None, None, None)
         await self._settle_background()
         for job in list(self._jobs.values()):

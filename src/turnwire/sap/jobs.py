@@ -281,7 +281,7 @@ class Line:
         self._waiting.put_nowait((number + ALLOWANCE[priority_of(job.task)], number, job))
 
     def next(self) -> Job | None:
-        """Takes the next one, where one waits and there is a worker for it."""
+        """Takes the next one, where one waits and may be executed."""
         if not len(self) or len(self.working) >= self.workers:
             return None
         self.places += 1
