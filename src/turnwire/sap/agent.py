@@ -39,7 +39,7 @@ REPLY_SECONDS = 30.0
 """Seconds that a receiver of Results may take for one before it is given up."""
 
 CANCEL_SECONDS = 1.0
-"""Seconds that a receiver may take to end when it was cancelled, and after which an execution is cancelled once more."""
+"""Seconds that a receiver may take to end when it was cancelled, and after which executions are cancelled again."""
 
 MEMORY = 256 << 20
 """Bytes of tasks, Results and bodies that an agent has in its hands, at most."""

@@ -15,7 +15,7 @@ from turnwire.errors import EncodeError
 from turnwire.sap.builders import NOT_VETTED, NOTHING, Frozen, Outcome, copy_of, result_for, said, thaw
 from turnwire.sap.cache import mode_of, policy_of
 from turnwire.sap.codec import encode
-from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, Stuck, guarded
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, HandlerPool, Overrun, Refusal, guarded
 from turnwire.sap.jobs import Job, size_of_result
 from turnwire.sap.learning import from_result
 from turnwire.sap.messages import AgentError, CacheEvidence, Message, Result, Task
@@ -76,6 +76,10 @@ class Execution:
         """The Result of a job; as a text, the one that another agent has written down for it."""
         try:
             return await self._result(job)
+        except Cancelled:
+            return self.cancelled(job)
+        except Refusal as refusal:
+            return self.failed(job, refusal.code, refusal.message)
         except Exception as error:  # a full disk, say
             _log.exception("task %s could not be executed", job.task_id)
             return self.failed(job, ErrorCode.INTERNAL, f"{self._agent.agent_id}: {said(error)}")
@@ -84,29 +88,28 @@ class Execution:
         task = job.task
         left = seconds_left(task)
         if job.stop.done():
-            return self.cancelled(job)
+            raise Cancelled
         if left is not None and left <= 0:
-            return self.failed(job, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
+            raise Overrun("the deadline had passed before the work began")
         capability = self._agent.capabilities[job.capability]
         if capability.validate is not None and (faults := capability.validate(task._fields["payload"])):
             return self._unprocessable(job, faults)
         if "cachePolicy" in task._fields["constitutionalContext"] and (known := await self._from_cache(job)):
             return known
+        if self.transcript is None:
+            await self._started(job)
+            return await self._computed(job, capability)
         try:
-            async with asyncio.timeout(None if self.transcript is None else seconds_to_record(task, None)):
-                other = None if self.transcript is None else await self._claimed(job, self.transcript)
-        except Cancelled:
-            return self.cancelled(job)
+            async with asyncio.timeout(seconds_to_record(task, None)):
+                other = await self._claimed(job, self.transcript)
         except TimeoutError:
-            return self.failed(job, ErrorCode.TIMEOUT, "the time was over before the task could be claimed")
+            raise Overrun("the time was over before the task could be claimed") from None
         if other is not None:
             return other
         if job.attempt > 1 and capability.redeliver == "fail":
             text = f"{capability.name} was started before and never finished, and is not to be started again"
             return self.failed(job, ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
-        if self.transcript is None:
-            return await self._computed(job, capability)
         renewing = asyncio.create_task(self._renew_claim(job, self.transcript))
         try:
             return await self._computed(job, capability)
@@ -190,20 +193,14 @@ class Execution:
         context = Context(job.traced, left, _budget(task), job.principal.name, job.attempt)
         try:
             made = await self._made(job, capability, context, left)
-        except Overrun:
-            return self.failed(job, ErrorCode.TIMEOUT, "the time for this task is over")
-        except Cancelled:
-            return self.cancelled(job)
-        except Stuck as stuck:
-            return self.failed(job, ErrorCode.RATE_LIMIT, str(stuck))
-        except Refusal as refusal:
-            return self.failed(job, refusal.code, refusal.message)
+        except (Cancelled, Refusal):
+            raise
         except EncodeError as error:
-            return self.failed(job, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
+            raise Refusal(ErrorCode.INTERNAL, f"the capability gave no right result: {error}") from error
         except Exception as error:  # whatever a capability does, its task gets a Result
             _log.exception("capability %s failed", capability.name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
-            return self.failed(job, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
+            raise Refusal(ErrorCode.INTERNAL, f"{shown} in {capability.name}") from error
         result = made.result
         if issues := _contract_issues(task, result):
             self._tell_not_stored(job, "they break the task's outputContract")

@@ -81,16 +81,22 @@ class Refusal(Exception):
         return type(self), (self.code, self.message)
 
 
-class Overrun(Exception):
+class Overrun(Refusal):
     """The time of a task was over before its handler was done."""
+
+    def __init__(self, text: str = "the time for this task is over") -> None:
+        super().__init__(ErrorCode.TIMEOUT, text)
 
 
 class Cancelled(Exception):
     """A task was cancelled before its handler was done."""
 
 
-class Stuck(Exception):
+class Stuck(Refusal):
     """Every place of a pool is held by a call that overran its time."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(ErrorCode.RATE_LIMIT, text)
 
 
 class Died(Exception):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
+from turnwire.sap.access import Action, Named, Principal, authorise, identified
 from turnwire.sap.builders import Refused, ack, code_of, expects_ack, unreadable
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import decode, encode
@@ -219,7 +219,7 @@ class _Endpoint:
         self.body_seconds = body_seconds
 
     async def post_task(self, request: Request) -> Response:
-        caller = await self._caller(request)
+        caller = await identified(self.identify, request)
         if LINES in request.headers.get("accept", ""):
             coming: asyncio.Queue[Result] = asyncio.Queue()
             job = await self._job(request, caller, coming.put)
@@ -250,16 +250,15 @@ class _Endpoint:
         return await self._asked_about(request, Action.CANCEL)
 
     async def _asked_about(self, request: Request, action: Action) -> Response:
-        found = await answered(self.agent, action, request.path_params["task_id"], await self._caller(request))
+        found = await answered(
+            self.agent, action, request.path_params["task_id"], await identified(self.identify, request)
+        )
         if isinstance(found, Nack):
             raise _refusal(found)
         return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
-    async def _caller(self, request: Request) -> Principal | None:
-        return ANONYMOUS if self.identify is None else await identified(self.identify, request)
-
     async def post_result(self, request: Request) -> Response:
-        caller = await self._caller(request)
+        caller = await identified(self.identify, request)
         if caller is None:
             raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         message = await self._message(request)
