@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
@@ -18,12 +17,6 @@ _STEM_LEAST = 4
 _ARTICLES = frozenset({"a", "an", "the"})
 _MOST = 300
 """Characters of a REQ that are looked at."""
-_REMEMBERED = 4096
-"""First words of tasks of which it is kept whether they are in any subject."""
-_FEW = 8
-"""So many texts are looked for one by one, without asking first whether that is less work."""
-_AT_ONCE = 256
-"""Characters of a value that are searched for a text while one part of it is cut out and looked up."""
 
 
 class Law(NamedTuple):
@@ -113,20 +106,11 @@ class _Subjects:
             for subject in _subjects(law.subject):
                 self._numbers.setdefault(subject, []).append(number)
         self._sizes = sorted({len(subject) for subject in self._numbers})
-        self._words = {word for subject in self._numbers for word in subject}
-        self._foreign: set[str] = set()  # words with which no task begins that a law is about
 
     def __call__(self, message: CspMessage, laws: list[Law]) -> list[str]:
         block = message.block
         req = (block.get("REQ") or "")[:_MOST] if isinstance(block, Task) else ""
-        first = req.partition(" ")[0]
-        if first in self._foreign:
-            return []
         said = _stems(req)
-        if first.isascii() and first.isalpha() and first.lower() not in _ARTICLES and said[0] not in self._words:
-            if len(self._foreign) < _REMEMBERED:
-                self._foreign.add(first)
-            return []
         found: set[int] = set()
         for size in self._sizes:
             if size > len(said):
@@ -162,52 +146,21 @@ class LawTexts:
 
     def __init__(self, least: int) -> None:
         self._least = least
-        self._texts: dict[str, str] = {}  # id -> text
-        self._places: dict[str, int] = {}  # id -> how many laws were stated in front of it
-        self._ids: dict[str, dict[str, None]] = {}  # text -> ids
-        self._sizes: Counter[int] = Counter()  # of the texts
+        self._texts: dict[str, str] = {}  # id -> text, in the order in which they were stated
+        self._ids: dict[str, dict[str, None]] = {}  # text -> ids: any number of laws may say the same
 
     def update(self, laws: Mapping[str, str]) -> None:
         """Takes laws; one whose id is known has a new text."""
         for name, text in laws.items():
             before = self._texts.get(name)
-            if before == text:
-                continue
-            self._places.setdefault(name, len(self._places))
-            if before is not None:
-                self._drop(name, before)
+            if before is not None and before != text:
+                self._ids.get(before, {}).pop(name, None)
             self._texts[name] = text
             if len(text) >= self._least:
-                if text not in self._ids:
-                    self._sizes[len(text)] += 1
                 self._ids.setdefault(text, {})[name] = None
-
-    def _drop(self, name: str, text: str) -> None:
-        names = self._ids.get(text)
-        if names is None:
-            return
-        del names[name]
-        if not names:
-            del self._ids[text]
-            self._sizes[len(text)] -= 1
-            if not self._sizes[len(text)]:
-                del self._sizes[len(text)]
 
     def within(self, value: str, most: int | None = None) -> list[str]:
         """The ids of the laws whose text is in a value, in the order in which they were stated. most: of each text, no
         more than so many ids are looked at, and no more are given."""
-        ids = self._ids
-        texts = self._found(value) if len(ids) > _FEW else [text for text in ids if text in value]
-        if not texts:
-            return []
-        names = (name for text in texts for name in islice(ids[text], most))
-        return sorted(names, key=self._places.__getitem__)[:most]
-
-    def _found(self, value: str) -> list[str] | set[str]:
-        """Each text is looked for in the value, or each part of the value among the texts: whichever is less work."""
-        sizes = [size for size in self._sizes if size <= len(value)]
-        parts = sum(len(value) - size + 1 for size in sizes)
-        if len(self._ids) * (1 + len(value) // _AT_ONCE) <= parts:
-            return [text for text in self._ids if text in value]
-        cut = (value[at : at + size] for size in sizes for at in range(len(value) - size + 1))
-        return {part for part in cut if part in self._ids}
+        found = {name for text, ids in self._ids.items() if text in value for name in islice(ids, most)}
+        return [name for name in self._texts if name in found][:most] if found else []

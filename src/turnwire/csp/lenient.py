@@ -467,7 +467,7 @@ class _MessageReader:
                 line = line._replace(text=f"{key} {said}".rstrip(" ").encode())
             elif match is None or (keys is not None and key not in keys):
                 if not open_value or OPENING.fullmatch(line.text) or _is_no_value(text):
-                    self.stray(line, Reason.STRAY_LINE)
+                    self.stray(line, Reason.STRAY_LINE if match is None else Reason.UNKNOWN_KEY)
                     continue
                 self.blame(Reason.CONTINUED, line.start)
                 more.append(line.text.decode())

@@ -27,7 +27,7 @@ from turnwire.csp.messages import (
     Result,
     Task,
 )
-from turnwire.csp.prose import Fillers
+from turnwire.csp.prose import filler
 from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _SCOPES = ("IN", "OWNER", "TO")
 LAW_TEXT_LEAST = 12
 MOST_REPEATED = 64
 """Laws that are named of those that one value repeats: any number of laws may say the same."""
+_REMEMBERED, _SHORT = 4096, 64
+"""Texts whose filler is remembered, and characters of the longest that is."""
 REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
@@ -50,7 +52,7 @@ class LintContext:
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
-        self.fillers = Fillers()
+        self._fillers: dict[str, str | None] = {}  # of short texts: statuses, agents and paths come again
         self.local: dict[str, Definitions] = {}
         self.state = state_of({} if store is None else store.defs)
         """The definitions at the head."""
@@ -115,7 +117,12 @@ class LintContext:
 
     def filler(self, key: str, value: str) -> str | None:
         """The filler in a value, in words; None where nothing is, or where it is one that has a name."""
-        said = self.fillers.of(value)
+        if value in self._fillers:
+            said = self._fillers[value]
+        else:
+            said = filler(value)
+            if len(value) <= _SHORT and len(self._fillers) < _REMEMBERED:
+                self._fillers[value] = said
         return None if said is None or self.state.name_of(value) is not None else f"{key} {said}"
 
     def learn(self, record: Record, state: bool = True) -> None:
@@ -325,11 +332,10 @@ def _filler_text(record: Any, context: LintContext) -> None:
 
 
 def _filler(record: Any, context: LintContext) -> None:
-    if not context.fillers.surely_none(context.text):
-        for key, value in context.values:
-            told = context.filler(key, value)
-            if told is not None:
-                context.hint(Reason.FILLER, told)
+    for key, value in context.values:
+        told = context.filler(key, value)
+        if told is not None:
+            context.hint(Reason.FILLER, told)
 
 
 def _full_rewrite(record: Any, context: LintContext) -> None:
