@@ -269,30 +269,35 @@ class Line:
         self.places = places
         self.workers = workers
         self.working: set[asyncio.Task[None]] = set()
-        self._waiting: asyncio.PriorityQueue[tuple[int, int, Job]] = asyncio.PriorityQueue()  # (rank, number, job)
+        self._waiting: dict[Job, tuple[int, int]] = {}  # (rank, number) of each
+        self._queue: asyncio.PriorityQueue[tuple[int, int, Job]] = asyncio.PriorityQueue()
         self._numbers = count()
 
     def __len__(self) -> int:
-        return self._waiting.qsize()
+        return len(self._waiting)
 
     def add(self, job: Job) -> None:
         """Adds one."""
         number = next(self._numbers)
-        self._waiting.put_nowait((number + ALLOWANCE[priority_of(job.task)], number, job))
+        self._waiting[job] = number + ALLOWANCE[priority_of(job.task)], number
+        self._queue.put_nowait((*self._waiting[job], job))
 
     def next(self) -> Job | None:
         """Takes the next one, where one waits and may be executed."""
-        if not len(self) or len(self.working) >= self.workers:
-            return None
-        self.places += 1
-        return self._waiting.get_nowait()[2]
+        while self._waiting and len(self.working) < self.workers:
+            job = self._queue.get_nowait()[2]
+            if self._waiting.pop(job, None) is not None:
+                self.places += 1
+                return job
+        return None
 
     def remove(self, job: Job) -> bool:
         """Takes one out of its turn; false where it was not there."""
-        waiting = [self._waiting.get_nowait() for _ in range(len(self))]
-        for entry in waiting:
-            if entry[2] is not job:
-                self._waiting.put_nowait(entry)
-        found = len(waiting) > len(self)
-        self.places += found
-        return found
+        if self._waiting.pop(job, None) is None:
+            return False
+        self.places += 1
+        if self._queue.qsize() > 2 * len(self._waiting):  # most of what is in the queue has left it: nothing keeps that
+            self._queue = asyncio.PriorityQueue()
+            for one, place in self._waiting.items():
+                self._queue.put_nowait((*place, one))
+        return True
