@@ -6,11 +6,13 @@
 #include <Python.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include "runs.h"
 #include "shortest.h"
 #include "strings.h"
 
 #define JSON_ROOM 4096   /* bytes that stand on the stack */
+#define JSON_SAFE 9007199254740991LL  /* the greatest integer up to which a double holds each */
 #define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
 
 enum { JSON_WRITTEN = 0, JSON_DOUBT = 1, JSON_ERROR = -1 };
@@ -21,6 +23,7 @@ typedef struct {
     char *start;
     Py_ssize_t size, room;  /* characters */
     PyObject *items;     /* dict.items: a subclass with one of its own is left to the twin */
+    int canonical;       /* by RFC 8785: keys in order, numbers as ECMAScript writes them, integers that a double holds */
     uint64_t small[JSON_ROOM / 8];
 } json_draft;
 
@@ -31,6 +34,7 @@ static inline void json_begin(json_draft *d, PyObject *items) {
     d->size = 0;
     d->room = JSON_ROOM - JSON_SLACK;
     d->items = items;
+    d->canonical = 0;
 }
 
 static inline void json_end(json_draft *d) {
@@ -168,7 +172,7 @@ static int json_integer(json_draft *d, PyObject *value) {
         json_letter(d, (unsigned char)('0' + number));
         return JSON_WRITTEN;
     }
-    if (overflow) return JSON_DOUBT;
+    if (overflow || (d->canonical && (number > JSON_SAFE || number < -JSON_SAFE))) return JSON_DOUBT;
     if (number == -1 && PyErr_Occurred()) return JSON_ERROR;
     return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0);
 }
@@ -177,27 +181,67 @@ static int json_integer(json_draft *d, PyObject *value) {
 static int json_real(json_draft *d, double number) {
     uint8_t digits[TW_REAL_ROOM];
     if (!(fabs(number) <= DBL_MAX)) return JSON_DOUBT;
-    return json_ascii(d, (const char *)digits, (Py_ssize_t)tw_put_real(digits, number));
+    return json_ascii(d, (const char *)digits, (Py_ssize_t)tw_put_real(digits, number, d->canonical));
 }
 
 static int json_value(json_draft *d, PyObject *value, Py_ssize_t left);
 
+/* A member, and a comma in front of it where it is not the first. */
+static inline int json_member(json_draft *d, PyObject *key, PyObject *value, int first, Py_ssize_t left) {
+    int status;
+    if (!PyUnicode_Check(key)) return JSON_DOUBT;
+    if (!first) json_letter(d, ',');
+    if ((status = json_text(d, key))) return status;
+    json_letter(d, ':');
+    if ((status = json_value(d, value, left - 1))) return status;
+    return json_room(d, 2, 1);
+}
+
+typedef struct { PyObject *key, *value; } json_pair;
+
+/* By code points, which is the order of UTF-16 where none is beyond U+FFFF. */
+static int json_compare(const void *one, const void *other) {
+    return PyUnicode_Compare(((const json_pair *)one)->key, ((const json_pair *)other)->key);
+}
+
+/* The members of an object in the order of their keys; one with a key beyond U+FFFF is left to the twin. */
+static int json_sorted_members(json_draft *d, PyObject *value, Py_ssize_t left) {
+    enum { FEW = 24 };
+    json_pair few[FEW], *pairs = few;
+    const Py_ssize_t size = PyDict_GET_SIZE(value);
+    Py_ssize_t place = 0, count = 0;
+    int status = JSON_WRITTEN;
+    if (size > FEW && !(pairs = (json_pair *)PyMem_Malloc((size_t)size * sizeof *pairs))) {
+        PyErr_NoMemory();
+        return JSON_ERROR;
+    }
+    while (count < size && PyDict_Next(value, &place, &pairs[count].key, &pairs[count].value)) {
+        PyObject *key = pairs[count++].key;
+        if (!PyUnicode_Check(key) || PyUnicode_KIND(key) == 4) status = JSON_DOUBT;
+    }
+    if (status == JSON_WRITTEN) qsort(pairs, (size_t)count, sizeof *pairs, json_compare);
+    for (Py_ssize_t at = 0; at < count && status == JSON_WRITTEN; at++)
+        status = json_member(d, pairs[at].key, pairs[at].value, at == 0, left);
+    if (pairs != few) PyMem_Free(pairs);
+    return status;
+}
+
 static int json_object(json_draft *d, PyObject *value, Py_ssize_t left) {
     PyObject *key, *inner;
     Py_ssize_t place = 0;
-    int status, first = 1;
+    int status = JSON_WRITTEN, first = 1;
     if (left <= 0) return JSON_DOUBT;
     if (json_room(d, 2, 1)) return JSON_ERROR;
     json_letter(d, '{');
-    while (PyDict_Next(value, &place, &key, &inner)) {
-        if (!PyUnicode_Check(key)) return JSON_DOUBT;
-        if (!first) json_letter(d, ',');
-        first = 0;
-        if ((status = json_text(d, key))) return status;
-        json_letter(d, ':');
-        if ((status = json_value(d, inner, left - 1))) return status;
-        if (json_room(d, 2, 1)) return JSON_ERROR;
+    if (d->canonical) {
+        status = json_sorted_members(d, value, left);
+    } else {
+        while (status == JSON_WRITTEN && PyDict_Next(value, &place, &key, &inner)) {
+            status = json_member(d, key, inner, first, left);
+            first = 0;
+        }
     }
+    if (status != JSON_WRITTEN) return status;
     json_letter(d, '}');
     return JSON_WRITTEN;
 }
@@ -241,11 +285,12 @@ static PyObject *json_result(const json_draft *d) {
 }
 
 /* The text of a value; None where it is left to the twin. */
-static inline PyObject *json_written(PyObject *value, Py_ssize_t nesting, PyObject *items) {
+static PyObject *json_written(PyObject *value, Py_ssize_t nesting, PyObject *items, int canonical) {
     json_draft draft;
     PyObject *text = NULL;
     int status;
     json_begin(&draft, items);
+    draft.canonical = canonical;
     status = json_value(&draft, value, nesting);
     if (status == JSON_WRITTEN) text = json_result(&draft);
     json_end(&draft);

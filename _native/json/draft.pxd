@@ -1,7 +1,7 @@
 """Writing JSON text into a str. Header-only, for the JSON modules."""
 
 cdef extern from "_native/json/draft.h":
-    object json_written(object value, Py_ssize_t nesting, object items)
+    object json_written(object value, Py_ssize_t nesting, object items, bint canonical)
     object json_text_of(object source)
     object json_counted_text(object source, Py_ssize_t count, unsigned int most)
     ctypedef struct json_draft:

@@ -1,4 +1,4 @@
-/* Floats as text: the shortest decimal that is read as the same double, laid out as repr of Python does.
+/* Floats as text: the shortest decimal that is read as the same double, laid out as Python's repr or ECMAScript does.
  *
  * The digits are found as in R. Giulietti, "The Schubfach way to render doubles" (2020). A double v = c * 2^q is read from
  * whatever decimal lies between its two neighbours' midpoints. For the right k, multiples of 10^k are so near to each other
@@ -11,7 +11,8 @@
 #include "decimals.h"
 #include "powers_of_ten.h"
 
-enum { TW_REAL_ROOM = 48 };                  /* 24 bytes of the longest, and what is copied behind it */
+enum { TW_REAL_ROOM = 64,                    /* 24 bytes of the longest, and what is copied behind it */
+       TW_REAL_ZEROS = 24 };                 /* behind the digits of an integer, and what is copied behind them */
 
 /* The high half of a product; *low: the other one. */
 static inline uint64_t tw_multiplied(uint64_t one, uint64_t other, uint64_t *low)
@@ -68,57 +69,89 @@ static inline uint64_t tw_shortest(uint64_t bits, int *exponent)
     return digits + (value > middle || (value == middle && digits & 1));
 }
 
-/* A finite double as text at `to`, where TW_REAL_ROOM bytes are: how long it is. */
-static TW_UNUSED size_t tw_put_real(uint8_t *to, double number)
+/* A double as decimal digits: 0.ddd * 10^point. The text of the first `count` digits starts at digits[first]; zeros follow. */
+typedef struct {
+    uint8_t digits[17 + TW_REAL_ZEROS];
+    int first, count, point;
+} tw_real;
+
+static inline void tw_real_of(tw_real *r, uint64_t bits)
 {
     enum { MOST = 17 };                      /* digits */
-    uint8_t digits[MOST + 16], *const start = to;
-    uint64_t bits, value;
-    int exponent, first = 0, count = MOST, point;
+    int exponent;
+    const uint64_t value = tw_shortest(bits, &exponent), rest = value % 10000000000000000u;
+    r->digits[0] = (uint8_t)('0' + value / 10000000000000000u);
+    tw_put_eight(r->digits + 1, tw_eight_decimals((uint32_t)(rest / 100000000)));
+    tw_put_eight(r->digits + 9, tw_eight_decimals((uint32_t)(rest % 100000000)));
+    memset(r->digits + MOST, '0', TW_REAL_ZEROS);
+    r->first = 0;
+    r->count = MOST;
+    while (r->digits[r->first] == '0') r->first++;
+    while (r->digits[r->count - 1] == '0') r->count--;
+    r->point = MOST - r->first + exponent;
+    r->count -= r->first;
+}
+
+/* The digits with a point among them or in front of them: behind them. */
+static inline uint8_t *tw_put_plain_real(uint8_t *to, const tw_real *r)
+{
+    const uint8_t *from = r->digits + r->first;
+    if (r->point <= 0) {
+        memcpy(to, "0.000000", 8);
+        memcpy(to + 2 - r->point, from, 17);
+        return to + 2 - r->point + r->count;
+    }
+    memcpy(to, from, 24);
+    if (r->count <= r->point) return to + r->point;
+    to[r->point] = '.';
+    memcpy(to + r->point + 1, from + r->point, 16);
+    return to + r->count + 1;
+}
+
+/* The digits with an exponent of at least so many digits: behind them. */
+static inline uint8_t *tw_put_exponent_real(uint8_t *to, const tw_real *r, int least)
+{
+    const int negative = r->point <= 0, exponent = negative ? 1 - r->point : r->point - 1;
+    *to++ = r->digits[r->first];
+    if (r->count > 1) {
+        *to++ = '.';
+        memcpy(to, r->digits + r->first + 1, 16);
+        to += r->count - 1;
+    }
+    *to++ = 'e';
+    *to++ = negative ? '-' : '+';
+    if (exponent < 10 && least > 1) *to++ = '0';
+    return to + tw_put_decimal(to, (uint64_t)exponent);
+}
+
+/* A finite double as text at `to`, where TW_REAL_ROOM bytes are: how long it is. As repr of Python writes it, or
+ * ECMAScript (ECMA-262, Number::toString). */
+static TW_UNUSED size_t tw_put_real(uint8_t *to, double number, int ecmascript)
+{
+    uint8_t *const start = to;
+    uint64_t bits;
+    tw_real r;
     memcpy(&bits, &number, 8);
+    if (!(bits << 1) && ecmascript) {
+        *to = '0';
+        return 1;
+    }
     if (bits >> 63) *to++ = '-';
     if (!(bits << 1)) {
         memcpy(to, "0.0", 3);
         return (size_t)(to + 3 - start);
     }
-    value = tw_shortest(bits, &exponent);
-    digits[0] = (uint8_t)('0' + value / 10000000000000000u);
-    value %= 10000000000000000u;
-    tw_put_eight(digits + 1, tw_eight_decimals((uint32_t)(value / 100000000)));
-    tw_put_eight(digits + 9, tw_eight_decimals((uint32_t)(value % 100000000)));
-    while (digits[first] == '0') first++;
-    while (digits[count - 1] == '0') count--;
-    point = MOST - first + exponent;         /* digits in front of the point */
-    count -= first;
-    memset(digits + MOST, '0', 16);          /* behind an integer */
-    const uint8_t *from = digits + first;
-    if (point > 0 && point <= 16) {
-        memcpy(to, from, 16);
-        if (count <= point) {
-            memcpy(to + point, ".0", 2);
-            return (size_t)(to + point + 2 - start);
+    tw_real_of(&r, bits);
+    if (r.point > (ecmascript ? -6 : -4) && r.point <= (ecmascript ? 21 : 16)) {
+        to = tw_put_plain_real(to, &r);
+        if (r.count <= r.point && !ecmascript) {
+            memcpy(to, ".0", 2);
+            to += 2;
         }
-        to[point] = '.';
-        memcpy(to + point + 1, from + point, 16);
-        return (size_t)(to + count + 1 - start);
+    } else {
+        to = tw_put_exponent_real(to, &r, ecmascript ? 1 : 2);
     }
-    if (point <= 0 && point > -4) {
-        memcpy(to, "0.000", 5);
-        to += 2 - point;
-        memcpy(to, from, MOST);
-        return (size_t)(to + count - start);
-    }
-    *to++ = *from;
-    if (count > 1) {
-        *to++ = '.';
-        memcpy(to, from + 1, 16);
-        to += count - 1;
-    }
-    *to++ = 'e';
-    *to++ = point > 0 ? '+' : '-';
-    point = point > 0 ? point - 1 : 1 - point;
-    if (point < 10) *to++ = '0';
-    return (size_t)(to + tw_put_decimal(to, (uint64_t)point) - start);
+    return (size_t)(to - start);
 }
 
 #endif

@@ -18,7 +18,7 @@ def write(value, wire=None, limits=LIMITS):
     cdef Py_ssize_t nesting = default_nesting if limits is DEFAULT else limits.nesting
     if nesting > DEEPEST:
         return _pure_write(value, wire, limits)
-    text = json_written(value, nesting, ITEMS)
+    text = json_written(value, nesting, ITEMS, False)
     return _pure_write(value, wire, limits) if text is None else text
 
 

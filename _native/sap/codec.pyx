@@ -326,7 +326,7 @@ cdef class Messages:
                 return None
         if type(<object>source) is str or type(<object>source) is bytes:
             return json_text_of(<object>source)
-        return json_written(<object>fields, NESTING, ITEMS) if <object>held is None else tw_compacted(<object>held)
+        return json_written(<object>fields, NESTING, ITEMS, False) if <object>held is None else tw_compacted(<object>held)
 
     cdef bint is_doubtful(self, object message, dict fields) except -1:
         if type(message) is self.task:

@@ -269,4 +269,4 @@ cdef class PlainCodec:
             return None
         if type(<object>plain) is not bool:
             return json_text_of(<object>plain)
-        return json_written(<object>fields, NESTING, ITEMS) if <object>held is None else tw_compacted(<object>held)
+        return json_written(<object>fields, NESTING, ITEMS, False) if <object>held is None else tw_compacted(<object>held)
