@@ -24,7 +24,7 @@ enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL, T
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
-typedef struct { const tw_key_entry *entries; uint64_t mask; } tw_table; /* the known keys of one object, at most 64 */
+typedef struct { const tw_key_entry *entries; uint64_t mask; } tw_table; /* the known keys of one object; the first 64 have a bit */
 typedef struct {
     int16_t table;                           /* known keys of the object that is the value, or of ... */
     int16_t items;                           /* ... the objects in the array that is the value */
@@ -54,7 +54,7 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
+enum { TW_MOST_NODES = 512, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
        TW_MOST_SLOTS = 48 };
 typedef struct tw_step tw_step;              /* of json/steps.h */
 typedef struct tw_template tw_template;            /* of json/templates.h */

@@ -57,6 +57,9 @@ static void tw_to_front(tw_step *step, tw_step *met)
     step->first = met;
 }
 
+/* Whether a key is a known one that has a bit of its own; any other is told from those before it by its name. */
+static inline int tw_has_bit(const tw_key_entry *entry) { return entry && entry->bit < 64; }
+
 /* The step behind `step` with this glue, in which the key stands; NULL where there is no room for it. */
 static tw_step *tw_learn(tw_json *x, tw_step *step, const uint8_t *glue, size_t size, const tw_name *name,
                          const tw_key_entry *entry)
@@ -72,7 +75,7 @@ static tw_step *tw_learn(tw_json *x, tw_step *step, const uint8_t *glue, size_t 
     memcpy(added->glue, glue, size);
     added->size = (uint8_t)size;
     added->mask = size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1;
-    added->bits = entry ? (uint64_t)1 << entry->bit : 0;
+    added->bits = tw_has_bit(entry) ? (uint64_t)1 << entry->bit : 0;
     added->node = entry ? entry->node : TW_NO_TABLE;
     added->name = *name;
     added->name.p = added->glue + (name->p - glue);
@@ -129,10 +132,10 @@ static const uint8_t *tw_read_key(tw_json *x, const uint8_t *glue, const uint8_t
     if (!p) return NULL;
     const tw_key_entry *entry = k->table == TW_NO_TABLE ? NULL : tw_known_key(&x->shape->tables[k->table], &name);
     k->node = entry ? entry->node : TW_NO_TABLE;
-    if (entry) {
+    if (entry) x->odd |= escaped;
+    if (tw_has_bit(entry)) {
         if (k->found >> entry->bit & 1) return tw_json_fault(x, quote, 0);
         k->found |= (uint64_t)1 << entry->bit;
-        x->odd |= escaped;
     } else if (k->step ? tw_on_the_way(k->step, &name) : !tw_new_name(x, k->first, &name, &k->object)) {
         return tw_json_fault(x, quote, 0);
     }
@@ -140,7 +143,8 @@ static const uint8_t *tw_read_key(tw_json *x, const uint8_t *glue, const uint8_t
     if (!p || !k->step) return p;
     tw_step *step = escaped ? NULL : tw_learn(x, k->step, glue, (size_t)(p - glue), &name, entry);
     if (!step) {
-        if (!tw_leave_steps(x, k) || (!entry && !tw_new_name(x, k->first, &name, &k->object))) return tw_json_fault(x, quote, 0);
+        if (!tw_leave_steps(x, k) || (!tw_has_bit(entry) && !tw_new_name(x, k->first, &name, &k->object)))
+            return tw_json_fault(x, quote, 0);
     }
     k->step = step;
     return p;

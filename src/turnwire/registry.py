@@ -35,7 +35,7 @@ _BUILT_IN = {
 }
 """Name -> package, in the order in which wires are tried; a wire's place is its code in columns (0 to 4)."""
 
-_FORMATS = ("claude_code", "codex")
+_FORMATS = (*("claude_code", "anthropic", "openai", "codex", "a2a", "mcp", "otlp", "langchain", "inspect", "l9"),)
 """The formats of real traffic that turnwire knows: modules of ``turnwire.formats``, in the order in which they are
 tried."""
 

@@ -4,19 +4,9 @@ A response of the model is written once for each block of its content, and again
 with the same ``message.id`` and ``requestId`` and with the tokens of the whole response so far.
 """
 
+from turnwire.formats.anthropic import BLOCKS, message
 from turnwire.formats.table import Columns, Format, Layout, Loose, Present, Words
 
-_CONTENT = Words(
-    "message/content/*/type",
-    {
-        "tool_use": "tool_call",
-        "server_tool_use": "tool_call",
-        "tool_result": "tool_result",
-        "thinking": "reasoning",
-        "redacted_thinking": "reasoning",
-    },
-)
-_USAGE = "message/usage"
 _SHARED: Columns = {
     "conversation": "sessionId",
     "time": "timestamp",
@@ -31,7 +21,7 @@ _LINE: Columns = {
     "failed": (Loose("message/content/*/is_error"), Loose("isApiErrorMessage")),
     "error": Loose("error"),
 }
-_MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid", "requestId"))
+_MARKS = (2, ("parentUuid", "sessionId", "isSidechain", "userType", "leafUuid"))
 
 TABLE = Format(
     "claude_code",
@@ -40,21 +30,15 @@ TABLE = Format(
         Layout(
             signs={"type": ("user", "assistant"), "sessionId": (), "uuid": (), "message": ()},
             kind="message",
-            kinds=(Words("type", {"user": "user", "assistant": "assistant"}), _CONTENT, Present("error", "error")),
+            kinds=(
+                Words("type", {"user": "user", "assistant": "assistant"}),
+                Words("message/content/*/type", BLOCKS),
+                Present("error", "error"),
+            ),
             columns={
                 **_LINE,
-                "id": "message/id",
+                **message("message/"),
                 "request_id": "requestId",
-                "sender": "message/role",
-                "model": "message/model",
-                "stop_reason": "message/stop_reason",
-                "tool": Loose("message/content/*/name"),
-                "call_id": (Loose("message/content/*/id"), Loose("message/content/*/tool_use_id")),
-                "text": (Loose("message/content"), Loose("message/content/*/text")),
-                "input_tokens": f"{_USAGE}/input_tokens",
-                "output_tokens": f"{_USAGE}/output_tokens",
-                "cache_read_tokens": f"{_USAGE}/cache_read_input_tokens",
-                "cache_write_tokens": f"{_USAGE}/cache_creation_input_tokens",
                 "cost": "costUSD",
             },
             needs={"message": ("object",), "timestamp": ("string",)},
@@ -75,9 +59,9 @@ TABLE = Format(
             marks=(2, ("leafUuid", "summary")),
         ),
         Layout(
-            signs={"type": ("file-history-snapshot",), "snapshot": ()},
+            signs={"type": ("file-history-snapshot",), "messageId": ()},
             kind="event",
-            columns={"id": "messageId", "time": Loose("snapshot/timestamp")},
+            columns={"id": "messageId"},
             marks=(2, ("trackedFileBackups", "isSnapshotUpdate", "snapshot")),
         ),
         Layout(
@@ -100,9 +84,9 @@ TABLE = Format(
             kind="event",
             columns={
                 **_SHARED,
-                "subject": (Loose("operation"), Loose("customTitle"), Loose("aiTitle"), Loose("prUrl")),
                 "text": Loose("content"),
             },
+            marks=_MARKS,
         ),
     ),
     copy_of=("id", "request_id"),

@@ -94,7 +94,6 @@ TABLE = Format(
             signs={"id": (), "timestamp": (), "instructions": ()},
             kind="session",
             columns={"time": "timestamp", "id": "id"},
-            marks=(3, ("id", "timestamp", "instructions")),
         ),
         Layout(
             signs={"record_type": ("state",)},
@@ -106,7 +105,7 @@ TABLE = Format(
             kind="message",
             kinds=(Words("type", _ITEMS),),
             columns={"tool": Loose("name"), "call_id": "call_id", "text": (Loose("output"), Loose("arguments"))},
-            marks=(2, ("call_id", "arguments", "function_call", "function_call_output")),
+            marks=(2, ("call_id", "arguments")),
         ),
         Layout(
             signs={"type": ("message",), "role": tuple(_ROLES), "content": ()},
@@ -114,7 +113,6 @@ TABLE = Format(
             kinds=(Words("role", _ROLES),),
             columns={"id": Loose("id"), "sender": "role", "text": Loose("content/*/text")},
             needs={"content": ("array",)},
-            marks=(3, ("type", "role", "content")),
         ),
         Layout(
             signs={"type": ("reasoning",), "summary": ()},

@@ -19,7 +19,8 @@ from turnwire.json.scanner import scanner
 KINDS = (
     *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
     *("turn", "usage", "event", "request", "response", "notification", "error", "task", "status", "artifact", "span"),
-    *("log", "batch", "sample", "evaluation", "attachment", "tools"),
+    *("log", "sample", "evaluation", "attachment", "tools"),
+    *("intent", "exchange", "contingency", "commit", "knowledge"),
 )
 """The kinds of records, the same words for all formats."""
 
@@ -100,7 +101,7 @@ class Layout(NamedTuple):
     columns: Columns
     kinds: tuple[Words | Present, ...] = ()
     needs: Mapping[str, tuple[str, ...]] = {}
-    marks: tuple[int, tuple[str, ...]] = (1, ())
+    marks: tuple[int, tuple[str, ...]] = (0, ())
     nested: bool = False
 
 
@@ -181,7 +182,7 @@ class Compiled:
         for column, source in self.sources:
             path = source if isinstance(source, str) else source.path
             parts = path.split("/")
-            for end in range(1, len(parts)):
+            for end in range(1, 1 if isinstance(source, Loose) else len(parts)):
                 if "*" not in parts[: end + 1]:
                     found.setdefault("/".join(parts[:end]), ("object", "null"))
             if "*" in parts:
@@ -236,8 +237,7 @@ class Compiled:
     def plan(self, reading: Reading) -> WirePlan:
         """The plan of the layout for the search."""
         least, keys = self.layout.marks
-        keys = keys or tuple(path.partition("/")[0] for path in self.layout.signs)
-        signs = ((Sign(keys, least if self.layout.marks[1] else len(set(keys))),),)
+        signs = ((Sign(keys, least),),) if keys else ()
         return WirePlan(
             wire=self.wire,
             values=self.values(),

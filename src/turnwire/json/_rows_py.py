@@ -38,7 +38,7 @@ class MessageSpans:
             for value in plan.values:
                 if not self.values.get(value.path, Value("")).form:
                     self.values[value.path] = value
-        self.parents = {path.rpartition("/")[0] for path in self.values}
+        self.parents = {path[:at] for path in self.values for at, letter in enumerate(path) if letter == "/"}
 
     def noted(self, raw: bytes, start: int) -> dict[str, ValueSpan]:
         """The spans of the values in the good JSON object at ``start``."""

@@ -57,6 +57,8 @@ CHOICES = ("only", "word", "marks")
 TIME_COLUMN = 64
 """The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""
 NO_NODE = 0xFFFF
+MOST_VALUES = 512
+"""The values that the plans of one search may name, as TW_MOST_NODES of json/parse.h."""
 NO_NUMBER = 0xFF
 """Among the ``numbers`` of a fill: the word fills nothing."""
 
@@ -347,7 +349,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
             _variant(variant, result, values, numbers, [column.name for column in columns])
         result.inside.extend(f'"{key}"'.encode() for key in plan.inside)
         result.torn.extend(f'"{key}"'.encode() for key in plan.torn)
-    if len(nodes) > 256 or any(len(table) > 64 for table in tables):
+    if len(nodes) > MOST_VALUES:
         raise ValueError("these wires have too many values for one plan")
     return result
 

@@ -68,7 +68,8 @@ class Finder:
         every, known = registry.names(), registry.wires()
         self.own = None if wire is None or wire == FORMATS else bulk_scanner(wire)
         if of_formats(wire):
-            every, known = registry.codes(), {name: registry.wire(name) for name in MATCHED} | registry.formats()
+            wanted = registry.formats() if wire == FORMATS else {str(wire): registry.wire(str(wire))}
+            every, known = registry.codes(), {name: registry.wire(name) for name in MATCHED} | wanted
         found = _findable(known)
         scanners = {name: bulk_scanner(name) for name in found}
         objects = [name for name in found if registry.wire(name).style == OBJECT]

@@ -1,0 +1,65 @@
+"""Anthropic's API: messages with their blocks, results of batches, errors."""
+
+from turnwire.formats.table import Columns, Format, Layout, Loose, Words
+
+BLOCKS = {
+    "tool_use": "tool_call",
+    "server_tool_use": "tool_call",
+    "mcp_tool_use": "tool_call",
+    "tool_result": "tool_result",
+    "thinking": "reasoning",
+    "redacted_thinking": "reasoning",
+}
+"""Types of blocks -> the kinds of records whose last block they are."""
+
+
+def message(at: str) -> Columns:
+    """The columns of a message at a path, "" or one that ends with a slash."""
+    return {
+        "id": f"{at}id",
+        "sender": f"{at}role",
+        "model": f"{at}model",
+        "stop_reason": f"{at}stop_reason",
+        "tool": Loose(f"{at}content/*/name"),
+        "call_id": (Loose(f"{at}content/*/id"), Loose(f"{at}content/*/tool_use_id")),
+        "text": (Loose(f"{at}content"), Loose(f"{at}content/*/text")),
+        "input_tokens": f"{at}usage/input_tokens",
+        "output_tokens": f"{at}usage/output_tokens",
+        "cache_read_tokens": f"{at}usage/cache_read_input_tokens",
+        "cache_write_tokens": f"{at}usage/cache_creation_input_tokens",
+    }
+
+
+TABLE = Format(
+    "anthropic",
+    "Messages of Anthropic's API",
+    (
+        Layout(
+            signs={"type": ("message",), "role": (), "content": (), "model": ()},
+            kind="assistant",
+            kinds=(Words("content/*/type", BLOCKS),),
+            columns=message(""),
+            needs={"content": ("array",)},
+            marks=(2, ("stop_reason", "stop_sequence", "input_tokens")),
+        ),
+        Layout(
+            signs={"custom_id": (), "result/type": ("succeeded", "errored", "canceled", "expired")},
+            kind="response",
+            kinds=(Words("result/type", {"errored": "error", "canceled": "error", "expired": "error"}),),
+            columns={
+                **message("result/message/"),
+                "request_id": "custom_id",
+                "error": Loose("result/error/error/message"),
+                "subject": "result/type",
+            },
+            marks=(2, ("custom_id", "stop_reason", "result")),
+        ),
+        Layout(
+            signs={"type": ("error",), "error/type": (), "request_id": ()},
+            kind="error",
+            columns={"request_id": Loose("request_id"), "error": "error/message", "subject": "error/type"},
+        ),
+    ),
+    copy_of=("id",),
+)
+DESCRIPTOR = TABLE.descriptor()

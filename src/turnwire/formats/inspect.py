@@ -1,0 +1,43 @@
+"""inspect_ai: logs of evaluations in JSON, and the samples in its ``.eval`` archives."""
+
+from turnwire.formats.table import Digits, Format, Layout, Loose
+
+TABLE = Format(
+    "inspect",
+    "Logs of inspect_ai",
+    (
+        Layout(
+            signs={"eval/run_id": (), "eval/task": ()},
+            kind="evaluation",
+            columns={
+                "conversation": "eval/run_id",
+                "id": Loose("eval/eval_id"),
+                "subject": "eval/task",
+                "model": Loose("eval/model"),
+                "time": Loose("eval/created"),
+                "stop_reason": Loose("status"),
+                "error": Loose("error/message"),
+            },
+            marks=(2, ("eval_id", "run_id", "task_version")),
+        ),
+        Layout(
+            signs={"epoch": (), "input": (), "target": (), "messages": ()},
+            kind="sample",
+            columns={
+                "id": Digits("id"),
+                "sequence": "epoch",
+                "model": Loose("output/model"),
+                "text": Loose("output/completion"),
+                "stop_reason": Loose("output/choices/*/stop_reason"),
+                "error": Loose("error/message"),
+                "input_tokens": "output/usage/input_tokens",
+                "output_tokens": "output/usage/output_tokens",
+                "cache_read_tokens": "output/usage/input_tokens_cache_read",
+                "cache_write_tokens": "output/usage/input_tokens_cache_write",
+                "reasoning_tokens": "output/usage/reasoning_tokens",
+            },
+            marks=(3, ("epoch", "target", "scores", "model_usage")),
+        ),
+    ),
+)
+DESCRIPTOR = TABLE.descriptor()

@@ -1,0 +1,33 @@
+"""L9 of ioc-protocols-models: what became of SSTP, whose name its headers still bear."""
+
+from turnwire.formats.table import Format, Layout, Loose, Words
+
+TABLE = Format(
+    "l9",
+    "L9 messages of ioc-protocols-models",
+    (
+        Layout(
+            signs={"header/protocol": ("SSTP", "sstp", "L9", "l9"), "header/kind": (), "header/message": ()},
+            kind="message",
+            kinds=(
+                Words(
+                    "header/kind", {kind: kind for kind in ("intent", "exchange", "contingency", "commit", "knowledge")}
+                ),
+            ),
+            columns={
+                "id": "header/message/id",
+                "conversation": "header/message/episode",
+                "parent": Loose("header/message/parents"),
+                "subject": Loose("header/context/topic"),
+                "stop_reason": Loose("header/subkind"),
+                "time": Loose("header/attributes/msg_created"),
+                "text": Loose("payload/*/content"),
+            },
+            needs={"header/message": ("object",), "header/message/id": ("string",)},
+            marks=(2, ("subprotocol", "subkind", "epistemic")),
+            nested=True,
+        ),
+    ),
+    copy_of=("id",),
+)
+DESCRIPTOR = TABLE.descriptor()

@@ -1,0 +1,44 @@
+"""The Model Context Protocol: JSON-RPC between hosts and servers of tools. ``call_id`` is the id of a request."""
+
+from turnwire.formats.table import Digits, Format, Layout, Loose, Present, Words
+
+_MARKS = (1, ("jsonrpc",))
+
+TABLE = Format(
+    "mcp",
+    "Messages of MCP",
+    (
+        Layout(
+            signs={"jsonrpc": ("2.0",), "method": ()},
+            kind="notification",
+            kinds=(Present("id", "request"), Words("method", {"tools/call": "tool_call", "tools/list": "tools"})),
+            columns={
+                "call_id": Digits("id"),
+                "subject": "method",
+                "tool": Loose("params/name"),
+                "request_id": Loose("params/requestId"),
+            },
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "id": (), "result": ()},
+            kind="response",
+            kinds=(Present("result/content", "tool_result"), Present("result/tools", "tools")),
+            columns={
+                "call_id": Digits("id"),
+                "failed": Loose("result/isError"),
+                "text": Loose("result/content/*/text"),
+                "subject": Loose("result/serverInfo/name"),
+            },
+            marks=_MARKS,
+        ),
+        Layout(
+            signs={"jsonrpc": ("2.0",), "error": ()},
+            kind="error",
+            columns={"call_id": Digits("id"), "error": "error/message"},
+            needs={"error": ("object",), "error/message": ("string",)},
+            marks=_MARKS,
+        ),
+    ),
+)
+DESCRIPTOR = TABLE.descriptor()

@@ -1,0 +1,86 @@
+"""OpenAI's API: chat completions and their chunks, responses, the lines of batches and what came of them."""
+
+from turnwire.formats.table import Columns, Epoch, Format, Layout, Loose, Present, Words
+
+
+def _chat(at: str) -> Columns:
+    """The columns of a chat completion at a path, "" or one that ends with a slash."""
+    message, usage = f"{at}choices/*/message", f"{at}usage"
+    return {
+        "model": f"{at}model",
+        "time": Epoch(f"{at}created"),
+        "sender": Loose(f"{message}/role"),
+        "text": Loose(f"{message}/content"),
+        "tool": Loose(f"{message}/tool_calls/*/function/name"),
+        "call_id": Loose(f"{message}/tool_calls/*/id"),
+        "stop_reason": Loose(f"{at}choices/*/finish_reason"),
+        "input_tokens": (f"{usage}/prompt_tokens", f"{usage}/input_tokens"),
+        "output_tokens": (f"{usage}/completion_tokens", f"{usage}/output_tokens"),
+        "cache_read_tokens": (
+            f"{usage}/prompt_tokens_details/cached_tokens",
+            f"{usage}/input_tokens_details/cached_tokens",
+        ),
+        "reasoning_tokens": (
+            f"{usage}/completion_tokens_details/reasoning_tokens",
+            f"{usage}/output_tokens_details/reasoning_tokens",
+        ),
+    }
+
+
+TABLE = Format(
+    "openai",
+    "Objects of OpenAI's API",
+    (
+        Layout(
+            signs={"object": ("chat.completion", "chat.completion.chunk"), "choices": ()},
+            kind="assistant",
+            kinds=(
+                Words("object", {"chat.completion.chunk": "event"}),
+                Present("choices/*/message/tool_calls/*/id", "tool_call"),
+            ),
+            columns={**_chat(""), "id": "id"},
+            needs={"choices": ("array",)},
+            marks=(2, ("choices", "finish_reason", "prompt_tokens", "completion_tokens")),
+        ),
+        Layout(
+            signs={"object": ("response",), "output": ()},
+            kind="assistant",
+            kinds=(Words("output/*/type", {"function_call": "tool_call", "mcp_call": "tool_call"}),),
+            columns={
+                **{name: where for name, where in _chat("").items() if name.endswith("_tokens") or name == "model"},
+                "id": "id",
+                "time": Epoch("created_at"),
+                "stop_reason": Loose("status"),
+                "error": Loose("error/message"),
+                "tool": Loose("output/*/name"),
+                "call_id": Loose("output/*/call_id"),
+                "sender": Loose("output/*/role"),
+                "text": Loose("output/*/content/*/text"),
+            },
+            needs={"output": ("array",)},
+            marks=(2, ("created_at", "incomplete_details", "previous_response_id", "parallel_tool_calls")),
+        ),
+        Layout(
+            signs={"custom_id": (), "method": ("POST",), "url": (), "body": ()},
+            kind="request",
+            columns={"request_id": "custom_id", "subject": "url", "model": "body/model"},
+            needs={"body": ("object",)},
+            marks=(3, ("custom_id", "method", "url", "body")),
+        ),
+        Layout(
+            signs={"custom_id": (), "response": (), "id": ()},
+            kind="response",
+            kinds=(Present("error/message", "error"),),
+            columns={
+                **_chat("response/body/"),
+                "id": "id",
+                "request_id": "custom_id",
+                "error": (Loose("error/message"), Loose("response/body/error/message")),
+            },
+            marks=(3, ("custom_id", "response", "status_code", "body")),
+        ),
+    ),
+    copy_of=("id",),
+    cached_is_input=True,
+)
+DESCRIPTOR = TABLE.descriptor()
