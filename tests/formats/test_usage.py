@@ -111,3 +111,30 @@ def test_the_command(folder: Path) -> None:
     assert turnwire("usage", folder).code == 1
     (folder / "none.txt").write_text("nothing here\n")
     assert turnwire("usage", folder / "none.txt").code == 4
+
+
+def test_results_answer_their_calls(folder: Path) -> None:
+    from turnwire.log import stats
+
+    found = stats(str(folder / "a.jsonl"), wire="formats").pairings
+    assert {key: (one.requests, one.answered, one.orphans) for key, one in found.items() if one.requests} == {
+        ("claude_code", "call"): (30, 30, 0)
+    }
+    rollout = samples.text(samples.codex())
+    assert {key: one.answered for key, one in stats(rollout, wire="codex").pairings.items() if one.requests} == {
+        ("codex", "call"): 12
+    }
+
+
+@pytest.mark.once
+def test_a_session_is_shown(folder: Path) -> None:
+    """Each record once, also where a session was resumed; calls with what they were made with."""
+    done = turnwire("show", folder / "a.jsonl", folder / "c.jsonl", "--json")
+    assert done.code == 0 and len(done.records) == len(SESSIONS[0])
+    [call] = [turn for turn in done.records if turn["call_id"] == "toolu_1_0" and turn["kind"] == "tool_call"]
+    assert (call["tool"], json.loads(call["arguments"])) == ("Bash", {"command": "ls -la"})
+    shown = turnwire("show", folder, "--conversation", "s2")
+    assert shown.code == 0 and shown.out.count(b"tool_call Bash") == 15 and b"ls -la" in shown.out
+    assert turnwire("show", folder / "a.jsonl", "--conversation", "s2").out == b""
+    (folder / "d.jsonl").write_bytes(samples.text(SESSIONS[0])[:-30])
+    assert turnwire("show", folder / "d.jsonl").code == 1

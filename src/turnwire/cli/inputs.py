@@ -184,7 +184,10 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
         first = f" in the first {LOOKED_AT >> 20} MiB" if len(beginning) == LOOKED_AT else ""
         return f"there are records of other wires: {counts}{first} (without {option}: all)"
     found = looks_like(beginning[:SIGNS_IN])
-    return None if found is None else f"looks like {found}, which none of these wires is"
+    if found is None:
+        return None
+    read = "" if "chat transcript" in found else f" ({option} formats reads it; turnwire usage, turnwire show)"
+    return f"looks like {found}, which none of these wires is{read}"
 
 
 def _beginning(name: str) -> bytes:

@@ -67,5 +67,7 @@ TABLE = Format(
             marks=(2, ("messageId", "contextId", "taskId")),
         ),
     ),
+    asks=("request",),
+    answers=("task", "message", "status", "artifact"),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -22,7 +22,7 @@ def message(at: str) -> Columns:
         "stop_reason": f"{at}stop_reason",
         "tool": Loose(f"{at}content/*/name"),
         "call_id": (Loose(f"{at}content/*/id"), Loose(f"{at}content/*/tool_use_id")),
-        "text": (Loose(f"{at}content"), Loose(f"{at}content/*/text")),
+        "text": tuple(Loose(f"{at}content{part}") for part in ("", "/*/text", "/*/content", "/*/thinking")),
         "input_tokens": f"{at}usage/input_tokens",
         "output_tokens": f"{at}usage/output_tokens",
         "cache_read_tokens": f"{at}usage/cache_read_input_tokens",
@@ -61,5 +61,6 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    arguments=("content/*/input",),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -90,6 +90,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "request_id"),
+    arguments=("message/content/*/input",),
     folders=("~/.claude/projects", "~/.config/claude/projects"),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -124,6 +124,7 @@ TABLE = Format(
     copy_of=("total_tokens", "conversation"),
     carried=("conversation", "model", "project"),
     cached_is_input=True,
+    arguments=("payload/arguments", "payload/input", "payload/action/command", "arguments"),
     folders=("~/.codex/sessions", "~/.codex/archived_sessions"),
 )
 DESCRIPTOR = TABLE.descriptor()

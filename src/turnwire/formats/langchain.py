@@ -52,6 +52,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    arguments=("kwargs/tool_calls/*/args", "data/tool_calls/*/args"),
     cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -11,7 +11,7 @@ TABLE = Format(
         Layout(
             signs={"jsonrpc": ("2.0",), "method": ()},
             kind="notification",
-            kinds=(Present("id", "request"), Words("method", {"tools/call": "tool_call", "tools/list": "tools"})),
+            kinds=(Present("id", "request"), Words("method", {"tools/call": "tool_call"})),
             columns={
                 "call_id": Digits("id"),
                 "subject": "method",
@@ -40,5 +40,8 @@ TABLE = Format(
             marks=_MARKS,
         ),
     ),
+    asks=("request", "tool_call"),
+    answers=("response", "tool_result", "tools", "error"),
+    arguments=("params/arguments",),
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -81,6 +81,7 @@ TABLE = Format(
         ),
     ),
     copy_of=("id",),
+    arguments=("choices/*/message/tool_calls/*/function/arguments", "output/*/arguments"),
     cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

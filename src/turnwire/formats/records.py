@@ -9,6 +9,7 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.json.text import input_bytes, locate, read_object, write
 from turnwire.message import Message
+from turnwire.pairs import Work
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,6 +29,20 @@ def value_at(fields: Any, path: str) -> Any:
             return MISSING
         fields = fields[step]
     return fields
+
+
+def last_value(value: Any, steps: Sequence[str]) -> Any:
+    """The value at a path in which "*" stands for the items of an array: of these the last that has one; ``MISSING``
+    where none has."""
+    for place, step in enumerate(steps):
+        if step == "*":
+            items = reversed(value) if isinstance(value, list) else ()
+            found = (last_value(item, steps[place + 1 :]) for item in items)
+            return next((one for one in found if one is not MISSING), MISSING)
+        if not isinstance(value, dict) or step not in value:
+            return MISSING
+        value = value[step]
+    return value
 
 
 _KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", type(None): "null", float: "fraction"}
@@ -149,6 +164,19 @@ class Reading:
         offset = locate(raw, path or "")
         line = raw.count(b"\n", 0, offset) + 1
         return DecodeError(reason, text, offset=offset, line=line, wire=self.wire, path=path)
+
+    def work(self, data: bytes) -> Work | None:
+        """The call that a record names, by its column ``call_id``; None where it names none."""
+        try:
+            fields = self._fields(data)
+        except DecodeError:
+            return None
+        layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
+        for path in () if layout is None else layout.calls:
+            value = last_value(fields, path.split("/"))
+            if isinstance(value, str) or type(value) is int:
+                return Work(str(value))
+        return None
 
     def encode(self, message: Record, strict: bool = True) -> str:
         """The JSON text of a record, its members in their own order."""

@@ -15,6 +15,7 @@ from turnwire.contract import OBJECT, BulkScanner, Column, Wire
 from turnwire.formats.records import MISSING, Reading, kind_of, value_at
 from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
 from turnwire.json.scanner import scanner
+from turnwire.pairs import AnswerPattern, Key, PairRule
 
 KINDS = (
     *("message", "user", "assistant", "system", "tool_call", "tool_result", "reasoning", "summary", "session"),
@@ -112,7 +113,8 @@ class Format(NamedTuple):
     said again, and sums count it once, the copy with the most tokens. A value that is missing makes no copy, but in the
     second and further columns. carried: columns that a record without them takes from the one before it in its file.
     cached_is_input: whether ``input_tokens`` counts those that were read from a cache, too. folders: where the files of
-    the format are on somebody's disk.
+    the format are on somebody's disk. asks, answers: the kinds of records that call and of those that answer a call, by
+    its ``call_id``. arguments: the paths at which a call has what it is made with, the first that is there.
     """
 
     name: str
@@ -122,11 +124,16 @@ class Format(NamedTuple):
     carried: tuple[str, ...] = ()
     cached_is_input: bool = False
     folders: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ("tool_call",)
+    answers: tuple[str, ...] = ("tool_result",)
+    arguments: tuple[str, ...] = ()
 
     def descriptor(self) -> Wire:
         """What the rest of turnwire knows of the format. Raises ValueError for a table that makes no sense."""
         reading = Reading(self.name, tuple(Compiled(self.name, layout) for layout in self.layouts))
         made = _Made(self, reading)
+        call = Key(("task",), needs=("task",))
+        answer = AnswerPattern(frozenset(self.answers), (call,), call, names=True)
         return Wire(
             self.name,
             title=self.title,
@@ -142,7 +149,8 @@ class Format(NamedTuple):
             plan=made.plans,
             bulk=made.scanner,
             parts="turnwire.json.parts:PARTS",
-            pairs="turnwire.formats.pairs:PAIRS",
+            pairs=(PairRule("call", frozenset(self.asks), (answer,)),),
+            work=reading.work,
             table=self,
         )
 
@@ -174,6 +182,12 @@ class Compiled:
     def keys(self) -> tuple[str, ...]:
         """The keys that are there in every such object."""
         return tuple(path.rpartition("/")[2] for path in self.layout.signs)
+
+    @cached_property
+    def calls(self) -> tuple[str, ...]:
+        """The paths of the id of a call, the first that is there before the others."""
+        found = [source for column, source in self.sources if column.name == "call_id"]
+        return tuple(source if isinstance(source, str) else source.path for source in reversed(found))
 
     @cached_property
     def asked(self) -> dict[str, tuple[str, ...]]:

@@ -23,6 +23,8 @@ from turnwire.read.coding import TextColumns, Texts, core
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.contract import Wire
+
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
 
@@ -155,11 +157,18 @@ class Pairs:
     """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing."""
 
     def __init__(self, room: int = OPEN) -> None:
-        self._wires = {name: wire for name, wire in registry.wires().items() if wire.pairs}
-        self.found = {
-            (name, rule.name): Pairing(rule, room) for name, wire in self._wires.items() for rule in wire.pairs
-        }
+        self._room = room
+        self._wires: dict[str, Wire] = {}
+        self.found: dict[tuple[str, str], Pairing] = {}
         self._tables: dict[tuple[str, str], tuple[tuple[str, ...], _Table]] = {}
+        for wire in registry.wires().values():
+            self._know(wire)
+
+    def _know(self, wire: Wire) -> None:
+        """Pairs the records of a wire, if it has rules: formats from their first records on."""
+        if wire.pairs:
+            self._wires[wire.name] = wire
+            self.found |= {(wire.name, rule.name): Pairing(rule, self._room) for rule in wire.pairs}
 
     def take(self, columns: TextColumns, tags: NDArray[np.uint64] | None = None) -> Iterator[NDArray[np.int64]]:
         """The records of a batch; of those that no rule asks about nothing is looked at. Gives (tag of a request,
@@ -172,6 +181,8 @@ class Pairs:
             kinds = np.where(batch.valid("kind"), kinds, len(kind.names))
         for code in np.flatnonzero(np.bincount(wires, minlength=1)).tolist():
             name = wire.names[code]
+            if name not in self._wires and (found := registry.wire(name)).is_format:
+                self._know(found)
             if name not in self._wires:
                 continue
             tables = [self._table(name, rule, kind.names) for rule in self._wires[name].pairs]

@@ -165,7 +165,7 @@ class Cube:
             cells = _merged(self._cells, _only(set(kept)))
             cells = _merged(cells, self._placed(width, low, high))
         agents, kind_codes = _places(kept), _places(kinds)
-        wires = [name for name in registry.names() if name in self.wires]
+        wires = [name for name in registry.codes() if name in self.wires]
         rows = sorted(
             (bucket, wires.index(self.wires[wire]), kind_codes[kind], agents[sender], agents[receiver], *sums.tolist())
             for (bucket, wire, kind, sender, receiver), sums in cells.items()

@@ -1,3 +1,0 @@
-"""Calls and their results: the records of a format that answer each other."""
-
-PAIRS = ()
