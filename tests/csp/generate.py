@@ -91,3 +91,8 @@ def shape(record: Any) -> dict[str, Any]:
             body["fields"] = [list(field) for field in block.fields]
     head = {"from": record.sender, "to": record.receiver, "ctx": record.ctx, "intent": record.intent}
     return {"kind": "message", **head, "block": body}
+
+
+def kept(store):
+    """All that a store holds: the log, every checkpoint, and the head."""
+    return store.log, [store.at(name) for name in store.checkpoints], store.head

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import vectors
-from tests.csp.generate import shape
+from tests.csp.generate import kept, shape
 from turnwire import csp
 from turnwire.errors import DecodeError, RuleError
 
@@ -44,8 +44,8 @@ def test_state(case):
         return
     for message in messages[:-1]:
         store.apply(message)
-    before = store.dump()
+    before = kept(store)
     with pytest.raises(RuleError) as caught:
         store.apply(messages[-1])
     assert (caught.value.reason, caught.value.path) == (case["error"], case["at"])
-    assert store.dump() == before
+    assert kept(store) == before

@@ -75,4 +75,3 @@ from turnwire.csp.spec import Intent as Intent
 from turnwire.csp.spec import Priority as Priority
 from turnwire.csp.spec import Status as Status
 from turnwire.csp.store import Store as Store
-from turnwire.csp.store import verify_dump as verify_dump

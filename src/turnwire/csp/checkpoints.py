@@ -112,17 +112,6 @@ def init_body(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> 
     return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items()), "forks": forks})
 
 
-def first_line(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
-    """C0 as a dump begins with it."""
-    body = init_body(defs, laws, forks)
-    return json_line({**json.loads(body), "digest": sha256(body).hexdigest()})
-
-
-def entry_line(entry: LogEntry) -> bytes:
-    """An entry of the log as a line of a dump."""
-    return json_line({"seq": entry.seq, "digest": entry.digest, "text": entry.text})
-
-
 def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None) -> RuleError:
     """A RuleError about the checkpoint, patch or entry ``path``."""
     return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
@@ -131,11 +120,6 @@ def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None
 def unknown_context(name: str | None) -> RuleError:
     """A RuleError about a CTX that names no checkpoint."""
     return refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {name}", name, rule="ctx")
-
-
-def damage(line: int, offset: int, text: str) -> RuleError:
-    """A RuleError about a line of a dump."""
-    return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)
 
 
 def number_of(letter: str, name: str) -> int:

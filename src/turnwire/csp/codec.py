@@ -237,8 +237,6 @@ def check_closely(message: Record | Document) -> list[Issue]:
     expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
-    if isinstance(message, Preamble) and _is_clean_preamble(message):
-        return []
     try:
         text = write(message, strict=False)
         found = parse_leniently(input_bytes(text), LIMITS).issues
@@ -249,21 +247,6 @@ def check_closely(message: Record | Document) -> list[Issue]:
         found += [one for one in message.issues if one.reason not in reasons]
         found += doubts(message)
     return found
-
-
-_DEF_NAME, _LAW_NAME, _TEXT = (re.compile(form) for form in ("[A-Z_][A-Z0-9_]*", "L[0-9]+", "[^\n\ud800-\udfff]*"))
-
-
-def _is_clean_preamble(record: Preamble) -> bool:
-    """True if what is written of a preamble surely reads back as it is."""
-    try:
-        return all(
-            name.fullmatch(key) and _TEXT.fullmatch(value)
-            for name, kind in ((_DEF_NAME, record.defs), (_LAW_NAME, record.laws))
-            for key, value in kind.items()
-        )
-    except TypeError:
-        return False  # a name or text that is none
 
 
 def doubts(message: CspMessage) -> list[Issue]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from turnwire.csp.checkpoints import init_body, refusal
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.messages import CspMessage
-from turnwire.csp.spec import WIRE
 from turnwire.errors import Reason, RuleError, WireError
 
 INIT = "csp-init"
@@ -48,22 +46,6 @@ def first_entry(journal: Any, body: bytes) -> int:
         except RuleError as error:
             if error.reason is not Reason.APPEND_CONFLICT or len(journal) == last:
                 raise
-
-
-def write_all(journal: Any, bodies: Sequence[tuple[str, bytes]]) -> int:
-    """Writes a whole store; answers the number of the last entry. RuleError(bad_ledger) where there is another."""
-    if not is_shared(journal):
-        for kind, body in bodies:
-            journal.append(kind, body)
-        return 0
-    last = len(journal)
-    kept = [(entry.kind, entry.body) for entry in journal.entries(1, last + 1) if entry.kind in (INIT, WIRE)]
-    if not kept:
-        seqs: range = journal.append_many(bodies, expect=last)
-        return seqs[-1]
-    if kept != list(bodies):
-        raise refusal(Reason.BAD_LEDGER, "another store is kept here", None, rule="journal")
-    return last
 
 
 def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str], bool]:

@@ -7,7 +7,6 @@ patch), and every so often a digest of the whole state.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -22,11 +21,7 @@ from turnwire.csp.checkpoints import (
     Step,
     StoreVerdict,
     chained,
-    damage,
-    entry_line,
-    first_line,
     init_body,
-    json_line,
     number_of,
     refusal,
     unknown_context,
@@ -35,10 +30,10 @@ from turnwire.csp.checkpoints import (
 )
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.history import Snapshot
-from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
+from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
-from turnwire.errors import Reason, RuleError, WireError, expect, expect_one_of
+from turnwire.errors import Reason, RuleError, expect_one_of
 
 _WHOLE_EVERY = 1024
 _LETTERS = "TEPFC"
@@ -448,38 +443,6 @@ class Store:
         self._settle()
         return verified(self._log, self._checkpoints, self._order, self._head, self.forks)
 
-    # --- keeping ---
-
-    def dump(self) -> bytes:
-        """The store as JSON lines: C0, every log entry with its digest, and the head. :meth:`load` reads it back."""
-        self._settle()
-        root = self._checkpoints["C0"]
-        lines = [first_line(dict(root.defs), root.laws, self.forks)]
-        lines += [entry_line(entry) for entry in self._log]
-        lines.append(self._last_line())
-        return b"\n".join(lines) + b"\n"
-
-    def _last_line(self) -> bytes:
-        head = self._checkpoints[self._head]
-        last = self._log[-1].digest if self._log else ""
-        return json_line({"entries": len(self._log), "head": head.id, "state": head.digest, "digest": last})
-
-    @classmethod
-    def load(cls, data: bytes, *, journal: Journal | None = None) -> Store:
-        """The store of a dump. Every byte is checked: RuleError(digest_mismatch) names the first line that differs.
-
-        Then all of it is written to ``journal``, in one commit where that is a ledger. A ledger that holds this very
-        store already is taken as it is; one that holds another is refused (bad_ledger).
-        """
-        store = _loaded(data)
-        if journal is not None:
-            root = store._checkpoints["C0"]
-            bodies = [(INIT, init_body(dict(root.defs), root.laws, store.forks))]
-            bodies += [(WIRE, entry.text.encode()) for entry in store._log]
-            store._seen = write_all(journal, bodies)
-            store._journal = journal
-        return store
-
 
 class PrunedStore(Store):
     """A store of which checkpoints can be forgotten, for those who only ask whether the next message may be taken.
@@ -514,40 +477,3 @@ class PrunedStore(Store):
         if patch.apply in self._gone:
             raise refusal(Reason.CHECKPOINT_EXISTS, f"{patch.apply} is frozen", patch.id, rule="apply")
         return super()._judge(patch)
-
-
-def verify_dump(data: bytes) -> StoreVerdict:
-    """A verdict that is true if a dump is whole; ``place`` is ``line 7`` for the first line that differs."""
-    try:
-        Store.load(data)
-    except RuleError as error:
-        return StoreVerdict(False, f"line {error.line}", error.text)
-    return StoreVerdict(True)
-
-
-def _loaded(data: bytes) -> Store:
-    expect(data, (bytes, bytearray, memoryview), "the bytes of a dump are loaded")
-    lines = bytes(data).split(b"\n")
-    footer = len(lines) - 1 if lines[-1] == b"" else len(lines)
-    store: Store | None = None
-    offset = 0
-    for number, line in enumerate(lines[:-1], 1):
-        try:
-            fields = json.loads(line)
-            if store is None:
-                laws = dict(fields["laws"])
-                store = Store(fields["defs"], laws, forks=fields["forks"])
-                same = line == first_line(fields["defs"], laws, fields["forks"])
-            elif number < footer:
-                store.apply(fields["text"])
-                same = line == entry_line(store._log[-1])
-            else:
-                same = line == store._last_line()
-        except (WireError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise damage(number, offset, f"the line cannot be taken: {error}") from error
-        if not same:
-            raise damage(number, offset, "the line does not have its digest")
-        offset += len(line) + 1
-    if store is None or lines[-1] or len(lines) < 3:
-        raise damage(len(lines), offset, "the end is missing")
-    return store
