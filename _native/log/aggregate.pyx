@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcmp, memcpy, memset
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 import os
@@ -88,6 +88,7 @@ cdef extern from "_native/log/tables.h" nogil:
         int64_t tag
         int timed
         int final
+        unsigned there
     int tw_take_message(tw_pairing *p, const tw_message *m, unsigned ways, int asks)
     void tw_pairing_free(tw_pairing *p)
 
@@ -156,12 +157,33 @@ cdef inline const uint8_t *span(const Spans *s, Py_ssize_t row) noexcept nogil:
     return NULL if length else <const uint8_t *>NOTHING
 
 
+cdef struct Met:
+    const uint8_t *text
+    size_t size
+    uint64_t number
+
+
+cdef inline size_t slot_of(const uint8_t *p, size_t size) noexcept nogil:
+    """Where a text stands among those met last; a text of few bytes by all of them."""
+    cdef uint64_t first = 0, last = 0
+    if size >= 8:
+        memcpy(&first, p, 8)
+        memcpy(&last, p + size - 8, 8)
+    else:
+        memcpy(&first, p, size)
+    return <size_t>(((first ^ (last << 1 | last >> 63) ^ size) * <uint64_t>0x9e3779b97f4a7c15) >> 56)
+
+
 def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint64_t[::1] out):
     """Fills ``out`` with the numbers of texts, as ``hash_of`` has them; 0 where a row has none. valid: one byte a row."""
     cdef Spans s = spans_of(buffer, arena, side, offsets, lengths)
     cdef Py_ssize_t row
     cdef const uint8_t *p
+    cdef size_t size
     cdef bint good = True
+    cdef Met[256] met  # most columns have few different texts, and to compare is quicker than to hash
+    cdef Met *one
+    memset(met, 0, sizeof(met))
     if valid.shape[0] != s.count or out.shape[0] != s.count:
         raise ValueError("valid, out and offsets do not match")
     with nogil:
@@ -172,7 +194,11 @@ def hashes(buffer, arena, side, offsets, lengths, const uint8_t[::1] valid, uint
                 if p == NULL:
                     good = False
                     break
-                out[row] = hashed(p, <size_t>s.lengths[row])
+                size = <size_t>s.lengths[row]
+                one = &met[slot_of(p, size)]
+                if one.number == 0 or one.size != size or memcmp(one.text, p, size):
+                    one.text, one.size, one.number = p, size, hashed(p, size)
+                out[row] = one.number
     if not good:
         raise ValueError("a text lies outside of its buffer")
 
@@ -375,8 +401,10 @@ cdef class Pairing:
         with nogil:
             for row in range(count):
                 if ways[row] or asks[row]:
+                    m.there = 0
                     for field in range(TW_FIELDS):
                         m.fields[field] = fields[field, row]
+                        m.there |= <unsigned>(m.fields[field] != 0) << field
                     m.time, m.tag, m.timed, m.final = times[row], tags[row], timed[row], final[row]
                     failed = tw_take_message(&self.pairing, &m, ways[row], asks[row])
                     if failed < 0:

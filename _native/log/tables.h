@@ -196,6 +196,7 @@ typedef struct {
     uint64_t fields[TW_FIELDS];
     int64_t time, tag;
     int timed, final;
+    unsigned there; /* bits of the fields that are */
 } tw_message;
 
 static inline uint64_t tw_mixed(uint64_t h, uint64_t more)
@@ -209,8 +210,7 @@ static inline uint64_t tw_mixed(uint64_t h, uint64_t more)
 static inline uint64_t tw_key_of(const tw_key *k, int way, const tw_message *m)
 {
     uint64_t h = 0x632be59bd9b4e019u + (uint64_t)way;
-    for (int i = 0; i < TW_FIELDS; i++)
-        if ((k->needs >> i & 1 && !m->fields[i]) || (k->without >> i & 1 && m->fields[i])) return 0;
+    if (k->needs & ~m->there || k->without & m->there) return 0;
     for (int i = 0; i < k->size; i++) h = tw_mixed(h, k->fields[i] < 0 ? 0 : m->fields[k->fields[i]]);
     return h ? h : 1;
 }

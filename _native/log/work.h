@@ -36,13 +36,18 @@ static inline int tw_goes_on(const uint8_t *p, size_t size)
     return 0;
 }
 
+/* Bytes at which a slot or a text may begin. */
+static const uint8_t tw_nslip_stops[256] = { ['|'] = 1, ['"'] = 1, ['@'] = 1 };
+
 static inline void tw_nslip_work(const uint8_t *p, size_t size, tw_work *w)
 {
     const uint8_t *act = NULL;
     size_t act_size = 0;
     int status = 0, going_on = 0, marked = 0;
     for (size_t i = 0; i < size; i++) {
-        if (p[i] == '"') { /* the end of a text */
+        while (i < size && !tw_nslip_stops[p[i]]) i++;
+        if (i >= size) break;
+        if (p[i] == '"') { /* to the end of a text */
             for (i++; i < size && p[i] != '"'; i++) i += p[i] == '\\';
             continue;
         }
@@ -96,26 +101,32 @@ static inline void tw_csp_work(const uint8_t *p, size_t size, tw_work *w)
             return;
         }
         n -= n && line[n - 1] == '\r';
-        if (!block) {
-            const size_t word = n > 5 && !memcmp(line, "TASK ", 5) ? 5 : n > 7 && !memcmp(line, "RESULT ", 7) ? 7
+        switch (n ? *line : 0) {
+        case 'T':
+        case 'R':
+        case 'E': {
+            const size_t word = block ? 0 : n > 5 && !memcmp(line, "TASK ", 5) ? 5 : n > 7 && !memcmp(line, "RESULT ", 7) ? 7
                 : n > 6 && !memcmp(line, "ERROR ", 6) ? 6 : 0;
             for (to = word; word && to < n && !tw_is_space(line[to]); to++) {}
-            if (word && to == n) {
-                block = 1;
-                error = word == 6;
-                if (!error) {
-                    w->task = line + word;
-                    w->task_size = n - word;
-                }
-            }
+            if (!word || to < n) break;
+            block = 1;
+            error = word == 6;
+            w->task = error ? NULL : line + word;
+            w->task_size = n - word;
+            break;
         }
-        partial |= tw_same(line, n, "STATUS PARTIAL");
-        if (!at && n > 4 && !memcmp(line, "AT T", 4)) {
+        case 'S':
+            partial |= tw_same(line, n, "STATUS PARTIAL");
+            break;
+        case 'A':
+            if (at || n <= 4 || memcmp(line, "AT T", 4)) break;
             for (to = 4; to < n && line[to] >= '0' && line[to] <= '9'; to++) {}
-            if (to == n) {
-                at = line + 3;
-                at_size = n - 3;
-            }
+            if (to < n) break;
+            at = line + 3;
+            at_size = n - 3;
+            break;
+        default:
+            break;
         }
     }
     if (error) {
@@ -140,12 +151,18 @@ static const uint8_t tw_sigil[] = { 0xe2, 0xab, 0xbb };
 static inline const uint8_t *tw_quoted(const uint8_t *p, const uint8_t *end, tw_string *s)
 {
     *s = (tw_string){ ++p, 0, 0 };
-    for (; p < end && *p != '"'; p++)
-        if (*p == '\\') {
-            s->escaped |= p + 1 < end && p[1] == 'u' ? 2 : 1;
-            p++;
+    for (;;) {
+        const uint8_t *quote = memchr(p, '"', (size_t)(end - p));
+        if (!quote) return NULL;
+        while ((p = memchr(p, '\\', (size_t)(quote - p))) != NULL) {
+            s->escaped |= p[1] == 'u' ? 2 : 1;
+            if ((p += 2) > quote) break; /* that quote belongs to the text */
         }
-    if (p >= end) return NULL;
+        if (!p) {
+            p = quote;
+            break;
+        }
+    }
     s->size = (size_t)(p - s->p);
     return p + 1;
 }
@@ -191,17 +208,18 @@ static inline size_t tw_plain_word(const uint8_t *p, size_t size)
     return n;
 }
 
-/* True where one of two words is in the text. */
+/* True where one of two words is in the text, with white space around it, perhaps. */
 static inline int tw_ends_in(const uint8_t *p, size_t size)
 {
+    if (size && tw_is_word(*p) && *p != 'C' && *p != 'F') return 0;
     for (size_t i = 0; i + 6 <= size; i++)
         if ((p[i] == 'F' && !memcmp(p + i, "Failed", 6)) || (p[i] == 'C' && i + 9 <= size && !memcmp(p + i, "Completed", 9))) return 1;
     return 0;
 }
 
-/* Of content that begins with a plain header its place, its type and whether its first line is Completed or Failed; -1
- * where it is not as simple as that. */
-static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *place, int *ended)
+/* Of content that begins with a plain header its place, its type and its first line; -1 where it is not as simple as
+ * that. */
+static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *place, tw_string *line)
 {
     const uint8_t *p = s->p, *end = s->p + s->size, *slash = NULL, *from;
     if (s->escaped > 1) return -1; /* a header or a half of a character may be written so */
@@ -227,17 +245,16 @@ static inline int tw_opening(const tw_string *s, tw_string *type, tw_string *pla
     *place = (tw_string){ from, (size_t)((slash ? slash : p) - from), 0 };
     if (p == end) return 0; /* no content */
     p += 2;
-    for (from = p; p < end && !(*p == '\\' && p[1] == 'n'); p++) p += *p == '\\';
-    if (p > end) p = end;
-    *ended = tw_same(from, (size_t)(p - from), "Completed") || tw_same(from, (size_t)(p - from), "Failed");
-    return *ended || !tw_ends_in(from, (size_t)(p - from)) ? 0 : -1; /* with white space around it, perhaps */
+    for (from = p; (p = memchr(p, '\\', (size_t)(end - p))) != NULL && p[1] != 'n';) p += 2;
+    if (!p) p = end;
+    *line = (tw_string){ from, (size_t)(p - from), 0 };
+    return 0;
 }
 
 static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
 {
     tw_string members[3] = { { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
-    tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-    int ended = 0;
+    tw_string type = { NULL, 0, 0 }, place = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     w->bits |= TW_ODD;
     if (!tw_envelope_members(p, p + size, members)) return;
     const tw_string *id = &members[0], *channel = &members[1], *content = &members[2];
@@ -248,7 +265,7 @@ static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
     if (!family_size || family_size + 1 >= rest || family[family_size] != '/') return;
     const uint8_t *name = family + family_size + 1;
     const size_t name_size = rest - family_size - 1;
-    if (tw_plain_word(name, name_size) != name_size || tw_opening(content, &type, &place, &ended) < 0) return;
+    if (tw_plain_word(name, name_size) != name_size || tw_opening(content, &type, &place, &line) < 0) return;
     w->bits &= ~(unsigned)TW_ODD;
     if (place.p) {
         w->task = place.p;
@@ -259,7 +276,10 @@ static inline void tw_kick_work(const uint8_t *p, size_t size, tw_work *w)
         w->id_size = id->size;
     }
     if (tw_same(family, family_size, "report")) {
-        if (!(ended && tw_same(name, name_size, "status")) && !tw_same(name, name_size, "error") && !tw_same(name, name_size, "reject")) w->bits &= ~(unsigned)TW_FINAL;
+        const int status = tw_same(name, name_size, "status");
+        const int ended = status && (tw_same(line.p, line.size, "Completed") || tw_same(line.p, line.size, "Failed"));
+        if (status && !ended && tw_ends_in(line.p, line.size)) w->bits |= TW_ODD;
+        if (!ended && !tw_same(name, name_size, "error") && !tw_same(name, name_size, "reject")) w->bits &= ~(unsigned)TW_FINAL;
     }
     if (tw_same(family, family_size, "query") && (tw_same(name, name_size, "answer") || tw_same(type.p, type.size, "answer")))
         w->bits &= ~(unsigned)TW_ASKS;

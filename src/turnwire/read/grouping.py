@@ -67,7 +67,7 @@ class Groups:
         return len(self._tally)
 
     def _rows(self, order: NDArray[np.intp]) -> Iterator[tuple[Key, Group]]:
-        wires = registry.names()
+        wires = registry.codes()
         for key, wire, name, *sums in self._tally.rows(np.ascontiguousarray(order, np.int64)):
             value = name.decode("utf-8", "surrogatepass")
             yield (None if self._alone else wires[wire], value), Group._make((*sums, self._latencies.get(key)))

@@ -82,7 +82,7 @@ class Stats(NamedTuple):
         folded = self.folded
         rest = self.by_conversation.total["records"] - sum(one.records for _, one in shown)
         if rest:
-            count = None if folded else len(self.conversations) - len(shown)
+            count = None if folded else len(self.by_conversation) - len(shown)
             yield {
                 "stat": "conversation",
                 "wire": None,
