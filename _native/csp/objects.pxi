@@ -630,12 +630,8 @@ cdef inline bint is_unwarned(object message) noexcept:
     return issues != NULL and type(<object>issues) is tuple and PyTuple_GET_SIZE(<object>issues) == 0
 
 
-def usual_text(message, bint strict):
-    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
-    return text_of(message, strict)
-
-
 cdef object text_of(object message, bint strict):
+    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
     cdef tw_draft draft
     cdef PyObject *source
     if type(message) is not CspMessage:
@@ -679,12 +675,8 @@ cdef bint is_doubtful(object block) except -1:
     return <object>op != DELETE and block.get(CONTENT) is None
 
 
-def is_clean(message):
-    """True if ``check`` surely says nothing about a message."""
-    return clean(message)
-
-
 cdef bint clean(object message) except -1:
+    """True if ``check`` surely says nothing about a message."""
     cdef tw_draft draft
     cdef PyObject *source
     if type(message) is not CspMessage or not is_unwarned(message):

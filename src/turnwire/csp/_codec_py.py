@@ -1,7 +1,7 @@
 """CSP/1 in plain Python: the readable twin of ``_native/csp/codec.pyx``, of which each part has a module of its own."""
 
 from turnwire.csp._columns_py import text_spans
-from turnwire.csp._objects_py import check, decode, encode, is_clean, usual_message, usual_text
+from turnwire.csp._objects_py import check, decode, encode, usual_message
 from turnwire.csp._scanner_py import NO_LIMIT, tables
 
 __all__ = [
@@ -9,9 +9,7 @@ __all__ = [
     "check",
     "decode",
     "encode",
-    "is_clean",
     "tables",
     "text_spans",
     "usual_message",
-    "usual_text",
 ]

@@ -1,7 +1,6 @@
-"""Messages as objects, made from spans, written and found clean: the readable twin of ``_native/csp/objects.pxi``.
+"""Messages as objects, made from spans: the readable twin of ``_native/csp/objects.pxi``.
 
-``usual_message``, ``usual_text`` and ``is_clean`` are for the usual: what one of them is not sure of, and every fault,
-it leaves to ``turnwire.csp.codec``, which tells what is wrong.
+The compiled twin reads, writes and checks what is usual by itself; this one leaves all of it to ``turnwire.csp.codec``.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ from turnwire.csp.messages import (
     Result,
     Task,
 )
-from turnwire.csp.spec import BLOCK_WORD, FIELDS, FILE_OPS, INTENTS, TEMPLATE, Intent
-from turnwire.csp.writer import write
-from turnwire.errors import EncodeError, Issue
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, INTENTS, TEMPLATE, Intent
+from turnwire.errors import Issue
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -49,32 +47,6 @@ def usual_message(data: Any) -> CspMessage | None:
     return None if found is None else Spans(data, found[1]).message(found[0])
 
 
-def usual_text(message: Any, strict: bool) -> str | None:
-    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
-    if type(message) is not CspMessage or (strict and message.issues):
-        return None
-    try:
-        written = write(message, strict)
-        return written if not strict or _reads_back(written) else None
-    except (EncodeError, UnicodeEncodeError):
-        return None
-
-
-def is_clean(message: Any) -> bool:
-    """True if ``check`` surely says nothing about a message."""
-    if type(message) is not CspMessage or message.issues:
-        return False
-    try:
-        if not _reads_back(write(message, strict=False)):
-            return False
-    except (EncodeError, UnicodeEncodeError):
-        return False
-    block = message.block
-    if not isinstance(block, FileOp):
-        return True
-    return block.op in FILE_OPS and (block.op == "DELETE" or block.get("CONTENT") is not None)
-
-
 def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
     """The one message of a text; code fences around it are dropped.
 
@@ -85,8 +57,7 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
     """
     from turnwire.csp import codec  # which has the core that this is a part of
 
-    usual = usual_message(text) if limits is LIMITS and mode == "strict" else None
-    return codec.decode_closely(text, mode, limits) if usual is None else usual
+    return codec.decode_closely(text, mode, limits)
 
 
 def encode(record: Record | Document, strict: bool = True) -> str:
@@ -99,8 +70,7 @@ def encode(record: Record | Document, strict: bool = True) -> str:
     """
     from turnwire.csp import codec  # which has the core that this is a part of
 
-    usual = usual_text(record, strict)
-    return codec.encode_closely(record, strict) if usual is None else usual
+    return codec.encode_closely(record, strict)
 
 
 def check(message: Record | Document) -> list[Issue]:
@@ -111,7 +81,7 @@ def check(message: Record | Document) -> list[Issue]:
     """
     from turnwire.csp import codec  # which has the core that this is a part of
 
-    return [] if is_clean(message) else codec.check_closely(message)
+    return codec.check_closely(message)
 
 
 def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
@@ -119,14 +89,6 @@ def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | Non
     if rejects or len(rows) != 1 or rows[0][3] >= TEMPLATE:
         return None
     return rows[0], extras
-
-
-def _reads_back(written: str) -> bool:
-    raw = written.encode()
-    if len(raw) > LIMITS.message:
-        return False
-    found = _only_row(raw)
-    return found is not None and found[0][1] == len(raw)
 
 
 class Spans:
