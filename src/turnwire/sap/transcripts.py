@@ -40,6 +40,9 @@ ATTEMPTS = 100
 Prepare = Callable[[], tuple[list[Row], Any]]
 """Looks at the ledger: the rows that are to be appended, and the answer that holds then."""
 
+Asked = tuple[str, Prepare, asyncio.Future[Any]]
+"""The key that is looked at ("" for none), what looks, and what waits for the answer."""
+
 
 class Batching:
     """Reads and appends in one thread, in batches.
@@ -51,7 +54,7 @@ class Batching:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._thread = ThreadPoolExecutor(1, "sap-ledger")
-        self._waiting: list[tuple[str, Prepare, asyncio.Future[Any]]] = []
+        self._waiting: list[Asked] = []
         self._flushing: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -91,9 +94,11 @@ class Batching:
                 else:
                     done.set_exception(failure)
 
-    def _batch(self) -> list[tuple[str, Prepare, asyncio.Future[Any]]]:
+    def _batch(self) -> list[Asked]:
         """Takes of what waits the first one of each key, and all that has none."""
-        batch, later, keys = [], [], set()
+        batch: list[Asked] = []
+        later: list[Asked] = []
+        keys: set[str] = set()
         for one in self._waiting:
             (later if one[0] in keys else batch).append(one)
             if one[0]:
@@ -121,8 +126,8 @@ class Batching:
                 if not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
                     break
         made: list[tuple[Any, Exception | None]] = []
-        for answer, error in answers:
-            failure = failed if error is None and answer[0] else error
+        for answer, fault in answers:
+            failure = failed if fault is None and answer[0] else fault
             made.append((None if failure is not None else answer[1], failure))
         return made
 
