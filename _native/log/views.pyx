@@ -1,10 +1,9 @@
 """Arrow string views and what stands behind them, in C: the twin of ``log/_views_py.py``."""
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
@@ -219,102 +218,6 @@ def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int
         PyBuffer_Release(&view)
 
 
-cdef enum:
-    PART = 1024  # rows whose masks and bits fit into the nearest cache
-
-
-cdef void shifted(const int64_t *numbers, int64_t less, Py_ssize_t count, int64_t *out) noexcept nogil:
-    cdef Py_ssize_t row
-    for row in range(count):
-        out[row] = numbers[row] - less
-
-
-cdef void move_bit(const uint32_t *masks, int bit, int there, Py_ssize_t count, uint64_t *out) noexcept nogil:
-    cdef Py_ssize_t row
-    for row in range(count):
-        out[row] |= <uint64_t>(masks[row] >> bit & 1) << there
-
-
-def moved_bits(const uint32_t[::1] masks, list moves not None, uint64_t[::1] out):
-    """Sets bits of ``out`` (u64) where masks (u32) have them: (bit of a mask, bit of ``out``) of each."""
-    cdef Py_ssize_t part, row = 0, count = masks.shape[0]
-    cdef int move, found = <int>len(moves)
-    cdef int[32] bits
-    cdef int[32] there
-    if out.shape[0] != count:
-        raise ValueError("masks and out do not match")
-    if found > 32:
-        raise ValueError("a mask has 32 bits")
-    for move in range(found):
-        bits[move], there[move] = moves[move]
-        if not (0 <= bits[move] < 32 and 0 <= there[move] < 64):
-            raise ValueError("a mask has 32 bits, and out 64")
-    with nogil:
-        while row < count:
-            part = count - row if count - row < PART else PART
-            for move in range(found):
-                move_bit(&masks[row], bits[move], there[move], part, &out[row])
-            row += part
-
-
-cdef int clear(dict columns, Py_ssize_t count, tuple names) except -1:
-    """Zeros in the first ``count`` rows of those of these columns that are there; each has so many."""
-    cdef Py_buffer view
-    for name in names:
-        if name not in columns:
-            continue
-        PyObject_GetBuffer(columns[name], &view, PyBUF_CONTIG)
-        memset(view.buf, 0, <size_t>(count * view.itemsize))
-        PyBuffer_Release(&view)
-    return 0
-
-
-def line_rows(dict columns not None, const int64_t[::1] offsets, const int64_t[::1] lengths, const uint32_t[::1] masks,
-              const uint8_t[::1] codes, int64_t base, uint8_t wire, const uint8_t[::1] kinds, uint64_t known,
-              list moves not None):
-    """Fills common columns of the records of a wire of lines, one row for each of ``offsets``.
-
-    columns: name -> array with at least so many rows: place, size (i64; the former is the offset less ``base``), present
-    (u64: ``known`` and the bits of ``masks`` as in :func:`moved_bits`), wire and kind (u8; ``kinds`` has the number for
-    each of ``codes``, which may lie where kind does), and inner, sequence, time (i64) and depth (u8), which become zero.
-    What is not there is not written.
-    """
-    cdef Py_ssize_t row, count = offsets.shape[0]
-    cdef int64_t[::1] place = columns.get("place")
-    cdef int64_t[::1] size = columns.get("size")
-    cdef uint64_t[::1] present = columns.get("present")
-    cdef uint8_t[::1] wires = columns.get("wire")
-    cdef uint8_t[::1] kind = columns.get("kind")
-    cdef uint8_t highest = 0
-    cdef const uint8_t *own
-    if lengths.shape[0] != count or masks.shape[0] != count or codes.shape[0] != count:
-        raise ValueError("offsets, lengths, masks and codes do not match")
-    for column in columns.values():
-        if len(column) < count:
-            raise ValueError("a column has fewer rows than that")
-    if not count:
-        return
-    clear(columns, count, ("inner", "sequence", "time", "depth"))
-    own = &codes[0]
-    for row in range(count):
-        highest = max(highest, own[row])
-    if highest >= kinds.shape[0]:
-        raise ValueError("a code has no kind")
-    with nogil:
-        if place is not None:
-            shifted(&offsets[0], base, count, &place[0])
-        if size is not None:
-            memcpy(&size[0], &lengths[0], <size_t>count * sizeof(int64_t))
-        if wires is not None:
-            memset(&wires[0], wire, <size_t>count)
-        if kind is not None:
-            for row in range(count):
-                kind[row] = kinds[own[row]]
-    if present is not None:
-        present[:count] = known
-        moved_bits(masks, moves, present[:count])
-
-
 def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] lengths):
     """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
     cdef Py_ssize_t row, count = numbers.shape[0]
@@ -377,40 +280,3 @@ def number_views(const uint64_t[::1] numbers, masks, int valid, uint8_t[:, ::1] 
     finally:
         if masks is not None:
             PyBuffer_Release(&view)
-
-
-def gathered(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] places, const int64_t[::1] sizes,
-             int64_t[::1] moved):
-    """The records at these places of ``buffer``, or behind its end of ``arena``, one behind the other, each with the
-    end of a line; ``moved`` is filled with how much further on each was."""
-    cdef Py_ssize_t count = places.shape[0], row
-    cdef int64_t size = buffer.shape[0], behind = arena.shape[0], at = 0, place, length
-    cdef const uint8_t *source
-    cdef uint8_t *to
-    cdef bytes found
-    if sizes.shape[0] != count or moved.shape[0] != count:
-        raise ValueError("places, sizes and moved do not match")
-    for row in range(count):
-        place, length = places[row], sizes[row]
-        if place >= size:
-            place -= size
-            if length < 0 or place > behind or length > behind - place:
-                raise ValueError("a record lies outside of the arena")
-        elif place < 0 or length < 0 or length > size - place:
-            raise ValueError("a record lies outside of the buffer")
-        at += length + 1
-    found = PyBytes_FromStringAndSize(NULL, at)
-    to = <uint8_t *>PyBytes_AS_STRING(found)
-    with nogil:
-        at = 0
-        for row in range(count):
-            place, length = places[row], sizes[row]
-            moved[row] = place - at
-            if length:
-                source = &buffer[place] if place < size else &arena[place - size]
-                memcpy(to + at, source, <size_t>length)
-            at += length
-            if not length or to[at - 1] != c"\n":
-                to[at] = c"\n"
-                at += 1
-    return found if at == len(found) else found[:at]

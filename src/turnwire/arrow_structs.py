@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 
 class ArrowSchema(ctypes.Structure):
@@ -54,3 +55,18 @@ ArrowStream._fields_ = [
     ("release", StreamRelease),
     ("private_data", ctypes.c_void_p),
 ]
+
+
+def release(struct: Any, owners: dict[int, Any]) -> None:
+    """Releases a struct ArrowSchema or ArrowArray and what belongs to it: its owner, by the number in private_data."""
+    for place in range(struct.n_children):
+        child = struct.children[place]
+        if child.contents.release:
+            child.contents.release(child)
+    if struct.dictionary and struct.dictionary.contents.release:
+        struct.dictionary.contents.release(struct.dictionary)
+    key = struct.private_data
+    owner = owners.get(key)  # the memory of the struct itself may be its own
+    struct.release = type(struct.release)()
+    owners.pop(key, None)
+    del owner

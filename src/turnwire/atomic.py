@@ -63,15 +63,17 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
 
 
 @contextmanager
-def locked(directory: str | os.PathLike[str]) -> Iterator[None]:
+def locked(directory: str | os.PathLike[str], refusal: str | None = None) -> Iterator[None]:
     """Nobody else is inside such a block of the same directory meanwhile, in this or another process. The lock is on
-    the directory itself: it leaves no file, and ends with the process. Nothing is locked on Windows."""
+    the directory itself: it leaves no file, and ends with the process. Nothing is locked on Windows. Where somebody is,
+    this waits, or raises BlockingIOError with the words of ``refusal``."""
     if fcntl is None:
         yield
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        hold(descriptor)
+        if not hold(descriptor, wait=refusal is None):
+            raise BlockingIOError(11, refusal, os.fspath(directory))
         yield
     finally:
         os.close(descriptor)

@@ -157,7 +157,20 @@ def wires() -> dict[str, Wire]:
 
 def names() -> tuple[str, ...]:
     """The names of all wires; the place of each is its code in columns."""
-    return tuple(wires())
+    return _by_kind()[1]
+
+
+def _by_kind() -> tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]]:
+    """All descriptors, the names of the wires, and those of all wires and formats: each scan asks for them."""
+    global _kinds
+    known = tuple(_all().values())
+    if _kinds[0] != known:
+        names = tuple(found.name for found in known if not found.is_format)
+        _kinds = known, names, (*names, *_FORMATS, *(found.name for found in known if found.is_format))
+    return _kinds
+
+
+_kinds: tuple[tuple[Wire, ...], tuple[str, ...], tuple[str, ...]] = (), (), ()
 
 
 def formats() -> dict[str, Wire]:
@@ -173,7 +186,7 @@ def _format(name: str) -> Wire:
 
 def codes() -> tuple[str, ...]:
     """The names of all wires and behind them those of all formats; the place of each is its code in columns."""
-    return (*names(), *_FORMATS, *(name for name, found in _all().items() if found.is_format))
+    return _by_kind()[2]
 
 
 def chosen(wires: Iterable[str] | None) -> tuple[str, ...]:

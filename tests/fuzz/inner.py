@@ -65,10 +65,8 @@ def views(package: ModuleType, data: bytes) -> Any:
     side = np.zeros(20 * count, np.uint8)
     told = [core.number_views(np.ascontiguousarray(numbers), masks, 3, shown, bits, side)]
     told += [shown.tolist(), bits.tolist(), side.tolist()]
-    moved = np.zeros(len(own), np.int64)
-    whole = core.gathered(buffer, arena, offsets, lengths, moved)
     said = [bytes(row[:size]) for row, size in zip(digits, sizes.tolist(), strict=True)]
-    return bool(long), out.tolist(), said, told, bytes(whole), moved.tolist()
+    return bool(long), out.tolist(), said, told
 
 
 def sections(package: ModuleType, data: bytes) -> Any:

@@ -76,22 +76,6 @@ def test_views_show_their_spans(seed: int, sizes: tuple[int, int], count: int) -
         assert out.tobytes() == expected
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 300])
-def test_records_are_gathered(count: int) -> None:
-    chance = random.Random(count)
-    parts = [bytes(chance.choice(b"ab\n") for _ in range(size)) for size in (400, 90)]
-    found = spans(chance, (400, 90), count)
-    records = [parts[number][start : start + length] for number, start, length in found]
-    expected = [record if record.endswith(b"\n") else record + b"\n" for record in records]
-    places = np.array([start + number * 400 for number, start, _ in found], np.int64)
-    sizes = np.array([length for _, _, length in found], np.int64)
-    for views in modules("log.views"):
-        moved = np.full(count, -7, np.int64)
-        assert views.gathered(*(memoryview(part) for part in parts), places, sizes, moved) == b"".join(expected)
-        starts = np.cumsum([0, *map(len, expected)])[:count]
-        assert (places - moved).tolist() == starts.tolist()
-
-
 TEXTS = ("", "plain", 'a "b"', "é\n", "long " * 5, "\\" * 20, 'tab\t"' * 9, "\U0001f600" * 2)
 
 

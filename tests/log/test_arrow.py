@@ -71,14 +71,14 @@ def text_log() -> bytes:
 @pytest.fixture(autouse=True)
 def _nothing_leaks() -> Iterator[None]:
     gc.collect()  # what earlier tests left
-    before = arrow.held(), len(arrow._structs)
+    before = arrow.unreleased(), len(arrow._structs)
     yield
     for _ in range(400):  # the threads of a consumer may let go a moment later
-        if (arrow.held(), len(arrow._structs)) == before:
+        if (arrow.unreleased(), len(arrow._structs)) == before:
             break
         gc.collect()
         time.sleep(0.05)
-    assert (arrow.held(), len(arrow._structs)) == before
+    assert (arrow.unreleased(), len(arrow._structs)) == before
 
 
 def expected(data: Any, **options: Any) -> dict[str, list[Any]]:
@@ -205,7 +205,7 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("place", ["ArrowSchema", "SchemaRelease"])
+@pytest.mark.parametrize("place", ["ArrowSchema", "release"])
 def test_a_signal_while_a_consumer_lets_go(monkeypatch: pytest.MonkeyPatch, place: str, times: int) -> None:
     """A consumer in C++ ends the process where a struct is not released then."""
     told = list[Any]()
@@ -216,14 +216,14 @@ def test_a_signal_while_a_consumer_lets_go(monkeypatch: pytest.MonkeyPatch, plac
     schema.release(ctypes.pointer(schema))
     assert not schema.release
     assert set(told) == {KeyboardInterrupt}
-    assert (key in arrow._held) == (times == 2), "what was let go of is free, but where nothing could be done"
-    arrow._held.pop(key, None)
+    assert (key in arrow._owners) == (times == 2), "what was let go of is free, but where nothing could be done"
+    arrow._owners.pop(key, None)
 
 
 def test_capsules_that_nobody_takes() -> None:
     found = scan_nslip(GOOD)
     (batch,) = found
-    before = arrow.held(), len(arrow._structs)
+    before = arrow.unreleased(), len(arrow._structs)
     for make in (
         batch.__arrow_c_array__,
         batch.__arrow_c_schema__,
@@ -237,7 +237,7 @@ def test_capsules_that_nobody_takes() -> None:
         capsules = make()
         assert len(arrow._structs) > before[1]
         del capsules
-        assert (arrow.held(), len(arrow._structs)) == before
+        assert (arrow.unreleased(), len(arrow._structs)) == before
     assert [len(one) for one in found] == [1]
 
 

@@ -154,7 +154,7 @@ MOST = 300
 
 
 class Restless:
-    """A log that is rotated and compressed at each ``beside``; ``kept``: how many rotated files there are at most."""
+    """A log that is rotated and compressed at each ``rotated_files``; ``kept``: most rotated files that there are."""
 
     def __init__(self, folder: Path, kept: int, limit: int) -> None:
         self.path, self.kept, self.limit = folder / "app.log", kept, limit
@@ -180,11 +180,11 @@ class Restless:
         self.write()
         self.rotations += 1
 
-    def looked_at(self, beside: Callable[..., Any]) -> Callable[..., Any]:
-        """``beside``, and a rotation behind it."""
+    def looked_at(self, rotated_files: Callable[..., Any]) -> Callable[..., Any]:
+        """``rotated_files``, and a rotation behind it."""
 
         def look(*names: str) -> Any:
-            found = beside(*names)
+            found = rotated_files(*names)
             if self.rotations < self.limit:
                 self.rotate()
             return found
@@ -203,7 +203,7 @@ def test_going_on_ends_and_tells_a_gap(kept: int, tmp_path: Path, monkeypatch: p
     log = Restless(tmp_path, kept, MOST)
     first = scan_nslip(log.path, resume={})
     seen, position = numbers_of(first), first.position
-    monkeypatch.setattr(rotation, "beside", log.looked_at(rotation.beside))
+    monkeypatch.setattr(rotation, "rotated_files", log.looked_at(rotation.rotated_files))
     for _ in range(3):
         log.rotate()
         before, told = log.rotations, len(seen)
@@ -221,7 +221,7 @@ def test_going_on_waits_for_a_log_that_comes_to_rest(tmp_path: Path, monkeypatch
     first = scan_nslip(log.path, resume={})
     assert numbers_of(first) == [0]
     log.rotate()
-    monkeypatch.setattr(rotation, "beside", log.looked_at(rotation.beside))
+    monkeypatch.setattr(rotation, "rotated_files", log.looked_at(rotation.rotated_files))
     found = scan_nslip(log.path, resume=first.position)
     assert numbers_of(found) == list(range(1, log.written))
     assert log.rotations == 30
@@ -234,16 +234,16 @@ def test_following_ends_a_list_of_files_that_grows_faster_than_it_is_read(
     """One more file is there at each listing, behind a rename: what was found is read, and a gap is reported."""
     path, written = tmp_path / "app.log", 1
     path.write_bytes(record(0))
-    real, grows = rotation.beside, False
+    real, grows = rotation.rotated_files, False
 
-    def beside(*names: str) -> Any:
+    def rotated_files(*names: str) -> Any:
         nonlocal written
         if grows and written < MOST:
             (tmp_path / f"app.log.{1000 - written}").write_bytes(record(written))
             written += 1
         return real(*names)
 
-    monkeypatch.setattr(rotation, "beside", beside)
+    monkeypatch.setattr(rotation, "rotated_files", rotated_files)
     with followed(path) as reader:
         assert [number for number, _ in reader.next()] == [0]
         with reader.between_looks():

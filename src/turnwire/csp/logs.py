@@ -227,7 +227,7 @@ class FilePreambles:
     def prose(self) -> Iterator[tuple[int, int, str]]:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
         what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
-        for one in reading("beside").lines_around(self._found, WIRE):
+        for one in reading("surroundings").lines_around(self._found, WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
 

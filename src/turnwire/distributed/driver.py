@@ -192,15 +192,15 @@ class _Run:
     def all(self, todo: deque[tuple[int, Block]]) -> None:
         """Runs all blocks, then those alone that were there when workers died."""
         suspects: deque[tuple[int, Block]] = deque()
-        self._together(todo, suspects)
+        self._run_all(todo, suspects)
         for index, block in sorted(suspects):
             alone: deque[tuple[int, Block]] = deque()
-            self._together(deque([(index, block)]), alone)
+            self._run_all(deque([(index, block)]), alone)
             if alone:
                 text = "every worker that tried this block died, also when it ran alone"
                 self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
 
-    def _together(self, todo: deque[tuple[int, Block]], suspects: deque[tuple[int, Block]]) -> None:
+    def _run_all(self, todo: deque[tuple[int, Block]], suspects: deque[tuple[int, Block]]) -> None:
         running: dict[Any, tuple[int, Block]] = {}
         try:
             while todo or running:

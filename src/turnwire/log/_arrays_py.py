@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnwire import _backend
-from turnwire.arrow_structs import ArrayRelease, ArrowArray
+from turnwire.arrow_structs import ArrayRelease, ArrowArray, release
 
 Dictionary = tuple[int, tuple[Any, ...]]
 
-_held: dict[int, Any] = {}
+_owners: dict[int, Any] = {}
 """Arrays in use by consumers, by the number in private_data."""
 _keys = count(1)
 
@@ -33,22 +33,11 @@ def bitmap(masks: NDArray[Any], bit: int, out: NDArray[np.uint8]) -> int:
 
 def exported() -> int:
     """The number of arrays, of columns, dictionaries and batches, somebody holds."""
-    return len(_held)
+    return len(_owners)
 
 
 def _release(address: int) -> None:
-    array = ArrowArray.from_address(address)
-    for place in range(array.n_children):
-        child = array.children[place]
-        if child.contents.release:
-            child.contents.release(child)
-    if array.dictionary and array.dictionary.contents.release:
-        array.dictionary.contents.release(array.dictionary)
-    key = array.private_data
-    owner = _held.get(key)  # the memory of the struct itself may be its own
-    array.release = ArrayRelease()
-    _held.pop(key, None)
-    del owner
+    release(ArrowArray.from_address(address), _owners)
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.
@@ -73,7 +62,7 @@ def _fill(
     names = None if dictionary is None else _fill(ArrowArray(), dictionary[0], 0, dictionary[1], None, [])
     array.dictionary = None if names is None else ctypes.pointer(names)
     key = next(_keys)
-    _held[key] = (buffers, places, pointers, children, names)
+    _owners[key] = (buffers, places, pointers, children, names)
     array.private_data = key
     array.release = _released
     return array

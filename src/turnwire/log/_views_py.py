@@ -14,7 +14,6 @@ DECIMAL = 20
 INLINE = 12
 """Bytes of text that fit into a view itself."""
 _PART = 1 << 16
-_LINE_COLUMNS = ("place", "size", "present", "wire", "kind", "inner", "sequence", "time", "depth")
 
 
 def string_views(
@@ -55,49 +54,6 @@ def string_views(
         words[long, 2] = 0
         words[long, 3] = offset[long]
     return bool((lengths > INLINE).any())
-
-
-def moved_bits(masks: Any, moves: list[tuple[int, int]], out: Any) -> None:
-    """Sets bits of ``out`` (u64) where masks (u32) have them: (bit of a mask, bit of ``out``) of each."""
-    if len(masks) != len(out):
-        raise ValueError("masks and out do not match")
-    for bit, there in moves:
-        out |= (masks >> np.uint32(bit) & np.uint32(1)).astype(np.uint64) << np.uint64(there)
-
-
-def line_rows(
-    columns: dict[str, NDArray[Any]],
-    offsets: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    codes: NDArray[np.uint8],
-    base: int,
-    wire: int,
-    kinds: NDArray[np.uint8],
-    known: int,
-    moves: list[tuple[int, int]],
-) -> None:
-    """Fills common columns of the records of a wire of lines, one row for each of ``offsets``.
-
-    columns: name -> array with at least so many rows: place, size (i64; the former is the offset less ``base``),
-    present (u64: ``known`` and the bits of ``masks`` as in :func:`moved_bits`), wire and kind (u8; ``kinds`` has the
-    number for each of ``codes``, which may lie where kind does), and inner, sequence, time (i64) and depth (u8), which
-    become zero. What is not there is not written.
-    """
-    count = len(offsets)
-    if not count == len(lengths) == len(masks) == len(codes):
-        raise ValueError("offsets, lengths, masks and codes do not match")
-    if any(len(column) < count for column in columns.values()):
-        raise ValueError("a column has fewer rows than that")
-    if count and codes.max() >= len(kinds):
-        raise ValueError("a code has no kind")
-    present = np.full(count, known, np.uint64)
-    moved_bits(masks, moves, present)
-    values = dict.fromkeys(_LINE_COLUMNS, 0)
-    filled = {"place": offsets - base, "size": lengths, "present": present, "wire": wire, "kind": kinds[codes]}
-    for name, value in (values | filled).items():
-        if name in columns:
-            columns[name][:count] = value
 
 
 ColumnFacts = tuple[int, bool, int, int]
@@ -250,25 +206,3 @@ def number_views(
             used += len(text)
     out[:count] = np.frombuffer(views, np.uint8).reshape(count, 16)
     return count - int(np.count_nonzero(there)), used
-
-
-def gathered(
-    buffer: Any, arena: Any, places: NDArray[np.int64], sizes: NDArray[np.int64], moved: NDArray[np.int64]
-) -> bytes:
-    """The records at these places of ``buffer``, or behind its end of ``arena``, one behind the other, each with the
-    end of a line; ``moved`` is filled with how much further on each was."""
-    if not len(places) == len(sizes) == len(moved):
-        raise ValueError("places, sizes and moved do not match")
-    parts: list[bytes] = []
-    size, at = len(buffer), 0
-    for row, (place, length) in enumerate(zip(places.tolist(), sizes.tolist(), strict=True)):
-        source, first = (buffer, place) if place < size else (arena, place - size)
-        if first < 0 or length < 0 or first + length > len(source):
-            raise ValueError(f"a record lies outside of the {'buffer' if place < size else 'arena'}")
-        raw = bytes(source[first : first + length])
-        if not raw.endswith(b"\n"):
-            raw += b"\n"
-        moved[row] = place - at
-        parts.append(raw)
-        at += len(raw)
-    return b"".join(parts)

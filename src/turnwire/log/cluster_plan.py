@@ -18,13 +18,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
-from turnwire.log.file_state import FileState, changed, digest_of, inode_of, is_sampled, settled
+from turnwire.log.file_state import (
+    LINE_NUMBERS,
+    FileState,
+    changed,
+    digest_of,
+    inode_of,
+    is_sampled,
+    line_ends,
+    settled,
+)
 from turnwire.log.input.copies import HEAD, digest
 from turnwire.log.input.formats import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
 from turnwire.log.search.state import SearchState
-from turnwire.log.split_points import LINE_NUMBERS, Cut, FileCuts, assumes_too_much
+from turnwire.log.split_points import Cut, FileCuts, assumes_too_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,10 +230,10 @@ def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Sca
 
 
 def lines_in(block: Block) -> int:
-    """The number of line ends of a block whose lines the plan did not count. Linear where it was not read before."""
+    """The number of line ends of a block whose lines the plan did not count."""
     (state,) = block.states
     with open(state.name, "rb", buffering=0) as file:
-        return LINE_NUMBERS.between(state, file, block.start, block.size if block.stop is None else block.stop)
+        return line_ends(file, block.start, block.size if block.stop is None else block.stop)
 
 
 def _source(block: Block, state: FileState, count_lines: bool) -> Source:
@@ -361,7 +370,7 @@ class _PlannedFile(RawIOBase):
                 if why is not None:
                     raise _block_open(block, block.start, why)
             self._inode = inode_of(os.fstat(self._file.fileno()))
-            self.line = line or 1 + LINE_NUMBERS.between(state, self._file, 0, block.start)
+            self.line = line or 1 + LINE_NUMBERS.before(state, self._file, block.start)
             self._file.seek(0)
         except BaseException:
             self.close()

@@ -123,22 +123,22 @@ class Scan(Generic[M]):
             raise RuntimeError(
                 "this scan has read nothing yet: iterate over it or call read() before you look at rejects"
             )
-        return self._run.collector.rejects
+        return self._run.rejects
 
     @property
     def counts(self) -> Counts:
         """Records, rejects and bytes that the latest run has read so far: all 0 before the first one."""
         run = self._run
-        collector, rejects = run.collector, run.collector.rejects
+        rejects = run.rejects
         return Counts(
-            collector.records,
+            run.records,
             len(rejects),
-            collector.selected,
-            collector.record_bytes,
+            run.selected,
+            run.record_bytes,
             rejects.bytes,
-            collector.bytes - collector.record_bytes - rejects.bytes,
-            collector.bytes,
-            dict(collector.wires),
+            run.bytes - run.record_bytes - rejects.bytes,
+            run.bytes,
+            dict(run.wires),
             dict(rejects.counts),
             len(run.gaps),
         )
@@ -163,7 +163,7 @@ class Scan(Generic[M]):
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         => stops before Bytes, pipes and URLs are not in it.
         """
-        return self._run.collector.position()
+        return self._run.position()
 
     def __iter__(self) -> Iterator[Batch]:
         return self._begin(Run.batches)[1]
@@ -171,7 +171,7 @@ class Scan(Generic[M]):
     def read(self) -> ScanResult:
         """Runs to the end: all batches, which are kept in memory, and all rejects. Raises what iterating raises."""
         run, batches = self._begin(Run.batches)
-        return ScanResult(list(batches), run.collector.rejects)
+        return ScanResult(list(batches), run.rejects)
 
     def messages(self) -> Iterator[Message[M]]:
         """The records as message objects, each with its place: see :class:`turnwire.log.Message`.
@@ -192,7 +192,7 @@ class Scan(Generic[M]):
         from turnwire.log.output.messages import errors
 
         run, steps = self._begin(Run.steps, (), errors="collect")
-        return errors(steps, run.collector.rejects)
+        return errors(steps, run.rejects)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
@@ -251,7 +251,7 @@ class Scan(Generic[M]):
 
     def _begin(
         self,
-        way: Callable[[Run], Generator[Item]],
+        steps_of: Callable[[Run], Generator[Item]],
         columns: tuple[Column, ...] | None = None,
         **changes: Any,
     ) -> tuple[Run, Generator[Item]]:
@@ -263,7 +263,7 @@ class Scan(Generic[M]):
                 self._run = self._new(self.columns if columns is None else columns, **changes)
             if self._closed:
                 self._run.stop.set()
-            steps = way(self._run)
+            steps = steps_of(self._run)
             self._going = [(run, going) for run, going in self._going if going() is not None and not run.stop]
             self._going.append((self._run, ref(steps)))
             return self._run, steps
@@ -399,17 +399,10 @@ def scan(
         "limits": limits,
     }
     options = {
+        **arguments,
         "where": None if where is None else compiled(where, search.scanner),
-        "errors": errors,
-        "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),
-        "resume": resume,
-        "follow": follow,
-        "progress": progress,
-        "borrow": borrow,
         "keep": unknown == "keep",
-        "fences": fences,
-        "limits": limits,
     }
     return Scan(source, search, read, options, arguments)
 

@@ -10,13 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from mmap import ACCESS_READ, mmap
-from threading import Lock
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from turnwire.contract import LIMITS
 from turnwire.fences import BEGINNING
@@ -26,7 +22,7 @@ from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import InputBlock
 from turnwire.log.input.sources import file_source
 
-READ = 1 << 20
+_READ = 1 << 20
 LEAST_LOOKED_AT = 8 << 20
 """Files that are cut into smaller blocks are read as a whole: what is looked at would be much of them."""
 _NEAR = 64 << 10
@@ -49,69 +45,6 @@ class Cut(NamedTuple):
     line: int | None
     carried: dict[str, Any] | None
     ahead: int
-
-
-def chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
-    """The bytes of a file from ``start`` to ``stop``, or to its end."""
-    at = start
-    while at < stop:
-        chunk = os.pread(file.fileno(), min(READ, stop - at), at)
-        if not chunk:
-            return  # it shrank: reading the block says so
-        at += len(chunk)
-        yield chunk
-
-
-def line_ends(piece: bytes) -> int:
-    """The number of line ends: bytes.count takes six times as long where lines are short."""
-    return int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord("\n")))
-
-
-_MOST_FILES = 256
-
-
-class LineNumbers:
-    """Counted lines of files, by what tells that they are still what they were: (stop, line ends) of ranges that were
-    counted, by where they start."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Any, dict[int, tuple[int, int]]] = OrderedDict()
-        self._lock = Lock()
-
-    def learn(self, state: Any, start: int, stop: int, lines: int) -> None:
-        """There are so many line ends from ``start`` to ``stop``."""
-        with self._lock:
-            self._of(state)[start] = stop, lines
-
-    def between(self, state: Any, file: Any, start: int, stop: int) -> int:
-        """The number of line ends of an open file from ``start`` to ``stop``: linear in what was not counted before."""
-        with self._lock:
-            known = dict(self._of(state))
-        ahead = sorted(known)
-        lines, at = 0, start
-        for place in ahead:
-            if place < at or known[place][0] > stop:
-                continue
-            if place > at:
-                lines += self._count(state, file, at, place)
-            lines += known[place][1]
-            at = known[place][0]
-        return lines + self._count(state, file, at, stop) if at < stop else lines
-
-    def _count(self, state: Any, file: Any, start: int, stop: int) -> int:
-        lines = sum(map(line_ends, chunks(file, start, stop)))
-        self.learn(state, start, stop, lines)
-        return lines
-
-    def _of(self, state: Any) -> dict[int, tuple[int, int]]:
-        found = self._known.setdefault(state, {})
-        self._known.move_to_end(state)
-        while len(self._known) > _MOST_FILES:
-            self._known.popitem(last=False)
-        return found
-
-
-LINE_NUMBERS = LineNumbers()
 
 
 class FileCuts(NamedTuple):
@@ -142,7 +75,7 @@ class FileCuts(NamedTuple):
         run = Run(source, finder(self.wire), (), options)
         start = at.offset
         for _ in run.steps():
-            reading, end = run.collector.latest, run.collector.looked_at
+            reading, end = run.latest, run.looked_at
             if reading is not None and start + self.every <= reading.offset < size:
                 start = reading.offset
                 line = None if at.line is None else reading.line
@@ -231,7 +164,7 @@ def _next_line(file: Any, place: int, size: int) -> int:
         except OSError as error:
             if error.errno == errno.ENXIO:  # nothing but a hole
                 return size
-        piece = os.pread(file.fileno(), min(READ, size - at), at)
+        piece = os.pread(file.fileno(), min(_READ, size - at), at)
         if not piece:
             return size
         newline = piece.find(b"\n")

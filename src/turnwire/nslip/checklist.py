@@ -111,7 +111,7 @@ class NslipChecklist(checklists.RecordChecklist):
         for start, text in found.strings():
             self._near(found.data, start, text, there=False)
         told = {fault.line for fault in self.faults}
-        for one in reading("beside").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
+        for one in reading("surroundings").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
             if one.line not in told and _NOTHING.fullmatch(one.text):
                 self._tell(one.text.decode(), one.line, one.offset)
 

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 from turnwire.contract import LIMITS, Limits
@@ -21,60 +22,31 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
     Raises and warns of what ``scan`` does, DecodeError where a compressed stream is damaged, and ValueError for more
     than ``most`` bytes.
     """
-    from turnwire.log.input.formats import NotALog
-    from turnwire.log.input.sources import sources
+    from turnwire.log.input.bookmarks import Bookmarks
+    from turnwire.log.input.memory import Pool
+    from turnwire.log.input.reading import Stop, blocks
+    from turnwire.log.input.sources import ReadOptions, sources
 
-    refused: list[NotALog] = []
-    given = False
+    refused: list[OSError] = []
+    job = ReadOptions(Pool(), _PIECE, False, limits, Stop(), Bookmarks(), lambda gap: None, refused.append)
+    given, whole = False, bytearray()
     for found in sources(source):
-        for item in _contents(found, limits, most, refused.append):
-            given = True
-            yield item
+        if found.data is not None:  # an archive that is cut off is refused, not read as text
+            found = found._replace(data=None, open=partial(io.BytesIO, memoryview(found.data).tobytes()))
+        for reading, block in blocks(found, job):
+            if reading.kind == "zip" and reading.identity is not None:
+                continue  # the end of an archive, whose files came before
+            whole += memoryview(block.data)[: block.size]
+            if len(whole) > most:
+                raise ValueError(f"more than {most >> 20:,} MiB cannot be read at once")
+            if block.last:
+                _refuse_damage(reading.fault, reading.kind)
+                yield reading.name, bytes(whole)
+                given, whole = True, bytearray()
     for error in refused:
         if not given:
             raise error
         warnings.warn(FileRefused(error), stacklevel=2)
-
-
-def _contents(source: Any, limits: Limits, most: int, refuse: Any) -> Iterator[tuple[str | None, bytes]]:
-    """The same of one source; ``refuse`` is told of a file that was listed and is no log."""
-    from turnwire.log.input.archives import can_seek, members
-    from turnwire.log.input.formats import HEAD, LONGEST_MAGIC, NotALog, format_of, is_archive, refuse_binary
-    from turnwire.log.input.reading import Input, Stop, opened
-
-    def refused(error: NotALog) -> None:
-        error.filename = error.filename or source.name
-        if not source.listed:
-            raise error
-        refuse(error)
-
-    data = source.data
-    if data is not None and not isinstance(data, bytes):
-        data = memoryview(data).tobytes()
-    if data is not None and format_of(data[:LONGEST_MAGIC]) is None and not is_archive(data[:HEAD]):
-        yield source.name, data
-        return
-    with io.BytesIO(data) if data is not None else source.open() as file:
-        stop = Stop()
-        raw = Input(file, stop)
-        head = raw.head()[:HEAD]
-        try:
-            refuse_binary(head)
-            if not is_archive(head):
-                _, stream = opened(file, stop, limits, raw)
-                yield source.name, _all(stream, source.name, most)
-                return
-            for inside, member in members(file if can_seek(file) else raw, limits, refused):
-                name, raw = inside if source.name is None else f"{source.name}/{inside}", Input(member, stop)
-                try:
-                    refuse_binary(raw.head()[:HEAD], name, plain=True)
-                except NotALog as error:
-                    refused(error)
-                    continue
-                _, stream = opened(member, stop, limits, raw)
-                yield name, _all(stream, name, most)
-        except NotALog as error:
-            refused(error)
 
 
 @contextmanager
@@ -83,16 +55,16 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
     Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
     """
-    from turnwire.log.input.formats import HEAD, refuse_binary
+    from turnwire.log.input.formats import refuse_binary
     from turnwire.log.input.reading import Input, Stop, opened
 
     stop = Stop()
     raw = Input(file, stop)
-    refuse_binary(raw.head()[:HEAD], getattr(file, "name", None), plain=True)
+    refuse_binary(raw.head(), getattr(file, "name", None), plain=True)
     _, stream = opened(file, stop, limits, raw)
     with io.BufferedReader(_Unpacked(raw, stream), _PIECE) as reader:
         yield reader
-        _refuse_damage(stream)
+        _refuse_damage(getattr(stream, "fault", None), getattr(stream, "kind", None))
 
 
 class _Unpacked(io.RawIOBase):
@@ -113,19 +85,6 @@ class _Unpacked(io.RawIOBase):
         return int(count)
 
 
-def _refuse_damage(stream: Any) -> None:
-    fault = getattr(stream, "fault", None)
+def _refuse_damage(fault: Any, kind: str | None) -> None:
     if fault is not None:
-        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=stream.kind)
-
-
-def _all(stream: Any, name: str | None, most: int) -> bytes:
-    """All bytes of an open input."""
-    whole = bytearray()
-    piece = memoryview(bytearray(_PIECE))
-    while (count := stream.into(piece)) != 0:
-        whole += piece[: count or 0]
-        if len(whole) > most:
-            raise ValueError(f"more than {most >> 20:,} MiB cannot be read at once")
-    _refuse_damage(stream)
-    return bytes(whole)
+        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=kind)

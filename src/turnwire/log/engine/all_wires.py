@@ -48,8 +48,8 @@ class LineWire(NamedTuple):
 
     def sources(self, name: str) -> Iterable[Column]:
         """The wire's own column that a common one comes from, if any."""
-        way = self.scanner.common.get(name)
-        return [column for column in self.scanner.columns if way == ("column", column.name)]
+        how = self.scanner.common.get(name)
+        return [column for column in self.scanner.columns if how == ("column", column.name)]
 
 
 class Finder:
@@ -176,11 +176,6 @@ class Finder:
             timed = bits >> np.uint64(self.valid["time"]) & np.uint64(1) if some >> self.valid["time"] & 1 else None
             arrays["timed"] = np.zeros(rows, bool) if timed is None else timed.astype(bool)
         return arrays
-
-    def follows(self, state: SearchState, left: SearchState, block: memoryview) -> bool:
-        """True if a block found the same from a fresh state, which left ``left``, as it would from ``state``; ``left``
-        becomes what that leaves."""
-        return state.follows(left, bytes(block), [one.plan.opening for one in self.documents])
 
 
 def of_formats(wire: str | None) -> bool:
@@ -323,8 +318,8 @@ class BlockResult(NamedTuple):
     rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
     wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
     start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
-    that of the search there; head: how the line begins in whose middle the
-    block begins; behind: where in the block the last record ends.
+    that of the search there; blank: whether the line in whose middle the block begins is blank so far; behind: where in
+    the block the last record ends.
     """
 
     block: InputBlock
@@ -337,7 +332,7 @@ class BlockResult(NamedTuple):
     position: int
     line: int
     state: SearchState
-    head: bytes
+    blank: bool
     behind: int
 
     def shift_lines(self, lines: int) -> None:
@@ -363,7 +358,7 @@ class Engine:
         pools: tuple[Pool, Pool],
         fences: bool = False,
     ) -> None:
-        self.scanner = finder.scanner
+        self.scanner, self.wires = finder.scanner, finder.wires
         self._finder = finder
         self.keep = keep
         self._filter = chosen
@@ -376,10 +371,10 @@ class Engine:
         self._tables, self.row_bytes = _tables(finder, self._columns, columns)
 
     def scan(
-        self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None, head: bytes = b""
+        self, block: InputBlock, final: bool, line: int = 1, state: SearchState | None = None, blank: bool = True
     ) -> BlockResult:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
-        ``head``: that of the line which the block begins in the middle of."""
+        ``blank``: the line in whose middle the block begins is blank so far."""
         if state is None:
             state = self.behind_a_cut() if block.base else SearchState(self._fences)
         dtypes = {**self._tables[0], **self._tables[1]}
@@ -396,7 +391,7 @@ class Engine:
         own = int(arrays.get("own_bytes", lengths)[:rows].sum())
         behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
         wires = self._wires(arrays, rows)
-        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, head, behind)
+        found = BlockResult(block, buffer, arrays, rows, wires, own, rejects, position, line, state, blank, behind)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def behind_a_cut(self) -> SearchState:
@@ -408,16 +403,12 @@ class Engine:
     def follows(self, state: SearchState | None, found: BlockResult) -> bool:
         """True if what was found in a block with a fresh state is right behind a block that left ``state``. If so,
         ``found.state`` becomes what the block leaves there."""
-        return state is None or self._finder.follows(state, found.state, found.buffer)
+        openings = [one.plan.opening for one in self._finder.documents]
+        return state is None or state.follows(found.state, bytes(found.buffer), openings)
 
     def restored(self, carried: dict[str, Any]) -> SearchState:
         """The state from what was kept of it."""
         return SearchState.restored(carried, self._fences)
-
-    @property
-    def wires(self) -> tuple[str, ...]:
-        """The wires that are looked for."""
-        return self._finder.wires
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._finder.wire is not None and self._finder.code is not None:
@@ -436,7 +427,7 @@ class Engine:
 
     def _chosen(self, chosen: Filter, found: BlockResult) -> BlockResult:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
-        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.blank)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))
         numbers = mask.nonzero()[0]
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
@@ -461,7 +452,7 @@ def _by_use(
     """The arrays that are columns as they are, and those that only say where things are. They lie in different
     memory: an Arrow table that keeps the former lets the latter go."""
     named = {column.name for column in columns}
-    named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
+    named |= {source for name, (how, source) in scanner.common.items() if how == "column" and name in named}
     whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
     values = {name: dtype for name, dtype in whole.items() if name in named}
     return values, {name: dtype for name, dtype in whole.items() if name not in values}

@@ -29,7 +29,7 @@ from turnwire.log.input.rotated_names import forget
 from turnwire.log.input.rotation import logs_first
 from turnwire.log.input.sources import Idle, Reading, ReadOptions, Source, sources
 from turnwire.log.output import rejects as quarantine
-from turnwire.log.output.batch import Batch, Rows, line_start
+from turnwire.log.output.batch import Batch, Rows
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,18 +39,39 @@ IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
 
+_MOST_READINGS = 64
+"""So many files are kept with all by which they were read."""
+_A_LOOK = 1 << 12
+"""Bytes of something open that are searched again for each look at a file that is followed: up to so many at every
+piece that comes, more of them after as many looks without news, or when as much has come."""
+_LOOKS = 10
+"""After so many looks without news anything is searched again, however large it is: 2 s, of which that is a part."""
+
 Piece = tuple[Reading, InputBlock] | Idle
 Tell = Callable[[int, "int | None", int, int], Any]
 
 
+class _Stream(NamedTuple):
+    """A compressed stream as the quarantine sees it, in the place of a wire."""
+
+    wire: str
+    reasons: tuple[Reason | None, ...] = REASONS
+
+
 class Run:
-    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally, ``gaps`` what could not be had,
-    ``refused`` the files that are no logs; ``stop`` ends the reading, from any thread."""
+    """``batches`` or ``steps`` reads the sources, once.
+
+    gaps: what could not be had; refused: the files that are no logs; stop: ends the reading, from any thread. The tally
+    is ``bytes``, ``record_bytes``, ``records`` (all that were met), ``selected`` (those that ``where`` wanted),
+    ``wires``, ``rejects`` and ``done`` (bytes of the inputs as they are stored). latest: the input of the block that
+    was searched last, looked_at: the offset up to which that was for it.
+    """
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
         self.gaps: list[Gap] = []
-        self._raises: bool = options["errors"] == "raise"
+        self._columns = columns
+        self._errors: str = options["errors"]
         self._process = 0
         self._source = source
         self._threads: int = options["threads"]
@@ -58,29 +79,36 @@ class Run:
         self._tell: Tell | bool | None = options["progress"]
         self.refused: list[OSError] = []
         self._warned = 0  # of so many of these
-        bookmarks = Bookmarks(options["resume"])
-        bookmarks.waits |= self._follow
+        self._bookmarks = Bookmarks(options["resume"])
+        self._bookmarks.waits |= self._follow
         # As many blocks as are in flight, and those that the consumer has not let go of yet.
         kept = _most_in_flight(self._threads) + 2
-        inputs = Pool(kept)
+        self._pool = Pool(kept)
         self._engine = Engine(
             finder,
             columns,
             options["where"],
-            first_error=options["errors"] == "raise",
+            first_error=self._errors == "raise",
             keep=options["keep"],
             limit=options["limits"].message,
             pools=(Pool(kept), Pool(kept)),
             fences=options["fences"],
         )
-        self.collector = Collector(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
+        self._looks = 0  # without news
+        self.latest: Reading | None = None
+        self.looked_at = 0
+        self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
+        self._readings: list[Reading] = []
+        self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
+        self.wires: Counter[str] = Counter(dict.fromkeys(self._engine.wires, 0))
+        self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
         self._job = ReadOptions(
-            inputs,
+            self._pool,
             options["batch_bytes"],
             options["borrow"],
             options["limits"],
             self.stop,
-            bookmarks,
+            self._bookmarks,
             self._gap,
             self._refuse,
         )
@@ -101,7 +129,7 @@ class Run:
         tell, clear = self._teller()
         try:
             for piece, found in self._scanned():
-                taken = self.collector.again() if isinstance(piece, Idle) else self.collector.take(*piece, found)
+                taken = self._again() if isinstance(piece, Idle) else self._results(*piece, found)
                 del piece, found
                 for batch, error in taken:
                     tell()
@@ -127,18 +155,18 @@ class Run:
     def _gap(self, gap: Gap) -> None:
         """Keeps a gap. Raises DecodeError where errors are raised."""
         self.gaps.append(gap)
-        if self._raises:
+        if self._errors == "raise":
             raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
 
     def _refuse(self, error: OSError) -> None:
         """Keeps the refusal of a file. Raises it where errors are raised."""
-        if self._raises:
+        if self._errors == "raise":
             raise error
         self.refused.append(error)
 
     def _warn(self) -> None:
         """Warns of the files that were refused, once something else was read."""
-        if self.collector.bytes or self._job.bookmarks.waits:
+        if self.bytes or self._bookmarks.waits:
             for error in self.refused[self._warned :]:
                 self._warned += 1
                 warnings.warn(FileRefused(error), stacklevel=2)
@@ -152,7 +180,7 @@ class Run:
                 found.append(one)
         except Exception as error:
             failure = error  # when its turn comes
-        marks = self._job.bookmarks
+        marks = self._bookmarks
         if marks.files:
             found = logs_first(found, marks)
         if marks.files or len(found) > 1:
@@ -199,7 +227,7 @@ class Run:
     def _work(self, piece: Piece) -> BlockResult | None:
         if isinstance(piece, Idle) or piece[1].within:
             return None
-        return self._engine.scan(piece[1], self.collector.final(*piece))
+        return self._engine.scan(piece[1], self._is_final(*piece))
 
     def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
         """Two functions: one reports how far the scan is, one clears the report at the end."""
@@ -210,11 +238,10 @@ class Run:
         told: Any = self._tell
 
         def tell() -> None:
-            collector = self.collector
             if bar is not None:
-                bar.update(collector.done, collector.records, len(collector.rejects))
+                bar.update(self.done, self.records, len(self.rejects))
             else:
-                told(collector.done, total, collector.records, len(collector.rejects))
+                told(self.done, total, self.records, len(self.rejects))
 
         return tell, _nothing if bar is None else bar.clear
 
@@ -225,77 +252,20 @@ class Run:
         sizes = [source.bytes() for source in sources(self._source)]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-
-def _most_in_flight(threads: int) -> int:
-    """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
-    return 1 if threads == 1 else 2 * threads + 1
-
-
-def _nothing(*_: object) -> None:
-    """Does nothing."""
-
-
-# --- results in order -----------------------------------------------------------------------------------------------
-
-_MOST_READINGS = 64
-"""So many files are kept with all by which they were read."""
-_A_LOOK = 1 << 12
-"""Bytes of something open that are searched again for each look at a file that is followed: up to so many at every
-piece that comes, more of them after as many looks without news, or when as much has come."""
-_LOOKS = 10
-"""After so many looks without news anything is searched again, however large it is: 2 s, of which that is a part."""
-
-
-class _Stream(NamedTuple):
-    """A compressed stream as the quarantine sees it, in the place of a wire."""
-
-    wire: str
-    reasons: tuple[Reason | None, ...] = REASONS
-
-
-class Collector:
-    """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
-    ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored).
-
-    latest: the input of the block that was searched last, looked_at: the offset up to which that was for it.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        columns: tuple[Column, ...],
-        errors: str,
-        bookmarks: Bookmarks,
-        pool: Pool,
-        eager: bool,
-    ) -> None:
-        self._engine = engine
-        self._columns = columns
-        self._errors = errors
-        self._bookmarks = bookmarks
-        self._pool = pool
-        self._eager = eager
-        self._looks = 0  # without news
-        self.latest: Reading | None = None
-        self.looked_at = 0
-        self._postponed: dict[int, Reading] = {}  # of which something came that was not searched yet
-        self._readings: list[Reading] = []
-        self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
-        self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
-        self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
+    # --- results in order -------------------------------------------------------------------------------------------
 
     @cached_property
     def rejects(self) -> quarantine.Rejects:
         """The quarantine."""
         return quarantine.Rejects()
 
-    def final(self, reading: Reading, block: InputBlock) -> bool:
+    def _is_final(self, reading: Reading, block: InputBlock) -> bool:
         """True if the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
         grows = reading.identity is not None and not reading.closed
         return block.last and reading.source.cut is None and not (grows and self._bookmarks.waits)
 
-    def take(
+    def _results(
         self, reading: Reading, block: InputBlock, found: BlockResult | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
@@ -306,16 +276,16 @@ class Collector:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or reading.head or found is None or not self._engine.follows(reading.state, found):
+        if whole is not block or not reading.blank or found is None or not self._engine.follows(reading.state, found):
             found = None
         yield from self._given(reading, whole, found)
 
-    def again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
+    def _again(self) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The same of what was not searched yet, after a look at files that had nothing new."""
         self._looks += 1
         for reading in list(self._postponed.values()):
             if self._is_enough(reading):
-                yield from self._given(reading, self._together(reading), None)
+                yield from self._given(reading, self._join(reading), None)
 
     def _given(
         self, reading: Reading, whole: InputBlock | None, found: BlockResult | None
@@ -331,9 +301,9 @@ class Collector:
     ) -> tuple[Batch | None, WireError | None, InputBlock | None]:
         """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines = reading.line - 1
-        final = self.final(reading, block)
+        final = self._is_final(reading, block)
         if found is None:
-            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.head), 0
+            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.blank), 0
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
@@ -342,9 +312,7 @@ class Collector:
             last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
             reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
         reading.state = found.state
-        reading.head = line_start(reading.head, found.buffer[: found.position])
-        if reading.identity is not None:
-            self._reached(reading, found)
+        self._reached(reading, found)
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
@@ -361,6 +329,7 @@ class Collector:
         """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
         base = found.block.base
         stop = line_end(found.buffer, 0, found.position)
+        reading.blank = (reading.blank or stop > 0) and not bytes(found.buffer[max(stop, 0) : found.position]).strip()
         if stop > 0:
             reading.last_line = base + stop, reading.line
         reading.recorded = max(reading.recorded, base + found.behind if found.behind else 0)
@@ -385,7 +354,7 @@ class Collector:
     def _fold(self) -> None:
         """Keeps no more than bookmarks of the files that are read to their ends, as far as all before them are: of many
         small files, what was read by would be larger than they are. A file that is followed has no end."""
-        if self._eager:
+        if self._follow:
             return
         ended = next((at for at, reading in enumerate(self._readings) if not reading.finished), len(self._readings))
         for reading in self._readings[:ended]:
@@ -412,8 +381,8 @@ class Collector:
         reading.pending.append(block)
         reading.pending_bytes += block.size
         if block.last or self._is_enough(reading):
-            return self._together(reading)
-        if self._eager:
+            return self._join(reading)
+        if self._follow:
             self._postponed[id(reading)] = reading
         return None
 
@@ -423,9 +392,9 @@ class Collector:
         of some bytes does."""
         assert reading.left is not None
         size, looks = reading.left.size, self._looks - reading.looked
-        return reading.pending_bytes >= size or (self._eager and (size <= _A_LOOK * (1 + looks) or looks >= _LOOKS))
+        return reading.pending_bytes >= size or (self._follow and (size <= _A_LOOK * (1 + looks) or looks >= _LOOKS))
 
-    def _together(self, reading: Reading) -> InputBlock:
+    def _join(self, reading: Reading) -> InputBlock:
         left, block = reading.left, reading.pending[-1]
         assert left is not None
         self._postponed.pop(id(reading), None)
@@ -465,7 +434,7 @@ class Collector:
         if "record" in found.arrays:
             found.arrays["record"] += first
         base, keep = found.block.base, self._engine.keep
-        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.blank)
         return Batch(self._engine.scanner, self._columns, rows)
 
     def _end(self, reading: Reading, block: InputBlock, found: BlockResult) -> WireError | None:
@@ -519,6 +488,15 @@ class Collector:
         for reading in self._readings:
             self._mark(marks, reading)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
+
+
+def _most_in_flight(threads: int) -> int:
+    """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
+    return 1 if threads == 1 else 2 * threads + 1
+
+
+def _nothing(*_: object) -> None:
+    """Does nothing."""
 
 
 def _tail(found: BlockResult, position: int) -> InputBlock:

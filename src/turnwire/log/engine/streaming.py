@@ -141,7 +141,7 @@ class BlockStream:
     until that is known.
 
     The time is linear in what is fed, however small the pieces are: a piece is looked at by itself when it comes, all
-    that is held only when that can decide something and as often as ``_TIMES`` allows, or when it has grown by half.
+    that waits only when that can decide something and as often as ``_TIMES`` allows, or when it has grown by half.
     """
 
     def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
@@ -172,11 +172,11 @@ class BlockStream:
         self._offset, self._line = 0, 1
         self._final = False
         self._retry = 0  # bytes that must be there before an object that closed is worth a look
-        self._again = 0  # the same for lines that are held because what they belong to may go on; 0 where none is
+        self._again = 0  # the same for lines that wait because what they belong to may go on; 0 where none is
         self._allowed = 0  # bytes that may be read again, see _TIMES
-        self._due = 0  # behind the last object that closed, counted from the start of what is held
+        self._due = 0  # behind the last object that closed, counted from the start of what waits
         self._braces = _Braces()
-        self._object: _Braces | None = None  # of the object over several lines that what is held begins with
+        self._object: _Braces | None = None  # of the object over several lines that what waits begins with
         self._lines = _Lines()
         self._decode = self._decoder(unknown)
         self._new_state()
@@ -225,14 +225,14 @@ class BlockStream:
         TypeError for what is not bytes-like."""
         new = data if type(data) is bytes else _taken(data)
         if self._size + len(new) > self._limits.feed_buffer:
-            held = self._size
-            text = f"{held} bytes wait for the end of a message and {len(new)} come in, over the limit of "
+            waiting = self._size
+            text = f"{waiting} bytes wait for the end of a message and {len(new)} come in, over the limit of "
             text += f"{self._limits.feed_buffer}; feed smaller pieces"
             lines = self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
             raise DecodeError(
                 Reason.BUFFER_FULL,
                 text,
-                offset=self._offset + held,
+                offset=self._offset + waiting,
                 line=self._line + lines,
                 wire=self._wire,
             )
@@ -304,8 +304,8 @@ class BlockStream:
         return True
 
     def _open(self, same: bool) -> _Braces | None:
-        """What follows the object that is held and goes on in the next line, if that is what is held. same: what is
-        held begins where it did before, so what followed it has seen all that came since."""
+        """What follows the object that waits and goes on in the next line, if that is what waits. same: what is
+        waits begins where it did before, so what followed it has seen all that came since."""
         if not self._data.startswith((b"{", b"[")):
             return None
         braces = self._object if same else None

@@ -318,7 +318,7 @@ class Bookmarks:
 
     waits: whether a last record without its end is left for the next time; files: the bookmarks of each device and
     inode, the newest last (one that is used again has several); read: files that this run has read to their ends, and
-    done, those that it does not read again under another name; judged: when files were written, and their sizes, of
+    done, those that it does not read again under another name; dismissed: when files were written, and their sizes, of
     which there is nothing to be read.
     """
 
@@ -328,7 +328,7 @@ class Bookmarks:
         self.files: dict[tuple[int, int], list[Bookmark]] = {}
         self.done: set[tuple[int, int]] = set()
         self.read: set[tuple[int, int]] = set()
-        self.judged: dict[tuple[int, int], tuple[int, int]] = {}
+        self.dismissed: dict[tuple[int, int], tuple[int, int]] = {}
         self._history: dict[int, Bookmark] = {}  # by their ids, as they came
         self._paths: dict[tuple[int, int], str] = {}
         self._named: dict[tuple[int, int], str] = {}  # those that the sources name
@@ -381,7 +381,7 @@ class Bookmarks:
         """Forgets what was read of a file, by device and inode."""
         for mark in list(self.files.get(file, ())):
             self._remove(mark)
-        self.judged.pop(file, None)
+        self.dismissed.pop(file, None)
 
     def _remove(self, mark: Bookmark) -> None:
         del self._history[id(mark)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency, Reason
-from turnwire.log.input.formats import GZIP, LONGEST_MAGIC, ZSTD, format_of, undecided
+from turnwire.log.input.formats import LONGEST_MAGIC, ZSTD, format_of, may_become
 
 _CHUNK = 32 << 10
 _OUT = 1 << 20
@@ -151,19 +151,24 @@ class Decompressed:
         return chunk[: max(len(chunk) - (self._out - most), 0)]
 
 
+def _parts(feed: _Feed, kind: str, part: str, read: Callable[[_Feed], _Chunks]) -> _Chunks:
+    """The members, frames or streams of a kind, each of which ``read`` decompresses."""
+    number = 0
+    while not (yield from feed.end_of_padding()):
+        yield from feed.need(LONGEST_MAGIC)
+        if format_of(feed.data) != kind:
+            if number and not may_become(feed.data, kind):
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after {part} {number} are not {kind}")
+            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), f"the head of a {part} is cut off")
+        number += 1
+        yield from read(feed)
+
+
 # --- gzip (RFC 1952) -------------------------------------------------------------------------------------------------
 
 
 def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
-    members = 0
-    while not (yield from feed.end_of_padding()):
-        yield from feed.need(len(GZIP))
-        if not feed.data.startswith(GZIP):
-            if members and not GZIP.startswith(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after member {members} are not gzip")
-            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a member is cut off")
-        members += 1
-        yield from _member(feed)
+    return _parts(feed, "gzip", "member", _member)
 
 
 def _member(feed: _Feed) -> _Chunks:
@@ -210,20 +215,13 @@ def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
         raise MissingDependency("zstd needs the package zstandard: pip install 'turnwire[zstd]'") from None
 
     decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
-    frames = 0
-    while not (yield from feed.end_of_padding()):
-        if not (yield from feed.need(4)):
-            if frames and not undecided(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after frame {frames} are not zstd")
-            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a frame is cut off")
-        kind = format_of(feed.data)
-        if kind != "zstd":
-            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after frame {frames} are not zstd")
-        frames += 1
+
+    def read(feed: _Feed) -> _Chunks:
         if feed.data.startswith(ZSTD):
-            yield from _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
-        else:
-            yield from _skip_frame(feed)
+            return _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
+        return _skip_frame(feed)
+
+    return _parts(feed, "zstd", "frame", read)
 
 
 def _skip_frame(feed: _Feed) -> _Chunks:
@@ -280,7 +278,7 @@ def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
         from bz2 import BZ2Decompressor
     except ImportError:
         raise MissingDependency("this Python was built without bz2, by which bzip2 is read") from None
-    return _streams(feed, "bzip2", BZ2Decompressor, (OSError, ValueError))
+    return _parts(feed, "bzip2", "stream", lambda feed: _stream(feed, BZ2Decompressor(), (OSError, ValueError)))
 
 
 def _xz(feed: _Feed, limits: Limits) -> _Chunks:
@@ -288,19 +286,11 @@ def _xz(feed: _Feed, limits: Limits) -> _Chunks:
         from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
     except ImportError:
         raise MissingDependency("this Python was built without lzma, by which xz is read") from None
-    return _streams(feed, "xz", lambda: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), (LZMAError,))
 
+    def read(feed: _Feed) -> _Chunks:
+        return _stream(feed, LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), (LZMAError,))
 
-def _streams(feed: _Feed, kind: str, new: Callable[[], Any], errors: tuple[type[Exception], ...]) -> _Chunks:
-    streams = 0
-    while not (yield from feed.end_of_padding()):
-        yield from feed.need(LONGEST_MAGIC)
-        if format_of(feed.data) != kind:
-            if streams and not undecided(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after stream {streams} are not {kind}")
-            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a stream is cut off")
-        streams += 1
-        yield from _stream(feed, new(), errors)
+    return _parts(feed, "xz", "stream", read)
 
 
 def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _Chunks:

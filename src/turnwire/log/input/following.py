@@ -13,7 +13,7 @@ from turnwire.log.input.bookmarks import BANNER, Bookmark, FileComparison, Gap, 
 from turnwire.log.input.copies import continued, is_prefix, reaches
 from turnwire.log.input.formats import NotALog
 from turnwire.log.input.reading import InputBlock, blocks
-from turnwire.log.input.rotated_names import Rotated, added, beside, has_rotated
+from turnwire.log.input.rotated_names import Rotated, added, has_rotated, rotated_files
 from turnwire.log.input.rotation import (
     MOVES,
     PAUSE,
@@ -108,7 +108,7 @@ class Follower:
             self._renamed = [other for other in self._renamed if other is not tail]
             if not tail.source.listed:
                 raise
-            self._marks.judged[tail.who[:2]] = tail.who.written, tail.who.size
+            self._marks.dismissed[tail.who[:2]] = tail.who.written, tail.who.size
             self._job.refuse(refusal)
 
     # --- the beginning ----------------------------------------------------------------------------------------------
@@ -153,11 +153,11 @@ class Follower:
     def _there(self, name: str) -> list[Bookmark]:
         """The files beside a log that are not known, and that are not read but where they change."""
         found: list[Bookmark] = []
-        for one in beside(name)[0]:
+        for one in rotated_files(name)[0]:
             if is_within(self._source, one.path) or one.file in self._marks.files or one.file in self._followed():
                 continue
             if one.packed:
-                self._marks.judged[one.file] = one.written, one.size
+                self._marks.dismissed[one.file] = one.written, one.size
             elif (file := open_as(one)) is not None:
                 with file:  # one that is just being copied of the log is told by that, when it is cut
                     found += [] if is_being_made(file, one.path, copied=True) else [looked_at(file, one.path)]
@@ -173,16 +173,16 @@ class Follower:
     def _look(self, name: str) -> _Blocks:
         """The new bytes of a file; and those of what has its name, where that is not the file any more."""
         tail = self._tails[name]
-        renamed, judged = tail.renamed(), True
+        renamed, settled = tail.renamed(), True
         if not tail.rewritten():
             if not renamed and tail.is_touched():
-                judged = yield from self._cut_unseen(tail)
+                settled = yield from self._cut_unseen(tail)
             yield from self._news(tail)
         if name not in self._tails:
             return
         if tail.lost is not None or renamed:
             yield from self._replaced(tail)
-        elif judged:
+        elif settled:
             tail.looked()
 
     def _cut_unseen(self, tail: Tail) -> Generator[tuple[Reading, InputBlock], None, bool]:
@@ -312,13 +312,13 @@ class Follower:
         who, file, place = begun.who, begun.file, begun.comparison.place
         if who is None or who[:2] in self._followed():
             return False
-        if self._marks.judged.get(who[:2]) == (who.written, who.size):
+        if self._marks.dismissed.get(who[:2]) == (who.written, who.size):
             return False
         one = Rotated(name, who[:2], who.written, who.size)
         if place.offset:
             if reaches(file, place.offset) if one.packed else who.size > place.offset:
                 return True
-            self._marks.judged[who[:2]] = who.written, who.size
+            self._marks.dismissed[who[:2]] = who.written, who.size
             return False
         if one.packed and is_being_made(file, name, copied=False):
             return False

@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 
-GZIP = b"\x1f\x8b\x08"
+_GZIP = b"\x1f\x8b\x08"
 ZSTD = b"\x28\xb5\x2f\xfd"
-SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
+_SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 """The first bytes of a frame of zstd that holds no data (RFC 8878, 3.1.2)."""
 # A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
 _BZIP2 = tuple(b"BZh%d%b" % (size, mark) for size in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90"))
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _SIGNS = {
-    GZIP: "gzip",
+    _GZIP: "gzip",
     **dict.fromkeys(_BZIP2, "bzip2"),
     b"\xfd7zXZ\0": "xz",
-    **dict.fromkeys((ZSTD, *SKIPPABLE), "zstd"),
+    **dict.fromkeys((ZSTD, *_SKIPPABLE), "zstd"),
 }
 LONGEST_MAGIC = 10
 """Bytes that tell a compressed stream."""
@@ -48,16 +48,11 @@ HEAD = 16
 """Bytes that tell each of these formats."""
 
 
-def _beginnings(*magics: bytes) -> frozenset[bytes]:
-    return frozenset(magic[:size] for magic in magics for size in range(len(magic)))
-
-
 _MAGICS = (*_SIGNS, *_ZIP, *_BINARY)
 FIRST_BYTES = frozenset(magic[:1] for magic in _MAGICS)
 """What begins with none of these bytes is text."""
-UNDECIDED = _beginnings(*_MAGICS)
+UNDECIDED = frozenset(magic[:size] for magic in _MAGICS for size in range(len(magic)))
 """The heads of which more bytes could make one of the formats."""
-_UNDECIDED_STREAMS = _beginnings(*_SIGNS)
 
 
 class NotALog(OSError):
@@ -76,9 +71,10 @@ def format_of(head: bytes) -> str | None:
     return next((kind for magic, kind in _SIGNS.items() if head.startswith(magic)), None)
 
 
-def undecided(head: bytes) -> bool:
-    """True if more bytes could make a compressed stream of this head."""
-    return head in _UNDECIDED_STREAMS
+def may_become(head: bytes, kind: str | None = None) -> bool:
+    """True if more bytes could make a compressed stream (of a kind) of this head."""
+    magics = (magic for magic, name in _SIGNS.items() if name == kind or kind is None)
+    return any(len(head) < len(magic) and magic.startswith(head) for magic in magics)
 
 
 def is_archive(head: bytes) -> bool:

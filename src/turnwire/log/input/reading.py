@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _BACK = 1 << 16
 _NEWLINE = 10
-_HEAD = 1 << 16
+_FIRST_READ = 1 << 16
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
 
@@ -174,17 +174,13 @@ class Input:
         return count
 
     def head(self) -> bytes:
-        """The first bytes, as many as come at once but enough to tell compressed streams; they are read again."""
-        head = b""
-        scratch = memoryview(bytearray(_HEAD))
-        while head in UNDECIDED:
-            count = self.into(scratch[len(head) :])
-            if count == 0:
-                break
-            scratch_size = len(head) + (count or 0)
-            head = bytes(scratch[:scratch_size])
-        self._pushed = memoryview(head)
-        return head
+        """The first ``HEAD`` bytes, or as many as come at once but enough to tell the formats; they are read again."""
+        if bytes(self._pushed[:HEAD]) in UNDECIDED:
+            scratch, size = memoryview(bytearray(_FIRST_READ)), 0
+            while bytes(scratch[: min(size, HEAD)]) in UNDECIDED and (count := self.into(scratch[size:])) != 0:
+                size += count or 0
+            self._pushed = scratch[:size]
+        return bytes(self._pushed[:HEAD])
 
 
 def _pipe(file: Any) -> int | None:
@@ -393,9 +389,8 @@ def _of_data(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, Inpu
         yield from _of_archive(reading, packed, job)
         return
     if head[:1] in FIRST_BYTES and format_of(head):
-        with _Memory(view.cast("B")) as file:
-            for block in of_open_file(reading, file, job):
-                yield reading, block
+        for block in of_open_file(reading, io.BytesIO(view.cast("B")), job):
+            yield reading, block
         return
     data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
     reading.memory = memoryview(data).cast("B")
@@ -426,26 +421,6 @@ def _of_archive(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple
     if reading.identity is not None:
         reading.kind, reading.offset = "zip", size
         yield reading, InputBlock(b"", 0, size, True, True)
-
-
-class _Memory:
-    """Bytes in memory, with the few methods of a file that reading needs."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view = view
-        self._at = 0
-
-    def readinto(self, view: memoryview) -> int:
-        count = min(len(view), len(self._view) - self._at)
-        view[:count] = self._view[self._at : self._at + count]
-        self._at += count
-        return count
-
-    def __enter__(self) -> _Memory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._view.release()
 
 
 def _of_file(reading: Reading, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
@@ -554,7 +529,7 @@ def _bytes_of(block: InputBlock, most: int | None = None) -> bytes:
 def _of_whole(reading: Reading, file: Any, job: ReadOptions) -> Iterator[tuple[Reading, InputBlock]]:
     memory = mapped(file) if job.borrow and reading.source.mappable else None
     raw = Input(file, job.stop)
-    head = raw.head()[:HEAD]
+    head = raw.head()
     is_text = head[:1] not in FIRST_BYTES
     if not is_text:
         refuse_binary(head, plain=isinstance(file, Member))

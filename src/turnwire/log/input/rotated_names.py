@@ -10,7 +10,7 @@ import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
+from functools import lru_cache
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -98,10 +98,6 @@ def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
 
 # --- what is in a folder --------------------------------------------------------------------------------------------
 
-_MOST = 4
-"""Folders whose names are kept."""
-_AGE = 1.0
-"""Seconds for which they are: a file system that does not tell when a folder changed is believed no longer."""
 _LOOKS = 20
 _SETTLING = 0.2
 _PAUSE = 0.001
@@ -123,28 +119,16 @@ class Rotated(NamedTuple):
         return self.path.endswith(COMPRESSED)
 
 
-class _Folder:
-    """The names in a folder, in order, and of which logs there are rotated files by their names."""
+class _Folder(NamedTuple):
+    """The names in a folder, in order, and the logs of which there are rotated files by their names."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-
-    @cached_property
-    def logs(self) -> frozenset[str]:
-        return frozenset(log for name in self.names for log in logs_named(plain_name(name)))
+    names: list[str]
+    logs: frozenset[str]
 
 
 def shape(path: str) -> str:
     """A name without its numbers and the ending of a compressed file: a tool gives all that it rotates the same."""
     return re.sub(r"\d+", "0", plain_name(os.path.basename(path)))
-
-
-_kept: dict[str, tuple[tuple[int, int, int, int], float, _Folder]] = {}
-
-
-def forget() -> None:
-    """Gives the memory of the names back."""
-    _kept.clear()
 
 
 def is_rotated(name: str) -> bool:
@@ -160,14 +144,14 @@ def has_rotated(name: str) -> bool:
     return base in _listed(folder or os.curdir).logs
 
 
-def beside(name: str) -> tuple[list[Rotated], bool]:
+def rotated_files(name: str) -> tuple[list[Rotated], bool]:
     """Files beside a log that are called as rotated ones of it, in the order in which they were written last; and
     whether these are all: while files are renamed a list may lack some, so it is made until two are alike, but not for
     ever. A compressed one beside the file that it is made from is not finished, and is not there yet."""
     until = time.monotonic() + _SETTLING
     before: dict[tuple[int, int], str] = {}
     for look in itertools.count(1):
-        found, settled = _beside(name)
+        found, settled = _rotated_files(name)
         names = {one.file: one.path for one in found}
         settled = settled and names == before
         if settled or (look >= _LOOKS and time.monotonic() > until):
@@ -184,7 +168,7 @@ def _written(one: Rotated) -> tuple[int, int, str]:
     return one.written, older, one.path
 
 
-def _beside(name: str) -> tuple[list[Rotated], bool]:
+def _rotated_files(name: str) -> tuple[list[Rotated], bool]:
     """The rotated files of a log in one list, and False where one of it was renamed meanwhile."""
     folder, base = os.path.split(name)
     stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
@@ -212,23 +196,25 @@ def _beside(name: str) -> tuple[list[Rotated], bool]:
 
 def _listed(folder: str) -> _Folder:
     """A folder as it is now: the last list of it, where it is as it was before that. Within a tick of the clock of
-    files it can change again without a trace, so then the next list is made anew. Raises FileNotFoundError."""
-    key = _key(folder)
-    kept = _kept.get(folder)
-    if kept is not None and kept[0] == key and time.monotonic() < kept[1]:
-        return kept[2]
-    long_ago = time.time_ns() - max(key[2:]) > TICK
-    until = time.monotonic() + _AGE
-    with os.scandir(folder) as entries:
-        found = _Folder(sorted(entry.name for entry in entries))
-    _kept.pop(folder, None)
-    if long_ago and _key(folder) == key:
-        while len(_kept) >= _MOST:
-            _kept.pop(next(iter(_kept), ""), None)
-        _kept[folder] = key, until, found
-    return found
-
-
-def _key(folder: str) -> tuple[int, int, int, int]:
+    files it can change again without a trace, so then the list is made anew; so it is after a second, as some file
+    systems do not tell when a folder changed. Raises FileNotFoundError."""
     status = os.stat(folder)
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+    changed = status.st_mtime_ns, status.st_ctime_ns
+    if time.time_ns() - max(changed) <= TICK:
+        return _names(folder)
+    return _known_names(folder, status.st_dev, status.st_ino, *changed, int(time.monotonic()))
+
+
+def _names(folder: str) -> _Folder:
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    return _Folder(names, frozenset(log for name in names for log in logs_named(plain_name(name))))
+
+
+@lru_cache(4)
+def _known_names(folder: str, *_: int) -> _Folder:
+    return _names(folder)
+
+
+forget = _known_names.cache_clear
+"""Gives the memory of the names back."""

@@ -34,12 +34,12 @@ from turnwire.log.input.formats import format_of
 from turnwire.log.input.rotated_names import (
     COMPRESSED,
     Rotated,
-    beside,
     has_rotated,
     is_rotated,
     log_of,
     logs_named,
     plain_name,
+    rotated_files,
     shape,
 )
 
@@ -173,14 +173,14 @@ def missed(
         return None
     look, again, moved = _Look(name, log, found, job.bookmarks), False, False
     if has_rotated(name):
-        listed, settled = beside(name)
+        listed, settled = rotated_files(name)
         if found.why is not None and found.latest.file in followed:
             look.fitted.append(found.latest)  # it is read itself
         settled = look.compare(listed, followed, {*job.bookmarks.done, *job.bookmarks.read}) and settled
-        later, still = beside(name)
+        later, still = rotated_files(name)
         moved = not (settled and still) or _paths(listed) != _paths(later)
         again = moved or {one.file: one.size for one in listed} != {one.file: one.size for one in later}
-    look.judge()
+    look.conclude()
     why = look.why or (found.why or Reason.FILE_GONE if moved else None)
     if not look.pieces and why is None and not again:
         return None
@@ -220,15 +220,8 @@ class _Look:
         for one in listed:
             self._marks.found(one.path, one.file, named=False)
             known = one.file in self._marks.files or one.written >= self._since
-            judged = self._marks.judged.get(one.file) == (one.written, one.size)
-            if (
-                not known
-                or judged
-                or one.file in followed
-                or one.file in done
-                or one.file == log
-                or self._is_as_it_was(one)
-            ):
+            dismissed = self._marks.dismissed.get(one.file) == (one.written, one.size)
+            if not known or dismissed or one.file in followed or one.file in done or one.file == log:
                 continue
             if (file := open_as(one)) is None:
                 there = False
@@ -240,14 +233,6 @@ class _Look:
         order = {one.path: place for place, one in enumerate(listed)}
         self.pieces.sort(key=lambda piece: order[piece.path])
         return there
-
-    def _is_as_it_was(self, one: Rotated) -> bool:
-        """True if nobody wrote to a file since all of it was read, by its size and time."""
-        for mark in self._marks.files.get(one.file, ()):
-            if (mark.size, mark.still) == (one.size, one.written) and mark.offset >= mark.size:
-                self._fit(mark)
-                return True
-        return False
 
     def _fit(self, mark: Bookmark) -> None:
         self.fitted.append(mark)
@@ -279,7 +264,7 @@ class _Look:
         made_of = [other for other in followed.values() if one.packed and _is_made_of(one, file, other)]
         self._certain = self._certain or latest.file in map(_file, made_of)
         if made_of or (one.packed and is_backup(one, file, listed)):
-            marks.judged[one.file] = one.written, one.size
+            marks.dismissed[one.file] = one.written, one.size
             return False
         fitting = [mark for mark in marks.copied_in(file, latest) if mark not in self.fitted]
         mark = max(fitting, key=lambda mark: (mark.read, mark is latest), default=None)
@@ -304,7 +289,7 @@ class _Look:
         if mark is self._latest:
             self.kept = piece
 
-    def judge(self) -> None:
+    def conclude(self) -> None:
         """Says what is missing: each cut is a gap, as of what was written between a copy and the cut nothing is left to
         see; and a file that is gone, or of which others may begin alike.
 

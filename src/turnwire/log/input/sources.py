@@ -76,8 +76,8 @@ class Reading:
     kind: "gzip", "bzip2", "xz", "zstd" or None; fault: why decompressing ended before its time; closed: nobody will
     write to it any more; memory: the whole input, where it is there at once; state: what the search knows from block to
     block; left, pending: a record that a block cut off, and the blocks after it; looked: in which look these were
-    searched last, where it is followed; taken: bytes read, as stored; head: the head of the line that the last block
-    ended in;
+    searched last, where it is followed; taken: bytes read, as stored; blank: whether the line that the last
+    block ended in is blank so far;
     carried: the state of the search where it begins, from a bookmark or a plan; behind: an offset and the last bytes in
     front of it (1024 at most), by which a file that was written anew behind the same beginning is told.
     """
@@ -102,7 +102,7 @@ class Reading:
         self.state: SearchState | None = None
         self.carried = source.carried
         self.behind = (source.start, b"")
-        self.head = b""
+        self.blank = True
         self.pending: list[InputBlock] = []
         self.pending_bytes = 0
         self.left: InputBlock | None = None
@@ -126,7 +126,7 @@ def sources(source: Any) -> Iterator[Source]:
     found: list[Source] = []
     failure: Exception | None = None
     try:
-        for one in _named(source, set()):
+        for one in _named(source, None):
             found.append(one)
     except Exception as error:
         failure = error
@@ -223,13 +223,14 @@ class Starts:
             self.begun = True
 
 
-def _named(source: Any, met: set[str]) -> Iterator[Source]:
-    """The same; ``met``: the files and URLs that came before, which grows."""
+def _named(source: Any, met: set[str] | None) -> Iterator[Source]:
+    """The same; ``met``: in a list, the files and URLs that came before, which grows."""
     if isinstance(source, Source):
         yield source
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield Source(None, data=source)
     elif isinstance(source, (list, tuple)):
+        met = set() if met is None else met
         for part in source:
             yield from _named(part, met)
     elif (path := _path(source)) is not None:
@@ -250,7 +251,7 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
         yield Source(None, data=view)
 
 
-def _paths(path: str, met: set[str]) -> Iterator[Source]:
+def _paths(path: str, met: set[str] | None) -> Iterator[Source]:
     if not path:
         raise ValueError("a source has an empty name; write '.' for this directory")
     if "\0" in path:
@@ -258,19 +259,26 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
     if path == "-":
         yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
         return
-    found, listed = Path(path), True
-    if found.is_dir():
+    listed = True
+    if os.path.isdir(path):
         names = _once(files_in(path))
-    elif has_magic(path) and not found.exists():
-        names = _once(name for name in glob(path, recursive=True) if Path(name).is_file())
+    elif has_magic(path) and not os.path.exists(path):
+        names = _once(name for name in glob(path, recursive=True) if os.path.isfile(name))
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
-        names, listed = {os.path.realpath(path): path}, False
-    for real, name in names.items():
-        if real not in met:
-            met.add(real)
-            yield file_source(name, listed)
+        names, listed = {path if met is None else os.path.realpath(path): path}, False
+    for name in _unmet(names, met):
+        yield file_source(names[name], listed)
+
+
+def _unmet(names: Iterable[str], met: set[str] | None) -> Iterator[str]:
+    """Those of the names of files or URLs that were not met before."""
+    for name in names:
+        if met is None or name not in met:
+            yield name
+        if met is not None:
+            met.add(name)
 
 
 def files_in(directory: str) -> Iterator[str]:
@@ -322,12 +330,11 @@ def _open(name: str) -> Any:
     return open(name, "rb", buffering=0, opener=opener)
 
 
-def _found(files: Iterable[Stored], met: set[str]) -> Iterator[Source]:
+def _found(files: Iterable[Stored], met: set[str] | None) -> Iterator[Source]:
     """Files of any storage that fsspec knows."""
-    for found in files:
-        if found.url not in met:
-            met.add(found.url)
-            yield Source(found.url, open=found.open, size=found.size)
+    by_url = {found.url: found for found in files}
+    for url in _unmet(by_url, met):
+        yield Source(url, open=by_url[url].open, size=by_url[url].size)
 
 
 def _real(name: str, folders: dict[str, tuple[str, str]]) -> tuple[str, str]:
@@ -347,8 +354,8 @@ def _once(names: Iterable[str]) -> dict[str, str]:
     folders: dict[str, tuple[str, str]] = {}
     for name in names:
         real, whole = _real(name, folders)
-        way = (real != whole, len(name), name)
-        found[real] = min(way, found.get(real, way))
+        rank = (real != whole, len(name), name)
+        found[real] = min(rank, found.get(real, rank))
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 
 

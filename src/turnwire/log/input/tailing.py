@@ -19,8 +19,7 @@ from turnwire.log.input.bookmarks import (
 )
 from turnwire.log.input.compression import Decompressed
 from turnwire.log.input.copies import TAIL
-from turnwire.log.input.formats import HEAD as MAGIC
-from turnwire.log.input.formats import format_of, refuse_binary, undecided
+from turnwire.log.input.formats import format_of, may_become, refuse_binary
 from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
@@ -48,7 +47,7 @@ class Tail:
         self.idle = 0
         self.reading.begin_at(place)
         self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
-        self._held = place.offset, self._tail  # the bytes that were read last
+        self._last_bytes = place.offset, self._tail  # the bytes that were read last
         self._job = job
         self._raw = Input(file, job.stop)
         self._growing = Growing(self._raw)
@@ -71,9 +70,9 @@ class Tail:
         if self._cutter is not None:
             return self._cutter
         head = self._raw.head()
-        if undecided(head) and not certain:
+        if may_become(head) and not certain:
             return None
-        refuse_binary(head[:MAGIC], self.name)
+        refuse_binary(head, self.name)
         kind, start = format_of(head), self.reading.offset
         source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
         job = self._job
@@ -100,7 +99,7 @@ class Tail:
                 continue
             self.read_at = max(self.read_at, written)
             if block is None:
-                self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
+                self._last_bytes = cutter.end, (self._tail + cutter.kept)[-TAIL:]
                 break
             self._taken(block, cutter)
             yield self.reading, block
@@ -111,7 +110,7 @@ class Tail:
         data = bytes(memoryview(block.data)[: block.size])
         self._line += data.count(b"\n")
         self._tail = (self._tail + data)[-TAIL:]
-        self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
+        self._last_bytes = cutter.end, (self._tail + cutter.kept)[-TAIL:]
         self.idle = 0
 
     def _changed_at(self) -> int:
@@ -155,7 +154,7 @@ class Tail:
         compressed = cutter is not None and cutter.kind is not None
         if size < (self._raw.taken if cutter is None or compressed else cutter.end):
             self.lost = Reason.FILE_SHRUNK
-        elif cutter is not None and not compressed and not holds(self.file, *self._held):
+        elif cutter is not None and not compressed and not holds(self.file, *self._last_bytes):
             self.lost = Reason.FILE_REPLACED
         else:
             now: Identity | None = identity(self.file)
@@ -188,7 +187,7 @@ class Tail:
             place = self.reading.offset if cutter is None else cutter.base
             return bookmark(self.name, who, (place, self._line), self._raw.taken, None)
         recorded = self.reading.recorded > 0
-        return bookmark(self.name, who, (cutter.base, self._line), cutter.end, None, self._held, recorded)
+        return bookmark(self.name, who, (cutter.base, self._line), cutter.end, None, self._last_bytes, recorded)
 
     def go_on_in(self, file: Any) -> bool:
         """Reads on in an open copy of the file, compressed or not, from where it stopped; False where it holds less

@@ -28,6 +28,7 @@ from turnwire.arrow_structs import (
     GetSchema,
     SchemaRelease,
     StreamRelease,
+    release,
 )
 from turnwire.contract import Column
 from turnwire.log.engine.columns import DTYPES
@@ -173,35 +174,24 @@ FORMATS = {
 }
 _NULLABLE = 2
 # Schemas and streams that the consumer has not released, by the number in private_data; the core holds arrays.
-_held: dict[int, Any] = {}
+_owners: dict[int, Any] = {}
 _next_key = iter(range(1, 1 << 62))
 
 
-def held() -> int:
+def unreleased() -> int:
     """The number of structures that consumers have not released: one for each column, dictionary, batch, schema and
     stream."""
-    return len(_held) + int(_arrays.exported())
+    return len(_owners) + int(_arrays.exported())
 
 
-def _hold(owner: Any) -> int:
+def _kept_until_released(owner: Any) -> int:
     key = next(_next_key)
-    _held[key] = owner
+    _owners[key] = owner
     return key
 
 
 def _release(address: int) -> None:
-    struct = ArrowSchema.from_address(address)
-    for place in range(struct.n_children):
-        child = struct.children[place]
-        if child.contents.release:
-            child.contents.release(child)
-    if struct.dictionary and struct.dictionary.contents.release:
-        struct.dictionary.contents.release(struct.dictionary)
-    key = struct.private_data
-    owner = _held.get(key)  # the memory of the struct itself may be its own
-    struct.release = SchemaRelease()
-    _held.pop(key, None)
-    del owner
+    release(ArrowSchema.from_address(address), _owners)
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.
@@ -209,61 +199,28 @@ _release_schema = SchemaRelease(_callbacks.foreign(_release, ArrowSchema.release
 # --- schema ---------------------------------------------------------------------------------------------------------
 
 
-_WORD = ctypes.sizeof(ctypes.c_void_p)
-_SCHEMA = ctypes.sizeof(ArrowSchema)
-_WORDS = _SCHEMA // _WORD
-_KEY = ArrowSchema.private_data.offset // _WORD
-_CHILDREN, _DICTIONARY = ArrowSchema.children.offset // _WORD, ArrowSchema.dictionary.offset // _WORD
-
-
-class _Shape:
-    """The schema of a batch with these columns, to be copied: its structures one behind the other (the batch, the
-    columns, the dictionaries), then the pointers to the columns. What points into the copy counts from its start."""
-
-    def __init__(self, columns: Sequence[Column]) -> None:
-        coded = [column.kind in ("enum", "file") for column in columns]
-        self.structs = 1 + len(columns) + sum(coded)
-        structs = (ArrowSchema * self.structs)()
-        self._texts: list[bytes] = []  # ctypes keeps pointers only
-        self._fill(structs[0], "+s", "", False)
-        structs[0].n_children = len(columns)
-        for struct, column in zip(structs[1:], columns, strict=False):
-            self._fill(struct, FORMATS[column.kind], column.name, column.nullable or column.kind == "file")
-        for struct in structs[1 + len(columns) :]:
-            self._fill(struct, "u", "", False)
-        end = self.structs * _WORDS
-        self.words: NDArray[np.uintp] = np.zeros(end + len(columns), np.uintp)
-        self.words[:end] = np.frombuffer(bytes(structs), np.uintp)
-        self.words[end:] = _SCHEMA * np.arange(1, 1 + len(columns), dtype=np.uintp)
-        self.inside = np.zeros(len(self.words), np.uintp)
-        self.inside[end:] = 1
-        self._point(_CHILDREN, _WORD * end)
-        with_dictionary = (place for place, has in enumerate(coded, 1) if has)
-        for number, place in enumerate(with_dictionary, 1 + len(columns)):
-            self._point(place * _WORDS + _DICTIONARY, number * _SCHEMA)
-
-    def _fill(self, struct: Any, code: str, name: str, nullable: bool) -> None:
-        texts = code.encode(), name.encode()
-        self._texts += texts
-        struct.format, struct.name = texts
-        struct.flags, struct.release = _NULLABLE if nullable else 0, _release_schema
-
-    def _point(self, word: int, place: int) -> None:
-        self.words[word], self.inside[word] = place, 1
-
-
-_shape = lru_cache(64)(_Shape)
+def _schema(
+    struct: Any, code: str, name: str = "", nullable: bool = False, children: Sequence[Any] = (), dictionary: Any = None
+) -> Any:
+    """Fills a struct ArrowSchema. The consumer may let go of each of its structures by itself."""
+    texts = code.encode(), name.encode()  # ctypes keeps pointers only
+    pointers = (ctypes.POINTER(ArrowSchema) * max(len(children), 1))(*map(ctypes.pointer, children))
+    struct.format, struct.name = texts
+    struct.flags, struct.release = _NULLABLE if nullable else 0, _release_schema
+    struct.n_children, struct.children = len(children), ctypes.cast(pointers, type(struct.children))
+    struct.dictionary = None if dictionary is None else ctypes.pointer(dictionary)
+    struct.private_data = _kept_until_released((texts, pointers, children, dictionary))
+    return struct
 
 
 def _batch_schema(struct: Any, columns: Sequence[Column]) -> Any:
-    """Makes this the schema of a batch. The consumer may let go of each of its structures by itself."""
-    shape = _shape(tuple(columns))
-    copy = shape.words.copy()
-    copy += shape.inside * np.uintp(copy.ctypes.data)
-    keys = [_hold((copy, shape)) for _ in range(shape.structs)]
-    copy[_KEY : shape.structs * _WORDS : _WORDS] = keys
-    ctypes.memmove(ctypes.addressof(struct), copy.ctypes.data, _SCHEMA)
-    return struct
+    """Makes this the schema of a batch."""
+    children = []
+    for column in columns:
+        names = _schema(ArrowSchema(), "u") if column.kind in ("enum", "file") else None
+        nullable = column.nullable or column.kind == "file"
+        children.append(_schema(ArrowSchema(), FORMATS[column.kind], column.name, nullable, (), names))
+    return _schema(struct, "+s", children=children)
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------------
@@ -399,13 +356,13 @@ def _guarded(stream: _ArrowStream, work: Callable[[], None]) -> int:
 
 @GetSchema
 def _get_schema(pointer: Any, out: Any) -> int:
-    stream = _held[pointer.contents.private_data]
+    stream = _owners[pointer.contents.private_data]
     return _guarded(stream, lambda: _batch_schema(out.contents, stream.columns))
 
 
 @GetNext
 def _get_next(pointer: Any, out: Any) -> int:
-    stream = _held[pointer.contents.private_data]
+    stream = _owners[pointer.contents.private_data]
 
     def work() -> None:
         batch = next(stream.batches, None)
@@ -419,12 +376,12 @@ def _get_next(pointer: Any, out: Any) -> int:
 
 @GetError
 def _get_error(pointer: Any) -> int | None:
-    return ctypes.addressof(_held[pointer.contents.private_data].error)
+    return ctypes.addressof(_owners[pointer.contents.private_data].error)
 
 
 def _close_stream(address: int) -> None:
     stream = ArrowStream.from_address(address)
-    _held.pop(stream.private_data, None)
+    _owners.pop(stream.private_data, None)
     stream.release = StreamRelease()
 
 
@@ -436,5 +393,5 @@ def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:
     stream = ArrowStream()
     stream.get_schema, stream.get_next, stream.get_last_error = _get_schema, _get_next, _get_error
     stream.release = _release_stream
-    stream.private_data = _hold(_ArrowStream(columns, batches))
+    stream.private_data = _kept_until_released(_ArrowStream(columns, batches))
     return _capsule(stream, _STREAM_NAME, _destroy_stream)

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 _COPIED = 4096
 """The place where a record is wanted for each so many bytes of a block, all of it is copied at once."""
-_NEWLINE = ord("\n")
-_BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
-"""Which bytes are white space within a line: those that ``bytes.strip`` takes away."""
-_BLANKS = 8
-"""So many bytes in front of all records are looked at in one step."""
-
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows"]
 
 
@@ -33,7 +27,7 @@ class Rows(NamedTuple):
     """The result of a block: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
     ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/log/search.pyi``.
-    before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
+    blank: whether the line in whose middle the buffer begins is blank so far.
     """
 
     buffer: memoryview
@@ -43,23 +37,7 @@ class Rows(NamedTuple):
     base: int
     record: int
     keep: bool
-    before: bytes = b""
-
-
-HEAD = 256
-"""So many bytes at the start of a line may hold its time."""
-
-
-def line_start(before: bytes, used: memoryview) -> bytes:
-    """The beginning of the line in the middle of which reading goes on after ``used``; empty at the start of a line.
-
-    before: the same for the first byte of ``used``.
-    """
-    newline = bytes(used[-HEAD:]).rfind(b"\n")
-    if newline >= 0:
-        return bytes(used[max(len(used) - HEAD, 0) + newline + 1 :])
-    start = bytes(used).rfind(b"\n") + 1
-    return bytes(used[start : start + HEAD]) if start else (before + bytes(used[:HEAD]))[:HEAD]
+    blank: bool = True
 
 
 class Columns:
@@ -190,12 +168,12 @@ class Batch(Columns):
         count = self._rows.count
         if column.name == "wire":
             return np.full(count, registry.codes().index(self._scanner.wire), np.uint8)
-        way, source = self._scanner.common.get(column.name, ("", ""))
-        if way == "number":
+        how, source = self._scanner.common.get(column.name, ("", ""))
+        if how == "number":
             return self._decimal(source)
-        if way == "column" and column.kind == "text":
+        if how == "column" and column.kind == "text":
             return self._text(source)
-        if way == "column":
+        if how == "column":
             return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
         if column.name == "time":
             return self._times[0]
@@ -240,8 +218,8 @@ class Batch(Columns):
     def source(self, column: Column) -> str:
         if column.name in own(self._scanner):
             return column.name
-        way, name = self._scanner.common.get(column.name, ("", ""))
-        return name if way == "column" else column.name
+        how, name = self._scanner.common.get(column.name, ("", ""))
+        return name if how == "column" else column.name
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
@@ -265,10 +243,10 @@ class Batch(Columns):
             return None
         if name in own(self._scanner):
             return self._own_validity(name)
-        way, source = self._scanner.common.get(name, ("", ""))
-        if name == "time" and not way:
+        how, source = self._scanner.common.get(name, ("", ""))
+        if name == "time" and not how:
             return self._times[1]
-        if not way:
+        if not how:
             return np.zeros(len(self), bool)
         there = self._own_validity(source)
         if column.kind == "i64" and own(self._scanner)[source].kind == "u64":
@@ -331,33 +309,18 @@ class Batch(Columns):
         decode = scanner.decode.function if isinstance(scanner.decode, Deferred) else scanner.decode
         return partial(decode, unknown="keep") if self._rows.keep else decode
 
-    def begins_line(self) -> NDArray[np.bool_]:
+    def begins_line(self) -> list[bool]:
         """True if nothing but white space is in front of each record on its line; of a record in a JSON string, in
         front of that string."""
-        rows = self._rows
-        data = np.frombuffer(rows.buffer, np.uint8)
-        begins = np.zeros(rows.count, bool)
-        waiting, at = np.arange(rows.count), rows.arrays["offset"][: rows.count] - rows.base
-        for _ in range(_BLANKS):
-            at = at - 1
-            waiting, at = waiting[at >= 0], at[at >= 0]  # those at the start go the long way
-            before = data[at]
-            begins[waiting[before == _NEWLINE]] = True
-            blank = _BLANK[before]
-            waiting, at = waiting[blank], at[blank]
-        first = rows.arrays["offset"][: rows.count] - rows.base <= _BLANKS
-        for row in {*waiting.tolist(), *first.nonzero()[0].tolist()}:
-            begins[row] = not self._before(row).strip()
+        rows, begins = self._rows, list[bool]()
+        data, at, blank = bytes(rows.buffer), 0, rows.blank
+        for start in (rows.arrays["offset"][: rows.count] - rows.base).tolist():
+            if start > at or not begins:
+                newline = data.rfind(b"\n", at, start) + 1
+                blank = bool(blank or newline) and not data[newline or at : start].strip()
+                at = start
+            begins.append(blank)
         return begins
-
-    def _before(self, row: int) -> bytes:
-        """The text in front of a record on its line, its last 256 bytes."""
-        rows = self._rows
-        start = int(rows.arrays["offset"][row]) - rows.base
-        head = bytes(rows.buffer[max(start - HEAD, 0) : start])
-        if start < HEAD:
-            head = (rows.before + head)[-HEAD:]
-        return head[head.rfind(b"\n") + 1 :]
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""

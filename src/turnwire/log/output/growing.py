@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, fcntl, hold, sync_directory
+from turnwire.atomic import AtomicDirectory, AtomicFile, done_before, locked, sync_directory
 
 _SUFFIX = ".run"
 
@@ -51,7 +51,7 @@ class GrowingDirectory:
         self._grows = self._place.is_dir() and any(self._place.iterdir())
         with self._stack:
             if self._grows:
-                self._hold()
+                self._stack.enter_context(locked(self.name, "another process writes there"))
             self._kept = _recovered(self._place)
             self.position = self._kept.get("position")
             if self._grows:
@@ -67,14 +67,6 @@ class GrowingDirectory:
                 self.path = self._stack.enter_context(AtomicDirectory(self.name)).path
             self._stack = self._stack.pop_all()
         return self
-
-    def _hold(self) -> None:
-        if fcntl is None:
-            return
-        descriptor = os.open(self._place, os.O_RDONLY)
-        self._stack.callback(os.close, descriptor)
-        if not hold(descriptor, wait=False):
-            raise BlockingIOError(11, "another process writes there", self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -93,7 +93,7 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
         there = batch.valid("inner").tolist()
         inner = [at if inside else None for at, inside in zip(batch["inner"].tolist(), there, strict=True)]
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
-    places = zip(*numbers, inner, batch.begins_line().tolist(), strict=True)
+    places = zip(*numbers, inner, batch.begins_line(), strict=True)
     file = batch.file
     for row, (offset, length, line, wire, at, begins) in enumerate(places):
         how = "json_string" if at is not None else "line" if begins else "text"

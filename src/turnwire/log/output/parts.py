@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from turnwire.atomic import PREFIX, AtomicFile, fcntl, hold, sweep, sync_directory
+from turnwire.atomic import PREFIX, AtomicFile, locked, sweep, sync_directory
 from turnwire.log.output.outputs import FileOutput
 from turnwire.log.output.writers import FORMATS, format_of
 from turnwire.places import explained
@@ -55,7 +55,7 @@ class Parts:
         self._place = Path(self.name)
         self._formulas = formulas
         self._number = 0
-        self._lock: int | None = None
+        self._lock = ExitStack()
         self._columns: Sequence[Column] = ()
         self._output: FileOutput | None = None
         self._stack = ExitStack()
@@ -71,17 +71,11 @@ class Parts:
             if not self._place.is_dir():
                 text = "is a file; with --follow or --resume the output is a folder of parts"
                 raise NotADirectoryError(20, text, self.name) from None
-        if fcntl is not None:
-            self._lock = os.open(self._place, os.O_RDONLY)
-            if not hold(self._lock, wait=False):
-                os.close(self._lock)
-                raise BlockingIOError(11, "another process writes parts there", self.name)
-        try:
+        with self._lock:
+            self._lock.enter_context(locked(self.name, "another process writes parts there"))
             self._recover()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        sweep(self._place)
+            sweep(self._place)
+            self._lock = self._lock.pop_all()
         return self
 
     def _recover(self) -> None:
@@ -149,8 +143,7 @@ class Parts:
             if self._output is not None:  # it was not committed: its records are read again
                 self._stack.__exit__(kind or KeyboardInterrupt, error or KeyboardInterrupt(), trace)
         finally:
-            if self._lock is not None:
-                os.close(self._lock)
+            self._lock.close()
 
 
 def later(one: dict[str, Any] | None, other: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -347,18 +347,7 @@ def first_error(
     between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
     line = int(found["line"][0]) + (between if fault > offset else -between)
     wire = registry.codes()[found["wire"][0]] if "wire" in found else scanner.wire
-    path = file if file is not None else _pointer(raw, wire, reason)
+    path = file if file is not None else explained(wire, str(reason), raw, None)[1]
     error = DecodeError(reason, text, offset=fault, line=line, wire=wire, path=path)
     error.raw = raw
     return error
-
-
-def _pointer(raw: bytes, wire: str, reason: Reason) -> str | None:
-    """The JSON pointer that the wire's own reading gives to what is wrong in some bytes, if any."""
-    if wire not in registry.codes():
-        return None
-    try:
-        registry.wire(wire).decode(raw)
-    except DecodeError as error:
-        return error.path if error.reason is reason else None
-    return None

@@ -237,7 +237,7 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
     found: list[Any] = [None] * len(texts)
     masks = [_masks(text) for text in texts]
     any_masks = next((one for one in masks if one is not None), None)  # where all rows have a text, any will do
-    together: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for place, text in enumerate(texts):
         if isinstance(text, NumberColumn):
             found[place] = _numbers(text)
@@ -248,8 +248,8 @@ def text_arrays(texts: Sequence[TextColumn]) -> list[Filled]:
             continue
         masks[place] = own
         key = id(text.buffer), id(text.arena), id(own), isinstance(text, PackedColumn)
-        together.setdefault(key, []).append(place)
-    for (*_, packed), places in together.items():
+        groups.setdefault(key, []).append(place)
+    for (*_, packed), places in groups.items():
         fill, some = _packed if packed else _spans, [texts[place] for place in places]
         for place, one in zip(places, fill(some, masks[places[0]]), strict=True):
             found[place] = one

@@ -150,7 +150,7 @@ class _Grouped:
         self.tables = Tables(columns)
         self.sink = _Sink(file)
         self._writer: Any = None
-        self._held: list[Any] = []
+        self._waiting: list[Any] = []
         self._bytes = 0
 
     def take(self, batch: Any) -> None:
@@ -162,16 +162,16 @@ class _Grouped:
 
     def take_table(self, table: Any) -> None:
         """As ``take``, for a table of this schema."""
-        self._held.append(table)
+        self._waiting.append(table)
         self._bytes += table.nbytes
         if self._bytes >= GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Writes the rows that wait as one group."""
-        if self._held:
-            table = arrow().concat_tables(self._held)
-            self._held, self._bytes = [], 0
+        if self._waiting:
+            table = arrow().concat_tables(self._waiting)
+            self._waiting, self._bytes = [], 0
             if table.num_rows:  # a group of none cannot be written
                 self.write(table)
 

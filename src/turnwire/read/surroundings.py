@@ -1,4 +1,4 @@
-"""Finds text and JSON values around the messages of a file, for checklists that report near misses.
+"""The text and the JSON values around the messages of a file, for checklists that report near misses.
 
 Text at the top of a file is :attr:`turnwire.read.located.LocatedRecords.gaps`; here is the same of strings and of
 prefixes.
