@@ -75,7 +75,6 @@ class Prefixed:
             size *= 4
 
     def _object(self, walk: Walk, line: int, at: int, prefix: bytes) -> int:
-        objects = self._search.objects
         form = carriers.Repeated(prefix, exact=True)
         size = walk.text.behind_line(at) - at + 1
         first = True  # the next line alone: mostly it is no part of an object
@@ -93,25 +92,34 @@ class Prefixed:
                     size = max(4 * size, _FIRST_GATHERED)
                     continue
             within = Walk(inner, len(inner.data), [], SearchState())
-            tried = objects.tried(inner, 0, within.end, within.state)
-            if tried.what is not None or not tried.cut or whole:
+            try:
+                behind = self._read(walk, within)
                 break
-            if len(inner.data) < size:
-                raise More(line)
+            except More:
+                if len(inner.data) < size:
+                    raise More(line) from None
             size *= 4
-        behind = tried.behind
-        if tried.what is not None:
-            objects.add(within, 0, tried)
-        else:
-            walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
-            if tried.fault <= inner.line_end(0):
-                return 0
-            behind = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
-            behind = objects.damaged(within, 0, behind, False)
-            if not within.found:
-                return 0
+        if not behind:
+            return 0
         self._take(walk, at, line, inner, lines, behind, within.found)
         return min(walk.text.behind_line(at), inner.outside_end(0, behind))
+
+    def _read(self, walk: Walk, within: Walk) -> int:
+        """Reads the object with which joined lines begin; where it ends, 0 for none. Raises More where it may go on in
+        further lines."""
+        inner, objects = within.text, self._search.objects
+        tried = objects.tried(inner, 0, within.end, within.state)
+        if tried.what is not None:
+            objects.add(within, 0, tried)
+            return int(tried.behind)
+        if tried.cut and not inner.final:
+            raise More(0)
+        walk.state.hopeless |= {inner.outside(place) for place in within.state.hopeless}
+        if tried.fault <= inner.line_end(0):
+            return 0
+        end = len(inner.data.rstrip()) if tried.cut else inner.line_end(tried.fault)
+        behind = objects.damaged(within, 0, end, False)
+        return behind if within.found else 0
 
     @staticmethod
     def _goes_on(inner: Text) -> bool:
