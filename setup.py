@@ -55,7 +55,7 @@ DIRECTIVES = {
     "cdivision": True,
     "emit_code_comments": False,  # the source beside each line, which the compiler would read
 }
-HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "csp.cuts", "log.search")}
+HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "csp.codec", "log.search")}
 """What costs 3 % or more at less than -O3, by instructions of scans and of messages (``make gate``)."""
 INLINED = (
     *("-O1", "-finline-functions", "-finline-small-functions", "-fpartial-inlining", "-fipa-sra", "-fthread-jumps"),

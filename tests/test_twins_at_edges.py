@@ -18,7 +18,6 @@ from tests.log import engines, json_engines
 from tests.log.test_times import times_of
 from turnwire import LIMITS, kick, nslip, sap, sstp
 from turnwire._backend import core_module
-from turnwire.csp.spec import CUTS_STATE
 from turnwire.errors import DecodeError, EncodeError
 from turnwire.nslip import base62
 
@@ -71,20 +70,6 @@ def test_blanks_anywhere_in_what_looks_like_a_first_line(sign: str) -> None:
             line = sign[:at] + blank + sign[at:]
             data = f"{HEAD.format('QUERY')}QUERY q\nX y\n{line}\nZ z\n".encode()
             alike("csp.codec", lambda core, data=data: core.tables(data))
-
-
-@pytest.mark.parametrize("limit", range(8, 70))
-def test_cuts_at_every_limit(limit: int) -> None:
-    for before in (0, 10, 33, 34, 35, 40):
-        text = b"CSP/1\n" + b"x" * before + b"\n<<<\nabc\n>>>\nxxx\nCSP/1\n<<<\nCSP/1\n>>>\n" + b"y" * 30 + b"\nCSP/1\n"
-
-        def cut(core: ModuleType, text: bytes = text) -> Any:
-            state, found = np.zeros(CUTS_STATE, np.int64), np.zeros((64, 2), np.int64)
-            state[0], state[3] = 1, -1
-            taken, count = core.find_cuts(text, 0, 1, limit, state, found)
-            return taken, found[:count].tolist(), state.tolist()
-
-        alike("csp.cuts", cut)
 
 
 # --- nSLIP ------------------------------------------------------------------------------------------------------------

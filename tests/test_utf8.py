@@ -109,9 +109,7 @@ def test_every_wire_takes_what_python_takes(wire: str) -> None:
 CUT = (b"\xff", b"\x80", b"\xc3", b"\xe3\x83", b"\xf0\x9f\x98")
 
 
-MODULES = {"csp": "csp.cuts", "kick": "kick.format"}
-
-
+MODULES = {"kick": "kick.format"}
 """What chooses among the code for several processors; the JSON of the others is tested over every place in
 ``log/test_json_steps.py``."""
 
@@ -224,7 +222,7 @@ def test_a_bad_byte_at_each_place_of_a_block_of_lines(bad: bytes) -> None:
             assert [native.tables_at(level, data) for level in (0, 1)] == [wanted] * 2, before
 
 
-NAMES = ("log.search", "kick.format", "csp.cuts")
+NAMES = ("log.search", "kick.format")
 
 
 @pytest.fixture(params=NAMES)

@@ -1,4 +1,4 @@
-/* Byte operations of the CSP/1 scanner, and masks of the lines at which a log may be cut. */
+/* Byte operations of the CSP/1 scanner. */
 #ifndef TURNWIRE_CSP_LINES_H
 #define TURNWIRE_CSP_LINES_H
 
@@ -7,59 +7,6 @@
 #include <string.h>
 
 #include "_native/common/wide.h"
-
-/* Bit i of *newlines is set where block[i] is LF, bit i of *matters where a line with that first byte may say where a log
-   can be cut: one of < > ` ~ white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
-static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
-    for (size_t b = 0; b < blocks; b++, block += 64) {
-        uint64_t found = 0, some = 0;
-        for (int i = 0; i < 64; i++) {
-            uint8_t byte = block[i];
-            int name = (byte | 32) == 'c' && (i == 63 || (block[i + 1] | 32) == 's' || block[i + 1] == ' ');
-            found |= (uint64_t)(byte == '\n') << i;
-            some |= (uint64_t)(byte == '<' || byte == '>' || byte == '`' || byte == '~' || byte == ' ' || byte == '\t' ||
-                               byte == 0xEF || name) << i;
-        }
-        newlines[b] = found;
-        matters[b] = some;
-    }
-}
-
-#ifdef TW_X86
-#define CSP_IS(v, byte) _mm256_cmpeq_epi8(v, _mm256_set1_epi8((char)(byte)))
-#define CSP_OR _mm256_or_si256
-#define CSP_BITS(low, top) ((uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32)
-
-TW_TARGET("avx2")
-static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
-    const __m256i small = _mm256_set1_epi8(32), pair = _mm256_set1_epi8(2), other = _mm256_set1_epi8((char)0xBF);
-    for (size_t b = 0; b < blocks; b++, block += 64) {
-        __m256i half[2], some[2], names[2], follow[2];
-        for (int i = 0; i < 2; i++) {
-            __m256i v = half[i] = _mm256_loadu_si256((const __m256i *)(block + 32 * i)), lower = CSP_OR(v, small);
-            /* < and > differ in one bit, and so do a space and a backtick: one comparison does for each pair */
-            __m256i runs = CSP_IS(CSP_OR(v, pair), '>'), gaps = CSP_IS(_mm256_and_si256(v, other), ' ');
-            some[i] = CSP_OR(CSP_OR(CSP_OR(runs, gaps), CSP_IS(v, '~')), CSP_OR(CSP_IS(v, '\t'), CSP_IS(v, 0xEF)));
-            names[i] = CSP_IS(lower, 'c');
-            follow[i] = CSP_OR(CSP_IS(lower, 's'), CSP_IS(v, ' '));
-        }
-        newlines[b] = CSP_BITS(CSP_IS(half[0], '\n'), CSP_IS(half[1], '\n'));
-        matters[b] = CSP_BITS(some[0], some[1]) |
-                     (CSP_BITS(names[0], names[1]) & (CSP_BITS(follow[0], follow[1]) >> 1 | 1ULL << 63));
-    }
-}
-#endif
-
-typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
-
-static inline csp_masks_function csp_starts_of(int level) {
-#ifdef TW_X86
-    if (level >= 2 && TW_PROCESSOR_HAS("avx2")) return csp_starts_avx2;
-#else
-    (void)level;
-#endif
-    return csp_starts_scalar;
-}
 
 /* Eight bytes, the first in the lowest bits. */
 TW_ALWAYS uint64_t csp_load(const uint8_t *data) {

@@ -39,15 +39,14 @@ static void tw_other_tables(void)
 #endif
 }
 
-/* The next candidate in s[p .. to) that stands before `end`, or `to`. cut: what may become one behind `end` counts. */
-static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, size_t limit, int cut)
+/* The next candidate in s[p .. to) that stands before `end`, or `to`. */
+static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, size_t limit)
 {
     while (p < to) {
         const uint8_t *at = (const uint8_t *)memchr(s + p, '@', to - p);
         if (!at) return to;
         p = (size_t)(at - s);
-        int within = end - p <= limit, what = tw_candidate(s, p, within ? end : p + limit);
-        if (what == TW_CANDIDATE || (what == TW_CANDIDATE_CUT && within && cut)) return p;
+        if (tw_candidate(s, p, end - p <= limit ? end : p + limit)) return p;
         p++;
     }
     return to;
@@ -115,14 +114,14 @@ static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64
     k->arena_size += size;
 }
 
-static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
+static int tw_other_record(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
     tw_among *o = (tw_among *)k->others;
     const tw_values *v = &o->values;
     uint64_t present;
     int64_t moment;
     if (!tw_arena_room(k, TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
-    size_t n = tw_row_of(k, r, other->at, other->end, &present);
+    size_t n = tw_row_of(k, r, at, end, &present);
     if (n == SIZE_MAX) return TW_FULL;
     if (k->rows.wire) k->rows.wire[n] = o->wire;
     if (o->owned) tw_store_fields(&o->own, n, &o->fields, r->level ? k->size : 0);
@@ -147,7 +146,7 @@ static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
     }
     tw_fill_missing(k, n, present);
     if (k->rows.time) {
-        int timed = tw_head(k, r, other->at, &moment);
+        int timed = tw_head(k, r, at, &moment);
         k->rows.time[n] = timed ? moment : 0;
         if (timed) present |= (uint64_t)1 << k->rows.time_bit;
     }

@@ -171,7 +171,7 @@ cdef extern from "_native/json/scan.h" nogil:
         tw_cursor first, last
         int in_string, final, tail
         tw_fence fence
-        tw_spans taken
+        tw_spans taken, hopeless
         size_t found_behind
     ctypedef struct tw_lines:
         const uint8_t *s

@@ -41,7 +41,9 @@ typedef struct tw_region {
     int tail;                                /* heredocs in trailing text matter */
     tw_fence fence;                          /* that is open */
     tw_spans taken;                          /* lines that belong to another text */
-    size_t found_behind;                     /* where what was found last ends, SIZE_MAX where nothing was */
+    tw_spans hopeless, fresh;                /* objects that meet a known fault; those met since the walk went on last */
+    size_t found_behind;                     /* where the walk went on behind what was found last */
+    size_t here, behind;                     /* where what holds the finds of a step through damage begins and ends */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
     int64_t moment;
@@ -52,9 +54,6 @@ typedef struct tw_region {
 typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;
 /* What the wires' own reading says: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
 typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
-
-enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
-typedef struct { int what; size_t at, end; } tw_other;
 
 struct tw_kept_verdict;
 
@@ -117,6 +116,13 @@ static int tw_more_room(void **memory, size_t *room, size_t count, size_t more, 
     *memory = grown;
     *room = wanted;
     return 1;
+}
+
+static void tw_region_free(tw_region *r)
+{
+    free(r->taken.spans);
+    free(r->hopeless.spans);
+    free(r->fresh.spans);
 }
 
 /* The stretch of a text in which the byte at `at` stands. */
@@ -275,6 +281,24 @@ static inline int64_t tw_line_of(tw_lines *k, size_t at)
     else k->counted_line -= tw_newlines(k->s + at, k->counted - at);
     k->counted = at;
     return k->counted_line;
+}
+
+/* The end of the line of a place, without its line end. */
+static size_t tw_line_end(const uint8_t *s, size_t at, size_t end)
+{
+    const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', end - at);
+    size_t stop = newline ? (size_t)(newline - s) : end;
+    return stop - (newline && stop > at && s[stop - 1] == '\r');
+}
+
+/* The start of the line of a place, of a text that is put together. */
+static size_t tw_inner_line(const tw_lines *k, tw_region *r, size_t at)
+{
+    size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
+    while (first > known && k->arena[first - 1] != '\n') first--;
+    if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
+    r->head_seen = at;
+    return r->head = first;
 }
 
 static size_t tw_line_stop_below(tw_lines *k, tw_region *r, size_t at)

@@ -34,11 +34,7 @@ static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 /* The time at the head of the line of a byte, in a text that is put together. */
 static int tw_inner_head(const tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
-    size_t first = at, known = at >= r->head_seen && r->head_seen > r->start ? r->head_seen : r->start;
-    while (first > known && k->arena[first - 1] != '\n') first--;
-    if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
-    r->head = first;
-    r->head_seen = at;
+    size_t first = tw_inner_line(k, r, at);
     return tw_head_time(k->arena + first, r->end - first, micros);
 }
 

@@ -235,7 +235,7 @@ static int tw_opening_of(const tw_plan *plan, const uint8_t *s, size_t at, size_
         if (opens) return opens;
     }
     switch (s[at]) {
-    case '@': return tw_candidate(s, at, end) == TW_CANDIDATE ? TW_AT_TOKEN : TW_NO_OPENING;
+    case '@': return tw_candidate(s, at, end) ? TW_AT_TOKEN : TW_NO_OPENING;
     case '{': return tw_opens_object(s, at, end);
     case 'C': return tw_opens_magic(s, at, end);
     case '"': return tw_torn_key(plan, s, at, end) ? TW_AT_TORN : TW_NO_OPENING;

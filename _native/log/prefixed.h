@@ -242,13 +242,38 @@ static int tw_may_go_on(const uint8_t *s, size_t end, size_t second)
     return p == end || memchr(last && s[last - 1] == '{' ? "\"}" : "\"{}[],:-0123456789tfn", s[p], last && s[last - 1] == '{' ? 2 : 21);
 }
 
-/* Reads the object in the lines of a form. */
-static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
-                              int *done)
+/* Reads the object with which joined lines begin: *behind it, 0 where it is none. TW_GOES_ON: more lines must be there. */
+static int tw_joined_object(tw_search *w, tw_region *inner, size_t *behind)
 {
     tw_lines *k = &w->k;
+    size_t at = inner->start, end = inner->end, line_end;
     tw_tried t = { 0 };
-    size_t size = 0, behind;
+    tw_mark before = tw_mark_here(k);
+    int whole = end - at <= k->limit, result = tw_try_here(w, inner, at, whole ? end : at + k->limit, whole, &t);
+    *behind = 0;
+    if (result != TW_FINE) return result;
+    if (t.what != TW_TRIED_BROKEN) {
+        *behind = t.end;
+        return tw_add_object(w, inner, at, &t);
+    }
+    if (t.cut && !inner->final) return TW_GOES_ON;
+    if ((whole || !t.cut) && tw_add_hopeless(w, inner, 1) != TW_FINE) return TW_STOPPED;
+    line_end = tw_line_end(k->arena, at, end);
+    if (t.fault <= line_end) return TW_FINE;
+    if (t.cut) while (end > at && tw_space(k->arena[end - 1])) end--;
+    else end = tw_line_end(k->arena, t.fault, end);
+    result = tw_damaged(w, inner, &at, end, 0, 0);
+    if (result == TW_FINE && tw_is_more(k, &before)) *behind = at;
+    return result;
+}
+
+/* Reads the object in the lines of a form. */
+static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
+                              int *done, size_t *next)
+{
+    tw_lines *k = &w->k;
+    size_t size = 0, stop, behind;
+    tw_mark before = tw_mark_here(k);
     int result;
     for (int first = 1;; first = 0) {        /* the next line alone: mostly it is no part of an object */
         if (!tw_gather(w, r, inner, f, g, line, at, first ? 1 : size)) return TW_STOPPED;
@@ -263,21 +288,22 @@ static int tw_gathered_object(tw_search *w, tw_region *r, tw_region *inner, cons
             continue;
         }
         k->arena_size++;                     /* what ends the text is read, too */
-        if ((result = tw_try_object(k, inner, inner->start, g->size > k->limit ? inner->start + k->limit : inner->end, &t)) != TW_FINE)
-            return result;
-        if (t.what != TW_TRIED_BROKEN || !t.cut || g->whole) break;
-        k->arena_size--;
+        inner->found_behind = inner->start;
+        tw_end_step(w, inner, 0, 0);
+        if ((result = tw_joined_object(w, inner, &stop)) != TW_GOES_ON) break;
+        tw_go_back(k, &before);
+        k->arena_size = inner->end;
         if (g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
         size *= 4;
     }
-    if (t.what == TW_TRIED_BROKEN) return TW_ASK;
+    if (result != TW_FINE || !stop) return result;
     *done = 1;
-    size_t rows = k->rows.count, rejects = k->rejects.count;
-    if ((result = tw_add_object(w, inner, inner->start, &t)) != TW_FINE) return result;
-    result = tw_take_gathered(w, r, inner, g, at, t.end, &behind);
+    result = tw_take_gathered(w, r, inner, g, at, stop, &behind);
+    if (behind < *next) *next = behind;      /* the rest of its first line is still to be searched */
     /* All that it holds is read in one step: no block ends in it. */
-    if (rows != k->rows.count || rejects != k->rejects.count) k->mixed = 1;
-    if (result == TW_FINE && (rows != k->rows.count || rejects != k->rejects.count) && !r->depth &&
+    if (!tw_is_more(k, &before)) return result;
+    k->mixed = 1;
+    if (result == TW_FINE && !r->depth &&
         !tw_keep_span(k, &k->reaches, tw_as_written(k, r, at), tw_as_written(k, r, behind - 1) + 1)) result = TW_STOPPED;
     return result;
 }
@@ -323,14 +349,15 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
         memcpy(prefix, f.around.prefix, f.around.size);
         f.around.prefix = prefix;
     }
-    result = (object ? tw_gathered_object : tw_gathered_message)(w, r, &inner, &f, &g, line, q, done);
+    result = object ? tw_gathered_object(w, r, &inner, &f, &g, line, q, done, &behind)
+                    : tw_gathered_message(w, r, &inner, &f, &g, line, q, done);
     free(w->spare_stretches);
     free(w->spare_lines);
     w->spare_stretches = g.stretches;
     w->spare_stretch_room = g.stretch_room;
     w->spare_lines = g.lines;
     w->spare_line_room = g.line_room;
-    free(inner.taken.spans);
+    tw_region_free(&inner);
     if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner.start;
     if (*done) *at = behind;
     return result;

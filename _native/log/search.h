@@ -15,7 +15,7 @@
 #include "_native/json/torn.h"
 
 enum { TW_ASK = 3, TW_GOES_ON = 4 };            /* beside TW_FINE, TW_FULL, TW_STOPPED */
-enum { TW_MOST_PREFIX = 1024 };
+enum { TW_MOST_PREFIX = 1024, TW_LONGEST_LINE = 1 << 12 };
 enum { TW_CSP_ROWS = 16, TW_CSP_ROW = 24, TW_CSP_KINDS = 9 };
 
 /* The match of a line that says CSP/1: see csp/match.pxi. */
@@ -37,8 +37,6 @@ typedef struct {
     uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
     size_t since, elsewhere;                 /* how much was found in front of the open fence of the file; and by the twin */
-    const size_t *hopeless;                  /* objects that meet a known fault, in order */
-    size_t hopeless_count;
     size_t line_from, line_seen;             /* a line begins at line_from, and goes on to line_seen at least */
     uint8_t csp_code;
     uint64_t csp_present;                    /* what each row of it has */
@@ -63,6 +61,7 @@ typedef struct {
 static int tw_search_text(tw_search *w, tw_region *r, size_t *at);
 static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_around *around);
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
+static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound);
 
 /* --- places --- */
 
@@ -119,6 +118,25 @@ static int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     return 1;
 }
 
+/* What was stored so far, to which a step goes back that cannot end. */
+typedef struct { size_t rows, rejects, arena, reaches, firsts; } tw_mark;
+
+static tw_mark tw_mark_here(const tw_lines *k)
+{
+    return (tw_mark){ k->rows.count, k->rejects.count, k->arena_size, k->reaches.count, k->firsts.count };
+}
+
+static void tw_go_back(tw_lines *k, const tw_mark *m)
+{
+    k->rows.count = m->rows;
+    k->rejects.count = m->rejects;
+    k->arena_size = m->arena;
+    k->reaches.count = m->reaches;
+    k->firsts.count = m->firsts;
+}
+
+static int tw_is_more(const tw_lines *k, const tw_mark *m) { return k->rows.count > m->rows || k->rejects.count > m->rejects; }
+
 /* The start of the line of a place in the block. */
 static size_t tw_line_of_place(tw_search *w, size_t at)
 {
@@ -132,13 +150,25 @@ static size_t tw_line_of_place(tw_search *w, size_t at)
     return p;
 }
 
-/* The same of a text, no further back than a prefix can be long. */
-static size_t tw_line_in(tw_search *w, const tw_region *r, size_t at)
+/* The same of a text. */
+static size_t tw_line_in(tw_search *w, tw_region *r, size_t at)
 {
-    size_t p = at;
-    if (!r->level) return tw_line_of_place(w, at);
-    while (p > r->start && at - p <= TW_MOST_PREFIX && w->k.arena[p - 1] != '\n') p--;
-    return p;
+    return r->level ? tw_inner_line(&w->k, r, at) : tw_line_of_place(w, at);
+}
+
+/* The start of the line of a place, or the end of what was found or taken in it before. */
+static size_t tw_floor(tw_search *w, tw_region *r, size_t at)
+{
+    size_t floor = tw_line_in(w, r, at), taken = tw_last_end(&r->taken, at);
+    if (taken > floor) floor = taken;
+    return r->found_behind > floor && r->found_behind <= at ? r->found_behind : floor;
+}
+
+/* True if the line of a place goes on behind the bytes at hand, and is waited for. */
+static int tw_needs_line(const tw_lines *k, const tw_region *r, size_t at)
+{
+    size_t most = k->limit > TW_LONGEST_LINE ? k->limit : TW_LONGEST_LINE;
+    return !r->final && r->end - at <= most && !memchr(tw_text(k, r) + at, '\n', r->end - at);
 }
 
 /* Sets the line whose time a record has that gives none itself. */
@@ -200,7 +230,7 @@ static int tw_search_inner(tw_search *w, tw_region *inner)
     tw_lines *k = &w->k;
     size_t rows = k->rows.count, rejects = k->rejects.count, at = inner->start;
     int result = tw_search_text(w, inner, &at);
-    free(inner->taken.spans);
+    tw_region_free(inner);
     if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inner->start;
     return result;
 }
@@ -254,6 +284,13 @@ static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t *be
     return result;
 }
 
+/* Something was found in [here, behind) of a text. */
+static void tw_set_here(tw_region *r, size_t here, size_t behind)
+{
+    if (here < r->here) r->here = here;
+    r->behind = behind;
+}
+
 static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
 {
     tw_lines *k = &w->k;
@@ -261,6 +298,8 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
     int objects = memchr(s + at + 1, '{', end - at - 1) &&
                   tw_any_token(k->plan->inside, k->plan->inside_count, s + at, s + end), result = TW_FINE;
     for (size_t q = at + 1; q < end && result == TW_FINE;) {
+        size_t here = q;
+        tw_mark before = tw_mark_here(k);
         s = tw_text(k, r);
         if (s[q] == '{' && objects) {
             tw_tried t = { 0 };
@@ -268,8 +307,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
             if (t.what == TW_TRIED_RECORD) {
                 result = tw_emit(k, r, q, &t);
             } else if (t.what == TW_TRIED_REJECT) {
-                size_t rows = k->rows.count, rejects = k->rejects.count;
-                if ((result = tw_look_inside(w, r, q, t.end)) == TW_FINE && rows == k->rows.count && rejects == k->rejects.count)
+                if ((result = tw_look_inside(w, r, q, t.end)) == TW_FINE && !tw_is_more(k, &before))
                     result = tw_refuse(w, r, q, t.end, t.fault, k->plan->wires[t.wire].code, t.reason);
             }
             q = t.what == TW_TRIED_RECORD || t.what == TW_TRIED_REJECT ? t.end : q + 1;
@@ -291,7 +329,9 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
             q = behind;
         } else {
             q++;
+            continue;
         }
+        if (tw_is_more(k, &before)) tw_set_here(r, here, q);
     }
     return result;
 }
@@ -317,7 +357,7 @@ static size_t tw_next_in_line(const uint8_t *s, size_t at, size_t stop)
 {
     for (; at < stop; at++) {
         if (s[at] != '@' && s[at] != '{' && s[at] != 'C') continue;
-        int opens = s[at] == '@' ? tw_candidate(s, at, stop) == TW_CANDIDATE
+        int opens = s[at] == '@' ? tw_candidate(s, at, stop)
                     : s[at] == '{' ? tw_opens_object(s, at, stop) != TW_NO_OPENING
                                    : tw_opens_magic(s, at, stop) != TW_NO_OPENING;
         if (opens) return at;
@@ -345,19 +385,47 @@ static int tw_is_carrier(const uint8_t *p, size_t size)
     return 0;
 }
 
-static int tw_is_hopeless(const tw_search *w, size_t at)
+static int tw_is_among(const tw_spans *t, size_t at)
 {
-    for (size_t i = 0; i < w->hopeless_count; i++)
-        if (w->hopeless[i] == at) return 1;
-    return 0;
+    size_t i = t->first == t->count ? t->first : tw_spans_before(t, at, 1);
+    return i > t->first && t->spans[i - 1].start == at;
 }
 
-/* True if one of the objects that are open at the fault that was met last begins there. */
-static int tw_is_open(int opened, const uint8_t *const *open, const uint8_t *p)
+static int tw_is_hopeless(const tw_region *r, size_t at) { return tw_is_among(&r->hopeless, at) || tw_is_among(&r->fresh, at); }
+
+/* Adds the objects that are open at the fault that was met last in a text, to those of the text around it if `outer`. */
+static int tw_add_hopeless(tw_search *w, tw_region *r, int outer)
 {
-    for (int i = 0; i < opened; i++)
-        if (open[i] == p) return 1;
-    return 0;
+    tw_json *x = &w->k.json;
+    tw_span spans[TW_DEEPEST];
+    for (int i = 0; i < x->opened; i++) {    /* the innermost comes first */
+        size_t at = (size_t)(x->open[x->opened - 1 - i] - tw_text(&w->k, r));
+        if (outer) at = tw_place_in(&w->k, r, &r->first, tw_stretch_at(r, at), at);
+        spans[i] = (tw_span){ at, at + 1 };
+    }
+    if (tw_take(outer ? &r->outer->fresh : &r->fresh, spans, (size_t)x->opened, 0)) return TW_FINE;
+    x->no_memory = 1;
+    return TW_STOPPED;
+}
+
+/* Keeps or forgets what a step learnt of objects, which is done or not. */
+static int tw_end_step(tw_search *w, tw_region *r, int done, size_t at)
+{
+    int kept = !done || !r->fresh.count || tw_take(&r->hopeless, r->fresh.spans, r->fresh.count, at);
+    r->fresh.count = r->fresh.first = 0;
+    if (!kept) w->k.json.no_memory = 1;
+    return kept ? TW_FINE : TW_STOPPED;
+}
+
+/* Reads the object at a place, as tw_try_object. whole: the text ends at `end`, not the limit. */
+static int tw_try_here(tw_search *w, tw_region *r, size_t at, size_t end, int whole, tw_tried *t)
+{
+    int result = tw_try_object(&w->k, r, at, end, t), why;
+    const uint8_t *s = tw_text(&w->k, r), *place;
+    if (result != TW_FINE || t->what != TW_TRIED_BROKEN) return result;
+    /* A string that does not end is at fault from its quote on. */
+    if (t->cut && tw_why_object(&w->k.json, s + at, s + end, w->k.json.fault, &why, &place)) t->fault = (size_t)(place - s);
+    return t->cut && !whole ? TW_FINE : tw_add_hopeless(w, r, 0);
 }
 
 static const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
@@ -366,68 +434,172 @@ static const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* A reject where the bytes of a text carry the marks of a wire. */
-static int tw_settle_torn(tw_search *w, tw_region *r, size_t from, size_t to)
+/* Drops the rejects that were stored between two moments. */
+static void tw_drop_rejects(tw_lines *k, const tw_mark *from, const tw_mark *to)
+{
+    tw_json_rejects *c = &k->rejects;
+    int64_t *wide[] = { c->offset, c->length, c->line, c->fault, c->own_bytes, c->inner, c->row };
+    uint8_t *narrow[] = { c->reason, c->wire };
+    size_t left = c->count - to->rejects, reaches = k->reaches.count - to->reaches;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (wide[i]) memmove(wide[i] + from->rejects, wide[i] + to->rejects, left * sizeof(int64_t));
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (narrow[i]) memmove(narrow[i] + from->rejects, narrow[i] + to->rejects, left);
+    if (reaches) memmove(k->reaches.spans + from->reaches, k->reaches.spans + to->reaches, reaches * sizeof(tw_span));
+    c->count -= to->rejects - from->rejects;
+    k->reaches.count -= to->reaches - from->reaches;
+}
+
+/* A reject where the bytes of a text carry the marks of a wire: it stands for those that were stored between two moments. */
+static int tw_settle(tw_search *w, tw_region *r, size_t from, size_t to, int too_large, const tw_mark *since, const tw_mark *until)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
     tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
-    if (!tw_any_token(k->plan->torn, k->plan->torn_count, s + from, s + to)) return TW_FINE;
-    if (!tw_judge_torn(k, s + from, to - from, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
+    if (from >= to || !tw_any_token(k->plan->torn, k->plan->torn_count, s + from, s + to)) return TW_FINE;
+    if (too_large ? !k->torn(k->context, s + from, to - from, 1, &verdict)
+                  : !tw_judge_torn(k, s + from, to - from, s + tw_hard(k, r), &verdict)) return TW_STOPPED;
     if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
-    size_t fault = from + (verdict.fault < to - from ? verdict.fault : to - from);
-    return tw_refuse(w, r, from, to, fault, k->plan->wires[verdict.wire].code, verdict.reason);
+    if (r->depth) k->string_rejects -= until->rejects - since->rejects;
+    tw_drop_rejects(k, since, until);
+    size_t n = k->rejects.count;
+    int result = tw_refuse(w, r, from, to, from + (verdict.fault < to - from ? verdict.fault : to - from),
+                           k->plan->wires[verdict.wire].code, verdict.reason);
+    if (n > since->rejects) k->mixed = 1;    /* those of what stands behind it are stored already */
+    else if (k->rejects.count > n && k->rejects.row) k->rejects.row[n] = (int64_t)since->rows;
+    return result;
 }
 
-/* Damage of the file that holds nothing but good objects of nobody: up to the end of its line, or of the line that cannot go
- * on, it is a reject where it carries the marks of a wire. */
-static int tw_at_damage(tw_search *w, tw_region *r, size_t *at, size_t end, const tw_tried *t)
+/* The same of bytes in which nothing was found. */
+static int tw_settle_torn(tw_search *w, tw_region *r, size_t from, size_t to)
+{
+    tw_mark now = tw_mark_here(&w->k);
+    return tw_settle(w, r, from, to, 0, &now, &now);
+}
+
+/* The unescaped quote next to a place from `floor` on, or -1. */
+static int64_t tw_quote_before(const uint8_t *s, size_t floor, size_t at)
+{
+    while (at > floor) {
+        size_t slashes = --at;
+        if (s[at] != '"') continue;
+        while (slashes > floor && s[slashes - 1] == '\\') slashes--;
+        if (!((at - slashes) & 1)) return (int64_t)at;
+    }
+    return -1;
+}
+
+/* Searches the string around *at, in bytes that are not good JSON: what lies between the nearest quotes of its line, before `bound`.
+ * *at: where to go on. */
+static int tw_around_place(tw_search *w, tw_region *r, size_t *at, size_t bound)
 {
     tw_lines *k = &w->k;
-    const uint8_t *s = k->s, *open[TW_DEEPEST];
-    size_t q = *at, line_end, stop, p = q + 1;
-    int opened = k->json.opened, result, met;
-    if (r->level || r->taken.count || end - q > k->limit) return TW_ASK;
-    if (t->cut && !k->final && tw_line_of_place(w, q) == q && tw_opens_object(s, q, end) == TW_AT_OBJECT &&
-        (p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s)) < end && (s[p] == '"' || s[p] == '}')) return TW_GOES_ON;
-    if (t->cut) return TW_ASK;
-    p = (size_t)(tw_behind_space_to(s + q + 1, s + end) - s);
-    line_end = stop = tw_line_stop_below(k, r, q);
-    if (line_end == end && !k->final) return TW_ASK;
-    if (t->fault > line_end) {
-        size_t first = t->fault, none;
-        int64_t moment;
-        while (s[first - 1] != '\n') first--;
-        for (none = first; none < t->fault && (tw_is_blank(s[none]) || s[none] == '\r');) none++;
-        if (none < t->fault && !tw_head_time(s + first, end - first, &moment)) {
-            const uint8_t *newline = (const uint8_t *)memchr(s + t->fault, '\n', end - t->fault);
-            stop = newline ? (size_t)(newline - s) : end;
-            stop -= stop > t->fault && newline && s[stop - 1] == '\r';
-        } else {
-            for (stop = first; tw_is_blank(s[stop - 1]) || s[stop - 1] == '\r' || s[stop - 1] == '\n';) stop--;
-            if (stop < end && s[stop] != '\n' && s[stop] != '\r') return TW_ASK;
+    const uint8_t *s = tw_text(k, r);
+    size_t q = *at, end = tw_line_stop_below(k, r, q), close = q;
+    if (tw_needs_line(k, r, q)) return TW_GOES_ON;
+    if (end > bound) end = bound;
+    int64_t quote = tw_quote_before(s, tw_floor(w, r, q), q);
+    size_t first = quote < 0 ? q : (size_t)quote + 1;
+    while (close < end && s[close] != '"') close += s[close] == '\\' ? 2 : 1;
+    if (close > end) close = end;
+    *at = close + 1 < end ? close + 1 : end;
+    if (*at == q) ++*at;
+    tw_stretch said = { .outer = first, .until = close, .quote = quote < 0 ? q : (size_t)quote, .written = TW_WITH_ESCAPES };
+    tw_set_here(r, first, close);
+    return r->depth < TW_DEEPEST_STRING ? tw_search_said(w, r, &said, 1) : TW_FINE;
+}
+
+static int tw_add_object(tw_search *w, tw_region *r, size_t at, const tw_tried *t);
+
+/* Adds the object at *place of damage from `at` to *end: where to go on, and where the damage ends. within: none goes on behind it. */
+static int tw_object_in_damage(tw_search *w, tw_region *r, size_t *place, size_t *end, int within)
+{
+    tw_lines *k = &w->k;
+    size_t q = (*place)++, edge = tw_up_to_taken(&r->taken, q, r->end);
+    size_t reach = within ? *end : edge - q > k->limit ? q + k->limit : edge;
+    tw_tried t = { 0 };
+    int result;
+    if (tw_is_hopeless(r, q)) return TW_FINE;
+    if ((result = tw_try_here(w, r, q, reach, reach == edge, &t)) != TW_FINE) return result;
+    if (t.what != TW_TRIED_BROKEN) {
+        tw_mark before = tw_mark_here(k);
+        result = tw_add_object(w, r, q, &t);
+        *place = t.end;
+        if (t.end > *end && !tw_is_more(k, &before)) *end = q;
+        return result;
+    }
+    if (t.cut && reach == r->end && !r->final) return TW_GOES_ON;
+    if (t.fault <= *end) return TW_FINE;
+    for (size_t i = r->fresh.first; i < r->fresh.count; i++) /* damage over several lines of its own */
+        if (r->fresh.spans[i].start == q) {
+            memmove(r->fresh.spans + i, r->fresh.spans + i + 1, (--r->fresh.count - i) * sizeof *r->fresh.spans);
+            i--;
         }
+    *place = *end = q;
+    return TW_FINE;
+}
+
+/* Damaged bytes from *at to `end`: the records in them, and between what holds these rejects where they carry the marks of a wire;
+ * else what is damaged in their strings. *at: where they end. */
+static int tw_damaged(tw_search *w, tw_region *r, size_t *at, size_t end, int too_large, int one_line)
+{
+    tw_lines *k = &w->k;
+    tw_mark kept = tw_mark_here(k);
+    size_t piece = *at, place = piece + 1, start;
+    int result = TW_FINE;
+    while (place < end && (start = tw_next_in_line(tw_text(k, r), place, end)) < end) {
+        const uint8_t *s = tw_text(k, r);
+        tw_mark before = tw_mark_here(k);
+        place = start;
+        r->here = SIZE_MAX;
+        if (s[start] == '@') result = tw_at_token(w, r, &place, end);
+        else if (s[start] == '{' && tw_opens_object(s, start, end) == TW_AT_OBJECT)
+            result = tw_object_in_damage(w, r, &place, &end, too_large && one_line);
+        else if (s[start] == 'C' && tw_opens_magic(s, start, end) == TW_AT_MAGIC) place += 5;
+        else result = tw_around_place(w, r, &place, end);
+        if (result != TW_FINE) return result;
+        if (tw_is_more(k, &before)) r->found_behind = place;
+        if (k->rows.count == before.rows) continue;
+        if (r->here == SIZE_MAX) tw_set_here(r, start, place);
+        if ((result = tw_settle(w, r, piece, r->here, too_large, &kept, &before)) != TW_FINE) return result;
+        piece = r->behind;
+        kept = tw_mark_here(k);
     }
-    for (int i = 0; i < opened; i++) {
-        open[i] = k->json.open[i];
-        if (open[i] >= s + stop) return TW_ASK;
+    *at = end > place ? end : place;
+    tw_mark last = tw_mark_here(k);
+    return tw_settle(w, r, piece, end, too_large, &kept, &last);
+}
+
+/* The end of the damage of an object over several lines: with the line of the fault, unless that begins with the fault or has a time
+ * at its head. */
+static size_t tw_damage_end(const uint8_t *s, size_t at, size_t fault, size_t reach, size_t end)
+{
+    size_t first = fault, none, head;
+    int64_t moment;
+    while (s[first - 1] != '\n') first--;
+    for (none = first; none < fault && (tw_is_blank(s[none]) || s[none] == '\r');) none++;
+    head = first + (end - first >= 3 && s[first] == 0xEF && s[first + 1] == 0xBB && s[first + 2] == 0xBF ? 3 : 0);
+    if (none < fault && !tw_head_time(s + head, end - head, &moment)) {
+        size_t stop = tw_line_end(s, fault, end);
+        return stop < reach ? stop : reach;
     }
-    if (opened >= TW_DEEPEST) return TW_ASK;
-    for (p = q + 1; p < stop;) {
-        p = tw_next_in_line(s, p, stop);
-        if (p >= stop) break;
-        if (s[p] == 'C' && tw_opens_magic(s, p, stop) == TW_AT_MAGIC) { p += 5; continue; }
-        if (s[p] != '{' || tw_opens_object(s, p, stop) != TW_AT_OBJECT) return TW_ASK;
-        if (tw_is_open(opened, open, s + p) || tw_is_hopeless(w, p)) { p++; continue; }
-        tw_tried inner = { 0 };
-        if ((result = tw_try_object(k, r, p, end, &inner)) != TW_FINE) return result;
-        if (inner.what != TW_TRIED_OTHER || inner.end > stop) return TW_ASK;
-        if ((result = tw_inside_good(w, r, p, inner.end, &met)) != TW_FINE) return result;
-        if (met) return TW_ASK;
-        p = inner.end;
+    while (first > at && (tw_is_blank(s[first - 1]) || s[first - 1] == '\r' || s[first - 1] == '\n')) first--;
+    return tw_line_end(s, first, end);
+}
+
+/* An object that is no good JSON: it is damaged up to the end of its line, or of the line that cannot go on. edge: where the text ends,
+ * or lines were taken. */
+static int tw_broken(tw_search *w, tw_region *r, size_t *at, size_t reach, size_t edge, const tw_tried *t)
+{
+    size_t line_end = tw_line_stop_below(&w->k, r, *at), stop = line_end;
+    int over_limit = t->cut && reach < edge;
+    if (t->cut && reach == edge && edge == r->end && !r->final) return TW_GOES_ON;
+    if (over_limit) stop = reach;
+    else if (t->fault > line_end) {
+        stop = tw_damage_end(tw_text(&w->k, r), *at, t->fault, reach, r->end);
+        if (stop == r->end && !r->final) return TW_GOES_ON; /* the line that cannot go on has no end yet */
     }
-    *at = stop;
-    return tw_settle_torn(w, r, q, stop);
+    return tw_damaged(w, r, at, stop, over_limit, line_end >= reach);
 }
 
 /* The key of a wire where no object is open: the tail of a message whose head was cut off, in its line. */
@@ -435,16 +607,13 @@ static int tw_at_torn(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
     const uint8_t *s = tw_text(k, r);
-    size_t q = *at, line = tw_line_in(w, r, q), stop = tw_line_stop_below(k, r, q), last, rejects = k->rejects.count;
+    size_t q = *at, line = tw_floor(w, r, q), stop = tw_line_stop_below(k, r, q), last, rejects = k->rejects.count;
     int result;
-    if ((stop == end && !r->final) || stop - line > k->limit) return TW_ASK; /* its line may go on, or is too long */
-    last = tw_last_end(&r->taken, q);
-    if (last < r->found_behind && r->found_behind <= q) last = r->found_behind;
-    if (last > line) line = last;
-    else if (line > r->start && s[line - 1] != '\n') return TW_ASK;
+    if (tw_needs_line(k, r, q)) return TW_GOES_ON;
     for (last = tw_next_in_line(s, q, stop); last < stop && s[last] == '{' && tw_opens_object(s, last, stop) == TW_AT_OBJECT;) {
         tw_tried t = { 0 };
-        if ((result = tw_try_object(k, r, last, stop, &t)) != TW_FINE) return result;
+        size_t most = stop - last > k->limit ? last + k->limit : stop;
+        if ((result = tw_try_object(k, r, last, most, &t)) != TW_FINE) return result;
         if (t.what == TW_TRIED_RECORD || t.what == TW_TRIED_REJECT) break;
         last = tw_next_in_line(s, t.what == TW_TRIED_BROKEN ? last + 1 : t.end, stop);
     }
@@ -509,25 +678,25 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
     size_t q = *at, edge = tw_up_to_taken(&r->taken, q, end), reach = edge - q > k->limit ? q + k->limit : edge;
     tw_tried t = { 0 };
     int result, done = 0;
-    if (!r->level && tw_is_hopeless(w, q)) {
+    if (tw_is_hopeless(r, q)) {
         *at = q + 1;
         return TW_FINE;
     }
     if (!r->level && ((result = tw_object_run(w, r, at)) != TW_FINE || *at != q)) return result;
-    if ((result = tw_try_object(k, r, q, reach, &t)) != TW_FINE) return result;
+    if ((result = tw_try_here(w, r, q, reach, reach == edge, &t)) != TW_FINE) return result;
     if (t.what == TW_TRIED_BROKEN) {
-        size_t line_end = tw_line_stop_below(k, r, q), p = q + 1;
-        const uint8_t *s = tw_text(k, r);
-        if (t.fault > line_end || (t.cut && reach == edge && line_end < reach)) {
+        const uint8_t *s = tw_text(k, r), *inside = tw_behind_space_to(s + q + 1, s + end);
+        size_t line_end = tw_line_stop_below(k, r, q);
+        int opens = inside == s + end || *inside == '"' || *inside == '}';
+        if (opens && reach == r->end && tw_needs_line(k, r, q)) return TW_GOES_ON;
+        if (t.fault > line_end || (opens && t.cut && reach == edge && line_end < reach)) {
             if ((result = tw_object_behind_prefix(w, r, at, &done)) != TW_FINE || done) return result;
-            s = tw_text(k, r);
+            if (!opens) {                    /* another line, or its prefix */
+                *at = q + 1;
+                return TW_FINE;
+            }
         }
-        p = (size_t)(tw_behind_space_to(s + p, s + end) - s);
-        if (p < end && s[p] != '"' && s[p] != '}' && t.fault > line_end) { /* another line, or its prefix */
-            *at = q + 1;
-            return TW_FINE;
-        }
-        return tw_at_damage(w, r, at, end, &t);
+        return tw_broken(w, r, at, reach, edge, &t);
     }
     *at = t.end;
     if (t.what != TW_TRIED_RECORD && !r->in_string && tw_is_carrier(tw_text(k, r) + q, t.end - q)) {
@@ -539,13 +708,14 @@ static int tw_at_object(tw_search *w, tw_region *r, size_t *at, size_t end)
 
 /* --- nSLIP --- */
 
-static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t end)
+/* What begins with a candidate, before `bound`. */
+static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound)
 {
     tw_lines *k = &w->k;
     tw_among *o = (tw_among *)k->others;
     const uint8_t *s = tw_text(k, r);
     size_t q = *at, line;
-    if (!r->level && k->run && (q == 0 || s[q - 1] == '\n')) {
+    if (!r->level && k->run && bound == r->end && (q == 0 || s[q - 1] == '\n')) {
         k->position = q;
         k->line = tw_line_of(k, q);
         int result = k->run(k);
@@ -557,21 +727,22 @@ static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t end)
         }
     }
     line = tw_line_stop_below(k, r, q);
+    if (line > bound) line = bound;
     size_t stop = line - q > k->limit ? q + k->limit : line;
-    int code = tw_other_parse(o, s, q, stop, end);
+    int code = tw_other_parse(o, s, q, stop, r->end);
     if (code == TW_OK) {
-        tw_other other = { TW_OTHER_RECORD, q, o->fields.end };
         *at = o->fields.end;
-        return tw_other_record(k, r, &other);
+        return tw_other_record(k, r, q, o->fields.end);
     }
     size_t fault = o->fields.end;
-    if (stop == end && !r->final) return TW_ASK;
+    if (stop == r->end && tw_needs_line(k, r, q)) return TW_GOES_ON;
     if (stop < line && (fault >= stop || code == TW_UNTERMINATED_STRING)) {
         code = TW_MESSAGE_TOO_LARGE;
         fault = stop;
     }
-    if (fault < line && s[fault] == '\\' && code != TW_BAD_ESCAPE) return TW_ASK;
-    size_t last = tw_next_in_line(s, q + 1, stop), next = tw_other_next(s, q + 1, stop, line, k->limit, 0);
+    if (fault < line && s[fault] == '\\' && code != TW_BAD_ESCAPE && r->depth < TW_DEEPEST_STRING)
+        return tw_around_place(w, r, at, bound); /* it was written in a string */
+    size_t last = tw_next_in_line(s, q + 1, stop), next = tw_other_next(s, q + 1, stop, line, k->limit);
     if (next < last) last = next;
     *at = last > q ? last : q + 1;
     return tw_refuse(w, r, q, last, fault, o->wire, o->reasons[code]);
@@ -794,8 +965,8 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         }
         int opening = tw_opening_of(k->plan, look.s, at, r->start, end);
         if (opening == TW_NO_OPENING) { at++; continue; }
-        size_t begun = at, rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size, reaches = k->reaches.count,
-               firsts = k->firsts.count;
+        size_t begun = at;
+        tw_mark before = tw_mark_here(k);
         if (!r->level && w->mid && !at && opening <= TW_AT_HEREDOC) { at = 1; continue; }
         switch (opening) {
         case TW_AT_OBJECT:
@@ -827,21 +998,22 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
         case TW_AT_TORN:
             result = tw_at_torn(w, r, &at, end);
             break;
+        case TW_AT_ESCAPED:
+            result = tw_around_place(w, r, &at, end);
+            break;
         default:
             result = TW_ASK;
         }
         if (result != TW_FINE) {
             int kept = opening == TW_AT_CSP && result == TW_FULL && r == w->top; /* what is read of a run of messages stands */
             if (kept) break;
-            k->rows.count = rows;
-            k->rejects.count = rejects;
-            k->arena_size = arena;
-            k->reaches.count = reaches;
-            k->firsts.count = firsts;
+            tw_go_back(k, &before);
+            tw_end_step(w, r, 0, at);
             at = begun;
             break;
         }
-        if (rows != k->rows.count || rejects != k->rejects.count) r->found_behind = at;
+        if (tw_is_more(k, &before)) r->found_behind = at;
+        if (r->fresh.count && (result = tw_end_step(w, r, 1, at)) != TW_FINE) break;
     }
     *place = at;
     return result;

@@ -56,8 +56,6 @@ cdef extern from "_native/log/streams.h" nogil:
         size_t since, elsewhere
         size_t unclosed
         uint8_t *csp_inside
-        const size_t *hopeless
-        size_t hopeless_count
         uint8_t csp_code
         uint64_t csp_present
         uint8_t csp_kinds[9]
@@ -91,6 +89,7 @@ cdef extern from "_native/log/streams.h" nogil:
     int tw_arena_room(tw_lines *k, size_t more)
     int tw_take_run(tw_search *w, const tw_region *r, size_t at, int carrier, tw_run_of_lines *run)
     void tw_run_free(tw_run_of_lines *run)
+    void tw_region_free(tw_region *r)
     int tw_take(tw_spans *t, const tw_span *lines, size_t count, size_t done)
     size_t tw_behind_taken(const tw_spans *t, size_t at)
     size_t tw_up_to_taken(const tw_spans *t, size_t at, size_t end)
@@ -209,18 +208,6 @@ cdef int attach_own_nslip(tw_among *others, dict columns, size_t room) except -1
     return 0
 
 
-cdef size_t *numbers(object found, size_t count) except NULL:
-    """Memory with these numbers, which the caller frees."""
-    cdef size_t *memory = <size_t *>malloc((count + 1) * sizeof(size_t))
-    cdef size_t place = 0
-    if memory is NULL:
-        raise MemoryError
-    for number in found:
-        memory[place] = number
-        place += 1
-    return memory
-
-
 cdef class Walked:
     """A text for which the readable twin can be asked: the block, or one that is joined from its lines.
 
@@ -238,10 +225,17 @@ cdef class Walked:
 
     def __dealloc__(self):
         free(self.stretches)
-        free(self.region.taken.spans)
+        tw_region_free(&self.region)
 
     def add(self, list spans):
         """Notes lines, in order."""
+        self.take(&self.region.taken, spans, self.w.at)
+
+    cdef int keep_hopeless(self, list places) except -1:
+        """Keeps objects that meet a known fault, in order."""
+        return self.take(&self.region.hopeless, [(place, place + 1) for place in places], 0)
+
+    cdef int take(self, tw_spans *kept, list spans, size_t done) except -1:
         cdef size_t place, count = len(spans), start = self.region.start
         cdef tw_span *lines = <tw_span *>malloc((count + 1) * sizeof(tw_span))
         cdef int taken
@@ -249,10 +243,11 @@ cdef class Walked:
             raise MemoryError
         for place in range(count):
             lines[place].start, lines[place].stop = start + <size_t>spans[place][0], start + <size_t>spans[place][1]
-        taken = tw_take(&self.region.taken, lines, count, self.w.at)
+        taken = tw_take(kept, lines, count, done)
         free(lines)
         if not taken:
             raise MemoryError
+        return 0
 
     def behind(self, size_t at):
         """Behind the lines taken around a place, or the place itself."""
@@ -313,7 +308,6 @@ cdef class Block:
     cdef Walked top
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
-    cdef size_t *hopeless
     cdef object search, data, unclosed_of
     cdef size_t unclosed_seen
     cdef list asked  # what the twin found
@@ -336,7 +330,6 @@ cdef class Block:
             free(k.firsts.spans)
             free(self.w.spare_stretches)
             free(self.w.spare_lines)
-            free(self.hopeless)
             free(self.w)
 
     cdef int begin(self, Core core, search, const uint8_t *text, size_t size, size_t stop, bint final, int64_t base,
@@ -371,6 +364,7 @@ cdef class Block:
         """Makes a text the one that is walked, from its start on."""
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
+        text.region.hopeless.count = text.region.hopeless.first = 0
         self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
@@ -427,21 +421,21 @@ cdef class Block:
         r.fence.sign = state.fence[0] if r.fence.run else 0
         w.elsewhere = len(self.asked)
         w.until = r.end if state.open_from is None else r.start + <size_t>state.open_from
+        r.hopeless.count = r.hopeless.first = 0
+        if state.hopeless:  # nobody goes back to those that were passed
+            self.top.keep_hopeless(sorted([place for place in state.hopeless if <size_t>place + r.start >= w.at]))
         if r.level:
             return 0
         w.touched, w.fence_touched = state.touched, state.fence_touched
-        if state.hopeless or w.hopeless_count:
-            state.hopeless = {place for place in state.hopeless if place >= w.at}  # nobody goes back
-            memory = numbers(sorted(state.hopeless), len(state.hopeless))
-            free(self.hopeless)
-            self.hopeless = memory
-            w.hopeless, w.hopeless_count = memory, len(state.hopeless)
         return 0
 
     cdef int tell(self) except -1:
         """Tells the twin what the walk knows."""
         cdef tw_search *w = self.w
+        cdef size_t place
+        cdef const tw_spans *hopeless = &w.top.hopeless
         state = self.top.state
+        state.hopeless = {hopeless.spans[place].start - w.top.start for place in range(hopeless.first, hopeless.count)}
         if w.tail_set:
             state.tail = bool(w.top.tail)
         if w.fence_set:

@@ -82,20 +82,16 @@ static void tw_nslip_tables(void)
     }
 }
 
-/* What begins with the '@' at s[p], as far as s[..end) tells: CUT where only what follows can say. */
-enum { TW_NO_CANDIDATE, TW_CANDIDATE, TW_CANDIDATE_CUT };
-
-/* A candidate of a log is '@', a header prefix, one to eleven digits and '|' (readings 8). */
+/* True if a candidate of a log begins with the '@' at s[p]: '@', a header prefix, one to eleven digits and '|' (readings 8). */
 static inline int tw_candidate(const uint8_t *s, size_t p, size_t end)
 {
     size_t first = p + 2;
-    if (p + 1 >= end) return TW_CANDIDATE_CUT;
-    if ((uint8_t)(tw_prefix[s[p + 1]] - 1) >= TW_HEADERS) return TW_NO_CANDIDATE;
+    if (p + 1 >= end || (uint8_t)(tw_prefix[s[p + 1]] - 1) >= TW_HEADERS) return 0;
     for (p = first; p < end; p++) {
-        if (tw_digit[s[p]] == 255) return p > first && s[p] == '|' ? TW_CANDIDATE : TW_NO_CANDIDATE;
-        if (p - first == TW_MOST_DIGITS) return TW_NO_CANDIDATE;
+        if (tw_digit[s[p]] == 255) return p > first && s[p] == '|';
+        if (p - first == TW_MOST_DIGITS) return 0;
     }
-    return TW_CANDIDATE_CUT;
+    return 0;
 }
 
 /* Whether s[p..end) begins with the header of the legacy form: a f c s d t in that order, all with bare digits.

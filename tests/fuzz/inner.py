@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-LEVELLED = ("log.search", "kick.format", "csp.cuts")
+LEVELLED = ("log.search", "kick.format")
 """Modules that choose among SIMD code."""
 
 

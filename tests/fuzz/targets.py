@@ -179,14 +179,6 @@ def _fed(first: Callable[[], Any], then: Callable[[], Any], package: ModuleType)
     raise RuntimeError("a decoder raises for ever")
 
 
-def _cuts(package: ModuleType, data: bytes) -> Any:
-    (every, size, limit, level), data = _options(data)
-    choose_simd(package, level)
-    pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
-    cuts = import_module(f"{package.__name__}.csp.cuts")
-    return list(cuts.safe_cuts(pieces, 1 + every, limit=8 + limit * 16))
-
-
 def _salvage(package: ModuleType, data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
     choose_simd(package, len(data))
@@ -292,7 +284,7 @@ TARGETS: dict[str, dict[str, Variant]] = {
         **{f"scan-{wire}": _scan(wire) for wire in WIRES},
         **({"arrow": _arrow} if find_spec("pyarrow") else {}),
     },
-    "stream": {"stream": _stream, "records-nslip": records, "cuts": _cuts},
+    "stream": {"stream": _stream, "records-nslip": records},
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
     "core": {

@@ -140,11 +140,6 @@ BULK_SPANS: dict[str, tuple[str | None, ...]] = {
 """Kind -> the columns whose spans are in a row from its fifth number on: the header, the id, five slots, and in the
 place of the extras the lines of BULK_LINES."""
 
-CUTS_OPEN = 16
-"""Heredocs of different runs that may look open at once before no more cuts are made."""
-CUTS_STATE = 7 + 2 * CUTS_OPEN
-"""int64 state of the search for cuts between calls (see ``csp/_cuts_py.py``)."""
-
 _REASONS = """
 junk bad_magic look_alike missing_from missing_to missing_ctx missing_intent header_order dup_header
 bad_header_value bad_header_line bad_intent intent_alias no_body block_mismatch bad_id missing_op bad_op

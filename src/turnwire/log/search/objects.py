@@ -12,7 +12,7 @@ from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 from turnwire.log.search import carriers
-from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk, in_order
+from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
 
 if TYPE_CHECKING:
@@ -189,50 +189,54 @@ class Objects:
         return text.line_end(at + len(text.data[at:first].rstrip(b" \t\r\n")))
 
     def damaged(self, walk: Walk, at: int, end: int, too_large: bool, *, one_line: bool = False) -> int:
-        """Damaged bytes: the records in them, and between these rejects where they carry the marks of a wire; else what
-        is damaged in their strings. Where they end: an object that begins in them may go on behind, unless they are
-        too large and of one line."""
+        """Damaged bytes: the records in them, and between what holds these rejects where they carry the marks of a
+        wire; else what is damaged in their strings. Where they end: an object that begins in them may go on behind,
+        unless they are too large and of one line."""
         inner = Walk(walk.text, end, [], walk.state)
-        place = at + 1
-        while (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
+        piece, place = at, at + 1
+        kept: list[Found] = []
+        while place <= end and (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
             start, kind, before = match.start(), match.lastgroup, len(inner.found)
             if kind == "object":
-                place = start + 1
-                if start in walk.state.hopeless:
-                    continue
-                edge = walk.state.taken.up_to(start, walk.end)
-                reach = end if too_large and one_line else min(edge, start + self._search.limit)
-                tried = self.tried(walk.text, start, reach, walk.state, reach == edge)
-                if tried.what is not None:
-                    self.add(inner, start, tried)
-                    place = tried.behind
-                    if place > end:
-                        end = start if not inner.found or inner.found[-1].here < start else end
-                        break
-                elif tried.cut and reach == len(walk.text.data) and not walk.text.final:
-                    raise More(at)
-                elif tried.fault > end:  # damage over several lines of its own
-                    walk.state.hopeless.discard(start)
-                    end = place = start
-                    break
+                place, end = self._object_in_damage(walk, inner, at, start, end, too_large and one_line)
             elif kind == "escaped":
                 place = self._search.strings.around(inner, start)
             elif kind in ("slip", "token"):
                 place = self._search.handlers[kind](inner, start, match)
             else:
                 place = match.end()
-            walk.state.found_behind = place if len(inner.found) > before else walk.state.found_behind
-        piece = at
-        kept: list[Found] = []
-        for one in sorted(inner.found, key=in_order):
-            if one.reason is not None:
-                kept.append(one)
+            new = inner.found[before:]
+            walk.state.found_behind = place if new else walk.state.found_behind
+            if all(one.reason is not None for one in new):
+                kept += new
                 continue
-            self._settle(walk, piece, one.here, too_large, kept)
-            walk.found.append(one)
-            piece, kept = max(piece, one.behind), []
+            self._settle(walk, piece, new[0].here, too_large, kept)
+            walk.found.extend(new)
+            piece, kept = new[-1].behind, []
         self._settle(walk, piece, max(end, piece), too_large, kept)
         return max(end, place)
+
+    def _object_in_damage(
+        self, walk: Walk, inner: Walk, at: int, start: int, end: int, within: bool
+    ) -> tuple[int, int]:
+        """Adds the object at ``start`` of damage from ``at`` to ``end``: where to go on, and where the damage ends.
+        within: no object goes on behind it."""
+        state, text = walk.state, walk.text
+        if start in state.hopeless:
+            return start + 1, end
+        edge = state.taken.up_to(start, walk.end)
+        reach = end if within else min(edge, start + self._search.limit)
+        tried = self.tried(text, start, reach, state, reach == edge)
+        if tried.what is not None:
+            before = len(inner.found)
+            self.add(inner, start, tried)
+            return tried.behind, start if tried.behind > end and len(inner.found) == before else end
+        if tried.cut and reach == len(text.data) and not text.final:
+            raise More(at)
+        if tried.fault > end:  # damage over several lines of its own
+            state.hopeless.discard(start)
+            return start, start
+        return start + 1, end
 
     def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Found]) -> None:
         """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
