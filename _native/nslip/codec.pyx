@@ -828,32 +828,6 @@ cdef list decode_lines(bytes raw, int flags):
     return messages
 
 
-def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, size_t limit=16 << 20):
-    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
-    data is needed to tell. Raises DecodeError, whose offset and line count from ``start``."""
-    cdef tw_fields f
-    cdef tw_unknown unknown_fields[48]
-    cdef SlipMessage message = new_message()
-    cdef const uint8_t *s = <const uint8_t *>PyBytes_AS_STRING(data)
-    cdef size_t size = PyBytes_GET_SIZE(data)
-    f.unknown = unknown_fields
-    f.v = &message.v
-    f.text_first[0] = f.text_first[1] = 0
-    if start >= size:
-        raise ValueError("start is past the end of the data")
-    if not limit:
-        raise ValueError("limit is at least one byte")
-    cdef int code = tw_nslip_record(s, start, size, final, flags_of(unknown), limit, &f)
-    if code == TW_MORE:
-        return None
-    if code != TW_OK:
-        record = data[start:f.end + 1]  # no more: the rest may be long, and hold many faults
-        f.end -= start
-        raise fault(record, code, &f)
-    add_objects(message, s, &f)
-    return message, f.end
-
-
 cdef SlipMessage sample = SlipMessage.__new__(SlipMessage)
 sample.status, sample.tag, sample.touched = "status", "tag", Touched.__new__(Touched)
 if not tw_object_setup(sample, sample.status, sample.tag, sample.touched):

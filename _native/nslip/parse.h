@@ -433,43 +433,4 @@ TW_ALWAYS int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log, tw_
     return 1;
 }
 
-enum { TW_MORE = -1 };                       /* what is there may still become a message */
-
-/* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
- * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
-static TW_UNUSED int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
-{
-    /* Not far: a stream of damaged records without a '#' must not be searched to its end for each of them. */
-    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start < 4096 ? size - start : 4096);
-    if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {
-        f->end += start;
-        f->text_first[0] += start;
-        f->text_first[1] += start;
-        return TW_OK;
-    }
-    size_t most = size - start > limit ? start + limit : size;
-    int code = tw_nslip_parse(s, start, most, size, flags | TW_LOG, f);
-    /* The line may end where the fault is, or with "\r\n" right behind what a message may have. */
-    size_t seen = (code == TW_UNTERMINATED_STRING ? most : code == TW_BAD_UTF8 ? f->string_end : f->end) + 2;
-    if (seen > size) seen = size;
-    const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', seen - start);
-    if (newline) {
-        size_t end = (size_t)(newline - s);
-        if (end > start && s[end - 1] == '\r') end--;
-        if (end <= most) return tw_nslip_parse(s, start, end, size, flags | TW_LOG, f);
-    }
-    if (code == TW_OK) return TW_OK;
-    if (!final && most == size && tw_legacy(s, start, size) >= TW_LEGACY_ENDS) return TW_MORE;
-    int at_end = code == TW_UNTERMINATED_STRING || f->end >= most;
-    if (!final) {
-        size_t last = at_end ? most : f->end;        /* what stands here may be the '\r' of a line that ends */
-        if ((at_end && most == size) || (last + 1 == size && s[last] == '\r')) return TW_MORE;
-    }
-    if (at_end && most < size) {
-        f->end = most;
-        return TW_MESSAGE_TOO_LARGE;
-    }
-    return code;
-}
-
 #endif

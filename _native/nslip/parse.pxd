@@ -26,9 +26,4 @@ cdef extern from "_native/nslip/parse.h" nogil:
         tw_unknown *unknown
     void tw_nslip_tables()
     bint tw_nslip_fast(const uint8_t *s, size_t size, int log, tw_fields *f)
-    enum:
-        TW_MORE
-    int tw_nslip_record(
-        const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f
-    )
     int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)

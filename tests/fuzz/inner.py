@@ -84,16 +84,3 @@ def sections(package: ModuleType, data: bytes) -> Any:
         core.has_section(text),
         core.next_header(data, min(shift % 8, len(data))),
     )
-
-
-def records(package: ModuleType, data: bytes) -> Any:
-    """The record of a stream of nSLIP, of which more or less has come."""
-    core, (start, size, options, most) = load("nslip.codec"), data[:4].ljust(4, b"\xff")
-    data = b"x" * (start % 3) + data[max(4, data.find(b"@", 4)) :]  # an @ is what it asks for
-    data = data[: len(data) - size] if size < 9 else data
-    limit = max(most, 1) if most < 128 else 1 << 24
-    if data[start % 3 : start % 3 + 1] != b"@":
-        return None
-    unknown = "keep" if options & 2 else "error"
-    found = core.decode_record(data, start % 3, bool(options & 1), unknown=unknown, limit=limit)
-    return None if found is None else (repr(found[0].to_dict()), found[1])

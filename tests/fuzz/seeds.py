@@ -17,7 +17,7 @@ from tests.log.json_engines import RECORDS
 from tests.log.mixed_logs import NSLIP, damaged_log, good_log
 
 CORPUS = Path(__file__).parent / "corpus"
-OPTIONS = ("scan", "stream", "cuts", "session", "arrow", "tables", "sections", "records")
+OPTIONS = ("scan", "stream", "cuts", "session", "arrow", "tables", "sections")
 """Variants whose first four bytes choose among options."""
 OF_LOGS = ("scan", "stream", "salvage", "arrow", "cuts", "conform", "tables", "views")
 SIGNS = rb"""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.inner import choose_simd, records, sections, tables, views
+from tests.fuzz.inner import choose_simd, sections, tables, views
 from tests.log.ways import counted, rows_of
 
 Variant = Callable[[ModuleType, bytes], Any]
@@ -284,7 +284,7 @@ TARGETS: dict[str, dict[str, Variant]] = {
         **{f"scan-{wire}": _scan(wire) for wire in WIRES},
         **({"arrow": _arrow} if find_spec("pyarrow") else {}),
     },
-    "stream": {"stream": _stream, "records-nslip": records},
+    "stream": {"stream": _stream},
     "salvage": {"salvage": _salvage},
     "json": {"write": _write, "places": _places},
     "core": {

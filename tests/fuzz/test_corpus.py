@@ -14,7 +14,7 @@ from tests.fuzz.seeds import OPTIONS, dictionary, kept, seeds
 from tests.fuzz.targets import TARGETS, VARIANTS, WIRES, choosing, chosen, results
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="compares the cores")]
-CHEAP = ("decode", "space", "csp-", "write", "lines", "nslip-many", "heads", "tables", "records", "sections", "base62")
+CHEAP = ("decode", "space", "csp-", "write", "lines", "nslip-many", "heads", "tables", "sections", "base62")
 """Variants of which an input costs a tenth of a millisecond; of others it costs one to ten."""
 SIGNS = b'"\\\n \r0@A_`z{[,#\x80'
 """What is written in each place of a message, beside the neighbours of what stands there."""

@@ -7,7 +7,7 @@ import gc
 import io
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -243,14 +243,6 @@ BIG = b"@a3|f0|c1|S0|d1|T1|gzzzzzzzzzzz|k1#"
 
 
 """Up to its last digit but one the number of slot g is small enough."""
-
-
-@pytest.mark.parametrize("limit", range(19, len(BIG) + 1))
-def test_a_number_is_too_large_by_the_digits_within_the_limit(core: Callable[[str], Any], limit: int) -> None:
-    expected = (Reason.TOO_LARGE, 20) if limit > BIG.index(b"z|") else (Reason.MESSAGE_TOO_LARGE, limit)
-    with pytest.raises(DecodeError) as caught:
-        core("nslip.codec").decode_record(BIG, 0, True, limit=limit)
-    assert (caught.value.reason, caught.value.offset) == expected
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -224,33 +224,6 @@ STREAMS = (
 
 @needs_both
 @pytest.mark.parametrize("unknown", ["error", "keep"])
-@pytest.mark.parametrize("limit", [16 << 20, 30, 28, 22, 21, 3])
-@pytest.mark.parametrize("data", STREAMS)
-def test_twins_read_a_record_of_a_stream_however_much_of_it_is_there(data: bytes, limit: int, unknown: str) -> None:
-    """From each place, with each number of bytes, at the end of the stream or not."""
-    native, pure = twins.core_of("native"), twins.core_of("pure")
-
-    def read(core: Any, part: bytes, start: int, final: bool) -> Any:
-        found = core.decode_record(part, start, final, unknown=unknown, limit=limit)
-        return found and (twins.plain(found[0]), found[1])
-
-    for start in (place for place in range(len(data)) if data[place : place + 1] == b"@"):
-        for size in range(start + 1, len(data) + 1):
-            for final in (False, True):
-                arguments = (data[:size], start, final)
-                ours, theirs = (twins.outcome(read, core, *arguments) for core in (native, pure))
-                assert ours == theirs, arguments
-    for core in (native, pure):
-        with pytest.raises(ValueError, match=r"^start is past the end of the data$"):
-            core.decode_record(data, len(data), True)
-        with pytest.raises(ValueError, match=r"^limit is at least one byte$"):
-            core.decode_record(data, data.index(b"@"), False, limit=0)
-        found = core.decode_record(b"@a3|f0|c1|S0|d1|T1|gH#tail", 0, False)
-        assert found is not None and found[1] == 22
-
-
-@needs_both
-@pytest.mark.parametrize("unknown", ["error", "keep"])
 @pytest.mark.parametrize("data", STREAMS)
 def test_twins_read_many_lines_of_any_kind(data: bytes, unknown: str) -> None:
     good = b"@a3|f0|c1|S0|d1|T1|gH|x5#"

@@ -98,15 +98,3 @@ def test_the_legacy_header_is_named(core: Any, wire: str, reason: str) -> None:
         assert caught.value.reason == reason
         if reason == "look_alike":
             assert (caught.value.offset, "draft before v0.1" in str(caught.value)) == (0, True)
-
-
-def test_the_legacy_header_in_a_stream(core: Any) -> None:
-    """However it is cut: nothing is refused for another reason while it may still become one."""
-    nslip = core("nslip.codec")
-    data = b"x @aZ|f9|c3|s0|d1|t1|gH#\n"
-    for size in range(3, data.index(b"|gH") + 1):
-        assert nslip.decode_record(data[:size], 2, False) is None
-    for size, final in ((len(data), False), (data.index(b"gH"), False), (data.index(b"|gH"), True)):
-        with pytest.raises(DecodeError) as caught:
-            nslip.decode_record(data[:size], 2, final)
-        assert (caught.value.reason, caught.value.offset) == ("look_alike", 0)

@@ -7,6 +7,8 @@ string  = '"' { byte | '\\\\' | '\\"' } '"'
 
 from __future__ import annotations
 
+import re
+
 from turnwire.errors import Reason
 from turnwire.nslip._base62_py import ALPHABET, DIGIT
 from turnwire.nslip.spec import (
@@ -36,20 +38,15 @@ _VALUE = {ord(digit): value for digit, value in DIGIT.items()}
 _HEADER = {ord(prefix): place for place, (prefix, _) in enumerate(HEADER)}
 _SLOTS = {ord(prefix): slot for prefix, slot in PREFIX_SLOT.items()}
 _LETTERS = frozenset(ALPHABET[10:].encode())
-_LAST = ord(LEGACY_PREFIXES[-1])
 
 
 class ParseFault(Exception):
-    """Raised by the parser: a reason and an offset, nothing that costs anything to make.
+    """Raised by the parser: a reason and an offset, nothing that costs anything to make."""
 
-    ``seen`` is how far it had read when it knew.
-    """
-
-    def __init__(self, reason: Reason, offset: int, missing: str = "", seen: int | None = None) -> None:
+    def __init__(self, reason: Reason, offset: int, missing: str = "") -> None:
         self.reason = reason
         self.offset = offset
         self.missing = missing
-        self.seen = offset if seen is None else seen
 
 
 def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = False) -> tuple[Fields, int]:
@@ -61,35 +58,14 @@ def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = 
     try:
         return _Parser(data, end, keep, log).message(start)
     except ParseFault:
-        if start < end and legacy(data, start, end) in (LEGACY, LEGACY_ENDS):
+        if _LEGACY.match(data, start, end):
             raise ParseFault(Reason.LOOK_ALIKE, start) from None
         raise
 
 
-NOT_LEGACY, LEGACY, LEGACY_ENDS, LEGACY_CUT = range(4)
-
-
-def legacy(data: bytes, start: int, end: int) -> int:
-    """Tells how ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
-    digits. LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
-    place = start
-    for prefix in LEGACY_PREFIXES.encode():
-        if place < end and data[place] != (_AT if place == start else _BAR):
-            return NOT_LEGACY
-        if place + 1 < end and data[place + 1] != prefix:
-            return NOT_LEGACY
-        first = place = place + 2
-        while place < end and data[place] in _VALUE:
-            if place - first == MOST_DIGITS:
-                return NOT_LEGACY
-            place += 1
-        if place >= end and (prefix != _LAST or place <= first):
-            return LEGACY_CUT
-        if place == first:
-            return NOT_LEGACY
-    if place == end:
-        return LEGACY_ENDS
-    return LEGACY if data[place] in b"|#\r\n" else NOT_LEGACY
+_LEGACY_FIELDS = (b"%c[0-9A-Za-z]{1,%d}" % (prefix, MOST_DIGITS) for prefix in LEGACY_PREFIXES.encode())
+_LEGACY = re.compile(rb"@%s(?=[|#\r\n]|\Z)" % rb"\|".join(_LEGACY_FIELDS))
+"""The header of the legacy form: a f c s d t in that order, with bare digits."""
 
 
 class _Parser:
@@ -213,7 +189,7 @@ class _Parser:
         try:
             text = data[first + 1 : place].decode()
         except UnicodeDecodeError as error:
-            raise ParseFault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
+            raise ParseFault(Reason.BAD_UTF8, first + 1 + error.start) from None
         if escaped:
             text = "\\".join(part.replace('\\"', '"') for part in text.split("\\\\"))
         place += 1
@@ -228,36 +204,4 @@ class _Parser:
         newline = self.end + (self.data[self.end : self.end + 1] == b"\r")
         if self.log and self.data[newline : newline + 1] == b"\n":
             return ParseFault(Reason.NEWLINE_IN_STRING, newline)
-        return ParseFault(Reason.UNTERMINATED_STRING, first, seen=self.end)
-
-
-def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[Fields, int] | None:
-    """The record of a stream at ``data[start]``, by the rules of a log; None when more data is needed to tell."""
-    size = len(data)
-    most = min(size, start + limit)
-    fault = None
-    found = None
-    try:
-        found = parse(data, start, most, keep=keep, log=True)
-        seen = found[1]
-    except ParseFault as error:
-        fault = error
-        seen = error.seen
-    # The line may end where the fault is, or with "\r\n" right after what a message may have.
-    newline = data.find(b"\n", start, seen + 2)
-    if newline >= 0:
-        # A record is one line: what it looked like beyond its end does not count.
-        end = newline - (newline > start and data[newline - 1] == ord("\r"))
-        if end <= most:
-            return parse(data, start, end, keep=keep, log=True)
-    if fault is None:
-        return found
-    if not final and most == size and legacy(data, start, size) in (LEGACY_ENDS, LEGACY_CUT):
-        return None
-    at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
-    last = most if at_end else fault.offset  # what is here may be the "\r" of a line that ends
-    if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
-        return None
-    if at_end and most < size:
-        raise ParseFault(Reason.MESSAGE_TOO_LARGE, most)
-    raise fault
+        return ParseFault(Reason.UNTERMINATED_STRING, first)
