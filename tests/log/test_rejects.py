@@ -19,7 +19,7 @@ import turnwire
 from tests.log.engines import ENGINES, GOOD, LIMIT, damaged_log, read
 from tests.log.test_scan import LINES, scan_nslip
 from tests.vectors import load
-from turnwire import LIMITS, DecodeError, Decoder, Reason, extract, scan
+from turnwire import LIMITS, DecodeError, Decoder, extract, scan
 from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.output import rejects as quarantine
