@@ -34,7 +34,7 @@ def test_it_is_kept_without_what_a_run_left() -> None:
 def test_every_cell_runs_and_says_what_is_true(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "data", tmp_path / "data")
     notebook = read()
-    nbclient.NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     said = [
         "".join(output.get("text", output.get("data", {}).get("text/plain", "")) for output in cell.outputs)
         for cell in notebook.cells

@@ -59,7 +59,7 @@ def built(command: list[str], source: str, folder: Path) -> str:
     """What a program in C prints."""
     (folder / "a.c").write_text(source, "utf-8")
     subprocess.run([*command, *WARNINGS, f"-I{ROOT}", folder / "a.c", "-o", folder / "a"], check=True, timeout=120)
-    return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=300).stdout
 
 
 def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> None:

@@ -113,7 +113,7 @@ def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> 
             break
         sent += piece
     os.close(ours)
-    return process.wait(60), sent
+    return process.wait(300), sent
 
 
 @pytest.fixture

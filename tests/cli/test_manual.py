@@ -64,7 +64,7 @@ def action(tmp_path: Path, **given: str) -> tuple[int, str, str]:
     inputs = {"COMMAND": "validate", "FILES": "", "WIRE": "", "MOST": "", "ARGUMENTS": "", "GITHUB_OUTPUT": str(said)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", ACTION], capture_output=True, text=True, env=environment(PATH=path, **{**inputs, **given}), timeout=60
+        ["bash", ACTION], capture_output=True, text=True, env=environment(PATH=path, **{**inputs, **given}), timeout=300
     )
     return done.returncode, done.stdout, said.read_text()
 

@@ -49,7 +49,7 @@ def printed(script: str, folder: Path) -> str:
 
 
 def of_shell(script: str, given: bytes = b"") -> bytes:
-    return subprocess.run(["bash", "-c", script], input=given, stdout=subprocess.PIPE, timeout=60).stdout
+    return subprocess.run(["bash", "-c", script], input=given, stdout=subprocess.PIPE, timeout=300).stdout
 
 
 @needs_posix

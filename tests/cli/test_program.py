@@ -59,7 +59,7 @@ def test_main_gives_the_code_and_raises_nothing(capfdbinary: pytest.CaptureFixtu
 def test_a_quick_start_loads_nothing_heavy(arguments: list[str]) -> None:
     code = "import sys; from turnwire.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True, timeout=300
     )
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "click" in loaded

@@ -109,7 +109,7 @@ def test_runs_in_several_threads(source: Any, threads: int) -> None:
     for reader in readers:
         reader.start()
     for reader in readers:
-        reader.join(60)
+        reader.join(300)
     assert seen == [NUMBERS] * 4
     assert found.counts.wires == {"nslip": 300}
 

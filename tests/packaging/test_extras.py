@@ -105,7 +105,7 @@ def run(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -25,7 +25,7 @@ def run(code: str, *, flags: tuple[str, ...] = (), **environment: str) -> str:
         env={**os.environ, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (finished.returncode, finished.stderr) == (0, "")
     return finished.stdout

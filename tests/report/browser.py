@@ -31,7 +31,7 @@ def chromium() -> str | None:
     """The Chromium of this machine that starts, or None. TURNWIRE_CHROMIUM names another one."""
     for name in filter(None, (os.environ.get("TURNWIRE_CHROMIUM"), *NAMES)):
         path = shutil.which(name)
-        if path is not None and subprocess.run([path, "--version"], capture_output=True, timeout=60).returncode == 0:
+        if path is not None and subprocess.run([path, "--version"], capture_output=True, timeout=300).returncode == 0:
             return path
     return None
 

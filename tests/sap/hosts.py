@@ -157,7 +157,7 @@ async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: Machine)
     worker = nats.Worker(agent, machine.broker.url, identify=nats.by_subject, ack_wait=1.0, **names)
     async with agent, worker:
         yield {
-            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=60, **names))
+            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=300, **names))
             for who in TOKENS
         }
 

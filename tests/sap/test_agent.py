@@ -170,7 +170,7 @@ def test_plain_handlers_over_budget_hold_their_own_threads_only(tmp_path: Path) 
 
     def hang(one: sap.Task, _context: sap.Context) -> Any:
         if one.payload.get("hang"):
-            gate.wait(15)
+            gate.wait(300)
         return "done"
 
     async def what(agent: sap.Agent) -> None:

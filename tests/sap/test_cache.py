@@ -297,7 +297,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         assert worker.stdin is not None
         worker.stdin.write(text)
         worker.stdin.close()
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(300) for worker in workers] == [0, 0, 0]
     cache = sap.Cache(path)
     assert len(cache.ledger) == 90
     assert cache.ledger.verify()

@@ -167,7 +167,7 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
         replies = await connection.subscribe("more.replies.me")
         one = task("work.add", {"a": 1, "b": 2}, replyTo={"endpoint": "nats:more.replies.me"})
         result = await client.call(one)
-        assert sap.decode((await replies.next_msg(timeout=60)).data) == result
+        assert sap.decode((await replies.next_msg(timeout=300)).data) == result
         async with asyncio.timeout(10):  # the server hands a Result on before it has stored it
             while (kept := await client.result(one.task_id)) is None:
                 await asyncio.sleep(0.01)
@@ -176,14 +176,14 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
         assert await client.call(one) == result
         receipts = await connection.subscribe("more.receipts.*")
         await client._link.stream.publish("more.tasks.b", b"{]", headers={"Sap-Task-Id": "abc"})
-        refused = sap.decode((await receipts.next_msg(timeout=60)).data)
+        refused = sap.decode((await receipts.next_msg(timeout=300)).data)
         assert isinstance(refused, sap.Nack)
         assert (refused.reason or "").startswith("INVALID_TASK")
         with pytest.raises(ValueError, match="subject"):
             client._link.subject("tasks", "a.b")
 
     async def main() -> None:
-        async with reached("nats", make_agent(tmp_path), nats_url, "more", timeout=60) as client:
+        async with reached("nats", make_agent(tmp_path), nats_url, "more", timeout=300) as client:
             await what(client)
 
     asyncio.run(main())
@@ -191,7 +191,7 @@ def test_nats_in_detail(tmp_path: Path, nats_url: str) -> None:
 
 def test_nats_gives_the_task_of_a_dead_worker_to_another(tmp_path: Path, nats_url: str) -> None:
     async def main() -> None:
-        client = nats.Client(nats_url, queue="b", prefix="dead", timeout=60)
+        client = nats.Client(nats_url, queue="b", prefix="dead", timeout=300)
         slow = task("work.sleep", {"seconds": 1.0})
         async with client:
             first = make_agent(tmp_path)
@@ -214,7 +214,7 @@ def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
     async def main() -> None:
         prefix = "earnest"
         first, second = agent_in(tmp_path, access=None), agent_in(tmp_path, access=None)
-        client = nats.Client(nats_url, queue="b", prefix=prefix, timeout=60)
+        client = nats.Client(nats_url, queue="b", prefix=prefix, timeout=300)
         async with (
             first,
             second,
@@ -243,7 +243,7 @@ def test_nats_delivers_in_earnest(tmp_path: Path, nats_url: str) -> None:
             headers = {nats.INBOX: "_INBOX.me"}
             body = sap.encode(bad, strict=False).encode()
             await client._link.stream.publish(f"{prefix}.tasks.b", body, headers=headers)
-            refused = sap.decode((await inbox.next_msg(timeout=60)).data)
+            refused = sap.decode((await inbox.next_msg(timeout=300)).data)
             assert isinstance(refused, sap.Nack)
             assert refused.correlation_id == two.correlation_id
             assert (refused.reason or "").startswith("INVALID_TASK: /taskId: ")
@@ -278,8 +278,8 @@ def test_a_forged_result_is_named_where_no_other_comes(nats_url: str) -> None:
 
 def test_each_queue_has_its_own_bound(nats_url: str) -> None:
     async def main() -> None:
-        full = nats.Client(nats_url, queue="full", prefix="bounds", waiting=1, timeout=0.2)
-        free = nats.Client(nats_url, queue="free", prefix="bounds", waiting=1, timeout=0.2)
+        full = nats.Client(nats_url, queue="full", prefix="bounds", waiting=1, timeout=300)
+        free = nats.Client(nats_url, queue="free", prefix="bounds", waiting=1, timeout=300)
         async with full, free:
             quiet = {"replyTo": {"expectAck": False}}
             assert isinstance(await full.send(task("work.who", {}, **quiet)), sap.Ack)
@@ -311,7 +311,7 @@ def test_a_signed_task_cannot_be_changed_and_is_done_once_however_often_it_is_pu
                 headers = {TASK_ID: one.task_id, INBOX: inbox, SIGNER: name}
                 headers[SIGNATURE] = signature
                 await link.publish(f"{prefix}.tasks.b", sap.encode(one).encode(), headers)
-                answer = sap.decode((await answers.next_msg(timeout=60)).data)
+                answer = sap.decode((await answers.next_msg(timeout=300)).data)
                 return "Ack" if isinstance(answer, sap.Ack) else json.dumps(answer.to_dict())
 
             one = task("work.who", {})

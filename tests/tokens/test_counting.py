@@ -204,7 +204,7 @@ class _Waiting:
         def waiting(text: Any) -> Any:
             if not self.let_go.is_set():
                 self._begun()
-                assert self.let_go.wait(60)
+                assert self.let_go.wait(300)
             return call(text)
 
         return waiting
