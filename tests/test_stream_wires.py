@@ -62,13 +62,13 @@ def log_of(wire: str, seed: int) -> bytes:
 @pytest.mark.parametrize("wire", [*JSON_WIRES, "csp"])
 def test_any_pieces_give_what_a_scan_finds(wire: str) -> None:
     met = 0
-    for seed in range(12):
+    for seed in range(6):
         data = log_of(wire, seed)
         expected = scanned(data, wire)
         met += len(expected[0]) + len(expected[1])
         for size in (1, 13, 200, len(data)):
             assert drained(Decoder(wire), cut(data, size)) == expected, (seed, size)
-    assert met > 30
+    assert met > 10
 
 
 @pytest.mark.parametrize("wire", JSON_WIRES)

@@ -307,12 +307,11 @@ def test_one_fault_in_a_required_field_is_a_reject(wire: str) -> None:
                 text = json.dumps(changed, ensure_ascii=bool(met % 2))
                 with pytest.raises(DecodeError) as caught:
                     decode(text)
-                for only in (None, wire):
-                    found = scan(f"INFO {text}\n".encode(), wire=only)
-                    assert sum(map(len, found)) == 0
-                    assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [
-                        (wire, str(caught.value.reason))
-                    ], (path, text)
+                found = scan(f"INFO {text}\n".encode(), wire=(None, wire)[met % 2])
+                assert sum(map(len, found)) == 0
+                assert [(one["wire"], one["reason"]) for one in found.rejects.rows()] == [
+                    (wire, str(caught.value.reason))
+                ], (path, text)
                 met += 1
     assert met > 60
 

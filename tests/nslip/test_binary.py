@@ -195,7 +195,7 @@ def test_damaged_bytes_are_judged(form: Form) -> None:
     chance = random.Random(7049)
     start = form.write(decode('@a3|f07|c3|S0|d1|T1|x5|gH|u"done"|t"ok"#', unknown="keep"))
     outcomes = set()
-    for _ in range(twins.rounds(4000)):
+    for _ in range(twins.rounds(1500)):
         found = twins.outcome(form.read, twins.damaged(start, chance))
         outcomes.add(found[0] if found[0] == "value" else found[1])
         if found[0] == "value":
@@ -429,6 +429,7 @@ def test_simple_values_of_two_bytes(value: int) -> None:
         assert encode(from_cbor(data)) == GOOD_WIRE
 
 
+@pytest.mark.once
 def test_bytes_as_many_as_may_be() -> None:
     message = decode(GOOD_WIRE)
     for read, write in ((from_cbor, to_cbor), (from_protobuf, to_protobuf)):

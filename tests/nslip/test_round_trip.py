@@ -61,7 +61,7 @@ def test_kept_fields_come_back(backend: str, wire: str) -> None:
 def test_many_random_messages_come_back(backend: str) -> None:
     nslip = twins.core_of(backend)
     chance = random.Random(20240)
-    for _ in range(twins.rounds(3000)):
+    for _ in range(twins.rounds(1500)):
         fields = twins.random_fields(chance)
         message = nslip.SlipMessage(*fields)
         back = nslip.decode(nslip.encode(message).encode())
@@ -74,14 +74,14 @@ def test_damaged_wires_have_one_outcome() -> None:
     native, pure = (twins.core_of(backend) for backend in ("native", "pure"))
     chance = random.Random(4356)
     good = bad = 0
-    for number in range(twins.rounds(4000)):
+    for number in range(twins.rounds(2000)):
         unknown = "keep" if number % 2 else "error"
         wire = twins.damaged(pure.encode(pure.SlipMessage(*twins.random_fields(chance))).encode(), chance)
         ours = twins.plain_outcome(native.decode, wire, unknown=unknown)
         assert ours == twins.plain_outcome(pure.decode, wire, unknown=unknown), (wire, unknown)
         good, bad = good + (ours[0] == "value"), bad + (ours[0] != "value")
     assert good > 100
-    assert bad > 1000
+    assert bad > 500
 
 
 @needs_both

@@ -109,11 +109,13 @@ def run(code: str, *blocked: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("case", PRESENT, ids=lambda case: f"{case.extra}-{case.packages[0]}")
-def test_what_needs_an_extra_names_it(case: Case) -> None:
-    done = run(EXPECTED.format(code=case.code), *case.packages)
+@pytest.mark.parametrize("packages", dict.fromkeys(case.packages for case in PRESENT), ids=" ".join)
+def test_what_needs_an_extra_names_it(packages: tuple[str, ...]) -> None:
+    cases = [case for case in PRESENT if case.packages == packages]
+    done = run("".join(EXPECTED.format(code=case.code) for case in cases), *packages)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"turnwire[{case.extra}]" in done.stdout
+    said = done.stdout.splitlines()
+    assert [f"turnwire[{case.extra}]" in line for case, line in zip(cases, said, strict=True)] == [True] * len(cases)
 
 
 def test_an_output_that_could_not_be_validated_is_told() -> None:

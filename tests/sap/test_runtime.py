@@ -135,12 +135,16 @@ def isolated(name: str = "B") -> sap.Agent:
 
 
 @pytest.mark.usefixtures("quiet_logs")
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["bus", "http"])
 def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
+    agent = isolated()
+
     async def what(client: Any) -> None:
-        for _ in range(5):  # more than it has places
+        for _ in range(3):  # more than it has places
             result = await client.call(task("work.apart", {"how": "loop"}, **BRIEF))
             assert (result.status, result.error.code) == ("FAILED", "TIMEOUT")
+            while agent._execution.pool(agent.capabilities["work.apart"]).left_behind:  # on a busy machine
+                await asyncio.sleep(0.01)
         for how, code, said in (
             ("exit", "INTERNAL", "exit code 7"),
             ("raise", "INTERNAL", "ZeroDivisionError"),
@@ -156,7 +160,7 @@ def test_an_isolated_handler_is_ended(transport: str, nats_url: str) -> None:
         pids = {(await client.call(name, {"how": "well"}))["pid"] for name in ("work.apart", "work.apart.coroutine")}
         assert len(pids) == 2 and os.getpid() not in pids
 
-    over(transport, isolated(), what, nats_url)
+    over(transport, agent, what, nats_url)
 
 
 @pytest.mark.usefixtures("quiet_logs")

@@ -274,7 +274,7 @@ def test_json_lines_are_vouched_for_by_three_checks() -> None:
         assert len(found.events) == good, more
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 3)) for seed in range(40)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.soak] * (seed > 1)) for seed in range(40)])
 def test_no_wrong_event_is_salvaged(seed: int) -> None:
     """Records dropped, moved, doubled, put behind the last one; characters changed; ends and beginnings cut. ``-m
     soak``: ten thousand times."""

@@ -174,7 +174,7 @@ class Level(IntEnum):
 )
 def test_values_of_each_kind(value: Any) -> None:
     """As members, in arrays, in texts that hold JSON of each style, beside others and again and again."""
-    for made in (value, [value], {"k": value}, [{"k": value}] * 3, [{"k": value, "l": 1}, {"k": value, "l": 2}]):
+    for made in (value, [{"k": value}] * 3, [{"k": value, "l": 1}, {"k": value, "l": 2}]):
         line = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
         styles: tuple[dict[str, Any], ...] = ({}, {"ensure_ascii": False}, {"separators": (",", ":")}, {"indent": 2})
         held = [json.dumps({"it": made}, **style) for style in styles]

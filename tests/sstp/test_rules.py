@@ -422,6 +422,7 @@ def test_the_schema_of_each_kind(kind):
     assert package.json_schema(kind.value) == package.json_schema(kind)
 
 
+@pytest.mark.once  # a schema knows no core
 @pytest.mark.parametrize(("kind", "part", "field"), fields())
 def test_the_schema_of_each_field(kind, part, field):
     for wrong in WRONG[field.type]:
