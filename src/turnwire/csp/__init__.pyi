@@ -1,3 +1,5 @@
+from turnwire.csp import fileop as fileop
+from turnwire.csp import laws as laws
 from turnwire.csp.checklist import conformance as conformance
 from turnwire.csp.checkpoints import (
     Change as Change,
