@@ -10,17 +10,42 @@
  * front of the first one. */
 enum { TW_NO_FORM, TW_REPEATED, TW_HANGING, TW_BARE };
 
+/* No line that is just `run` times '>' begins in [from, found): the one at `found` is, if that is not the end. */
+typedef struct { size_t run, from, found; } csp_closing;
+enum { CSP_CLOSINGS = 4 };
+
 typedef struct {
     int form;
     const uint8_t *prefix;
     size_t size;
     tw_fence fence;                          /* that is open */
+    csp_closing *closings;                   /* what is known of the text up to `end`, or NULL */
+    size_t end;
 } csp_around;
 
 enum { TW_ESCAPE = 0x1B, TW_NOT_ALIKE = -1, CSP_HEAD_TIME = 256 };
 
 static inline int csp_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
 static inline int tw_space(uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13); }
+
+/* The next line from `place` on that closes a heredoc of that run, or `end`. Each byte of a text is looked at once a run. */
+static TW_UNUSED size_t csp_next_closing(csp_closing *closings, const uint8_t *s, size_t place, size_t run, size_t end)
+{
+    csp_closing *c = &closings[run < CSP_CLOSINGS + 3 ? run - 3 : CSP_CLOSINGS - 1];
+    if (c->run == run && c->from <= place && place <= c->found) return c->found;
+    *c = (csp_closing){ run, place, end };
+    for (size_t p = place; p < end;) {
+        const uint8_t *sign = (const uint8_t *)memchr(s + p, '>', end - p);
+        if (!sign) break;
+        size_t first = (size_t)(sign - s);
+        for (p = first; p < end && s[p] == '>';) p++;
+        if (p - first != run || (first != place && s[first - 1] != '\n')) continue;
+        if (p < end && s[p] != '\n' && !(s[p] == '\r' && p + 1 < end && s[p + 1] == '\n')) continue;
+        c->found = first;
+        break;
+    }
+    return c->found;
+}
 
 /* Behind the ANSI sequences at p. */
 static size_t tw_behind_ansi(const uint8_t *s, size_t p, size_t end)

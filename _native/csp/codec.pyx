@@ -64,8 +64,12 @@ cdef extern from "_native/csp/marks.h" nogil:
     bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp/around.h" nogil:
-    ctypedef struct csp_around:
+    ctypedef struct csp_closing:
         pass
+    ctypedef struct csp_around:
+        csp_closing *closings
+        size_t end
+    size_t csp_next_closing(csp_closing *closings, const uint8_t *s, size_t place, size_t run, size_t end)
     bint csp_ends_in_log(const csp_around *a, const uint8_t *s, size_t p, size_t end)
     bint csp_opens_another(const uint8_t *s, size_t p, size_t end)
 

@@ -15,12 +15,14 @@ cdef struct Matched:
     int what
     int reason
     int64_t stop, behind, fault
+    int64_t run, inside  # of a heredoc that never closes, and behind its opening; of OPEN, one that may close yet; or 0
     bint tail
     int32_t row[24]
 
 
-cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
-    """Behind the last line that can be the damaged message's own; -1: nobody can say, -2: more must be there."""
+cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault, int64_t *unclosed) noexcept nogil:
+    """Behind the last line that can be the damaged message's own; -1: more must be there. ``unclosed``: the run of a heredoc in
+    it that never closes, whose opening is that line."""
     cdef int64_t bound = first.start + s.most_bytes
     cdef int64_t end = first.start
     cdef int64_t run, closing
@@ -31,7 +33,7 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
     while True:
         found = next_line(s, &line)
         if found == MORE:
-            return -2
+            return -1
         if found == END or (line.next > bound and line.start > first.start):
             return end
         if line.start > first.start and ends(s, &line):
@@ -49,8 +51,11 @@ cdef int64_t own_lines(Scanner *s, Line *first, int64_t fault) noexcept nogil:
         run = opening(s.data, &line, &chomped)
         if run:
             found = heredoc(s, run, bound, &closing)
+            if found == MORE:
+                return -1
             if found != OK:
-                return -2 if found == MORE else -1
+                unclosed[0] = run
+                return line.next
         end = s.place
 
 
@@ -59,17 +64,21 @@ cdef void match_fault(Scanner *s, Line *first, Matched *m) noexcept nogil:
     cdef int what = classify_magic_line(s, first, CSP_EXACT)
     if what == CSP_UNDECIDED:
         m.what = OPEN
-    if what == CSP_UNDECIDED or s.fault.run:
         return
     if what == CSP_IS_TEXT:
         m.what, m.behind, m.tail = TEXT, first.next, False
         return
-    m.stop = own_lines(s, first, s.fault.offset)
-    if m.stop == -2:
-        m.what = OPEN
+    cdef int reason = s.fault.reason
+    cdef int64_t fault = s.fault.offset
+    if s.fault.run:
+        m.run, m.stop = max(s.fault.run, 0), s.fault.resume.start
+    else:
+        m.stop = own_lines(s, first, fault, &m.run)
     if m.stop < 0:
+        m.what, m.run = OPEN, s.fault.run
         return
-    m.what, m.reason, m.fault, m.tail = REFUSED, s.fault.reason, s.fault.offset, True
+    m.inside = m.stop
+    m.what, m.reason, m.fault, m.tail = REFUSED, reason, fault, True
     if first.start < m.fault < m.stop and csp_opens_another(s.data, m.fault, s.end):
         m.stop, m.tail = m.fault, False  # what begins with that line is read by itself
     m.behind = m.stop
@@ -82,17 +91,17 @@ cdef void match_message(const uint8_t *data, int64_t at, int64_t end, int final,
     cdef Line first
     cdef int64_t limits[3]
     cdef int intent = 0, found
-    m.what = UNSURE
+    m.what, m.run = UNSURE, 0
     limits[0], limits[1], limits[2] = most_bytes, _most_fields, _most_key
     memset(m.row, 0xFF, sizeof(m.row))
     start_scanner(&s, data, at, end, final, limits, find_lines, FIRST_LOOK)
-    s.log, s.around = True, around
+    s.log, s.around, s.fault.run = True, around, 0
     s.rows = s.extras = s.rejects = NULL
     s.most_rows = s.most_extras = s.most_rejects = 0
     if next_line(&s, &first) == OK and is_magic(data, &first):
         found = read_message(&s, &first, m.row, &intent, &m.stop)
         if found == MORE:
-            m.what = OPEN
+            m.what, m.run = OPEN, s.fault.run
         elif found == BAD:
             match_fault(&s, &first, m)
         elif found == OK and csp_bad_utf8(data, at, m.stop) < 0:

@@ -248,6 +248,22 @@ cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
     return OK
 
 
+cdef int behind_closing(Scanner *s, int64_t *start, int64_t found, int64_t behind) noexcept nogil:
+    """Moves the cursor behind a closing line at ``found``. END: there is none, and ``behind`` is 0."""
+    cdef int64_t feed
+    if not behind:
+        return END
+    start[0] = found
+    while s.place < behind:
+        feed = newline(s)
+        if feed < 0:
+            s.place = s.end
+            break
+        s.place = feed + 1
+        s.number += 1
+    return OK
+
+
 cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
     """Moves the cursor behind the closing line of the heredoc whose content begins at the cursor. END: there is none.
 
@@ -258,6 +274,10 @@ cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) no
     cdef int64_t behind, found, low, high, middle
     if bound > s.end:
         bound = s.end
+    if s.around != NULL and s.around.closings != NULL:
+        found = csp_next_closing(s.around.closings, s.data, place, run, s.around.end)
+        behind = closing_end(s, found, run, bound) if found < <int64_t>s.around.end else 0
+        return behind_closing(s, start, found, behind)
     if not s.indexed:
         while s.place < bound:
             if s.data[s.place] == c">" and starts_run(s.data, s.place, run, bound):
@@ -284,18 +304,7 @@ cdef int find_closing(Scanner *s, int64_t run, int64_t bound, int64_t *start) no
             high = middle
     if low == s.closing_count or s.closings[low].run != run:
         return END
-    behind = closing_end(s, s.closings[low].start, run, bound)
-    if not behind:
-        return END
-    start[0] = s.closings[low].start
-    while s.place < behind:
-        found = newline(s)
-        if found < 0:
-            s.place = s.end
-            break
-        s.place = found + 1
-        s.number += 1
-    return OK
+    return behind_closing(s, start, s.closings[low].start, closing_end(s, s.closings[low].start, run, bound))
 
 
 cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcept nogil:
@@ -306,6 +315,7 @@ cdef int heredoc(Scanner *s, int64_t run, int64_t bound, int64_t *start) noexcep
     if bound < s.end:
         s.fault.reason = R_TOO_LARGE
     elif not s.final:
+        s.fault.run = run
         return MORE
     else:
         s.fault.reason = R_UNCLOSED

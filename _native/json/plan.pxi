@@ -159,6 +159,8 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t written, timed
     ctypedef struct tw_cursor:
         int met
+    ctypedef struct csp_closing:
+        pass
     ctypedef struct tw_fence:
         uint8_t sign
         size_t run
@@ -172,7 +174,8 @@ cdef extern from "_native/json/scan.h" nogil:
         int in_string, final, tail
         tw_fence fence
         tw_spans taken, hopeless
-        size_t found_behind
+        size_t found_behind, unclosed
+        csp_closing closings[4], next_run
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size

@@ -3,6 +3,7 @@
 #define TURNWIRE_JSON_REGION_H
 
 #include "_native/common/fence.h"
+#include "_native/csp/around.h"
 #include "rows.h"
 #include "wrapper.h"
 
@@ -43,6 +44,9 @@ typedef struct tw_region {
     tw_spans taken;                          /* lines that belong to another text */
     tw_spans hopeless, fresh;                /* objects that meet a known fault; those met since the walk went on last */
     size_t found_behind;                     /* where the walk went on behind what was found last */
+    size_t unclosed;                         /* up to here heredocs are open that never close */
+    csp_closing closings[CSP_CLOSINGS];      /* of heredocs */
+    csp_closing next_run;                    /* the next three '>' in a row, of any line */
     size_t here, behind;                     /* where what holds the finds of a step through damage begins and ends */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
@@ -289,6 +293,13 @@ static size_t tw_line_end(const uint8_t *s, size_t at, size_t end)
     const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', end - at);
     size_t stop = newline ? (size_t)(newline - s) : end;
     return stop - (newline && stop > at && s[stop - 1] == '\r');
+}
+
+/* The start of the next line. */
+static size_t tw_behind_line(const uint8_t *s, size_t at, size_t end)
+{
+    const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', end - at);
+    return newline ? (size_t)(newline - s) + 1 : end;
 }
 
 /* The start of the line of a place, of a text that is put together. */

@@ -205,6 +205,22 @@ static int tw_take_gathered(tw_search *w, tw_region *r, const tw_region *inner, 
     return TW_STOPPED;
 }
 
+/* The next three '>' in a row from a place on, or the end. */
+static size_t tw_next_run(tw_search *w, tw_region *r, size_t at)
+{
+    const uint8_t *s = tw_text(&w->k, r);
+    csp_closing *c = &r->next_run;
+    if (c->run && c->from <= at && at <= c->found) return c->found;
+    *c = (csp_closing){ 1, at, r->end };
+    for (size_t p = at; p + 2 < r->end; p++) {
+        const uint8_t *sign = (const uint8_t *)memchr(s + p, '>', r->end - p);
+        if (!sign) break;
+        p = (size_t)(sign - s);
+        if (p + 2 < r->end && s[p + 1] == '>' && s[p + 2] == '>') { c->found = p; break; }
+    }
+    return c->found;
+}
+
 /* Reads the message in the lines of a form. */
 static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, const tw_form *f, tw_gathered *g, size_t line, size_t at,
                                int *done)
@@ -217,6 +233,9 @@ static int tw_gathered_message(tw_search *w, tw_region *r, tw_region *inner, con
         if (inner->end > INT32_MAX) return TW_ASK;
         if (!g->count) return r->final ? TW_ASK : TW_GOES_ON;
         w->match_message(k->arena, (int64_t)inner->start, (int64_t)inner->end, g->whole, (int64_t)k->limit, &f->around, &m);
+        if (m.what == TW_CSP_UNSURE) return TW_ASK;
+        if (m.what == TW_CSP_OPEN && m.run && r->final && tw_next_run(w, r, g->next) == r->end) /* nothing can close it */
+            w->match_message(k->arena, (int64_t)inner->start, (int64_t)inner->end, 1, (int64_t)k->limit, &f->around, &m);
         if (m.what == TW_CSP_UNSURE) return TW_ASK;
         if (m.what != TW_CSP_OPEN) break;
         if (g->whole || g->size < size) return r->final ? TW_ASK : TW_GOES_ON;
@@ -332,7 +351,6 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
         if (form == TW_FORM_OPEN) return TW_GOES_ON;
         if (form == TW_NO_FORM) return TW_FINE;
         if (form == TW_BARE) {
-            if (r == w->top && w->unclosed) return TW_ASK;
             *at = q;
             *done = 1;
             return tw_at_message(w, r, at, &f.around);

@@ -23,6 +23,7 @@ enum { TW_CSP_UNSURE, TW_CSP_RECORD, TW_CSP_REFUSED, TW_CSP_TEXT, TW_CSP_OPEN };
 typedef struct {
     int what, reason;
     int64_t stop, behind, fault;
+    int64_t run, inside;                     /* of a heredoc that never closes, and behind its opening; of OPEN, one that may close yet */
     int tail;
     int32_t row[TW_CSP_ROW];
 } tw_matched;
@@ -33,7 +34,7 @@ typedef struct {
     size_t at, until;                        /* where the walk stands, and where it ends: a text may be open there */
     int mid;                                 /* the block begins in the middle of a line */
     int touched, fence_touched;              /* something was found in the file in front of the block; in its open fence */
-    size_t unclosed;                         /* up to here, in `top`, heredocs are open that never close */
+    tw_spans unclosed;                       /* heredocs of `top` that never close: run, and where the range ends */
     uint8_t *csp_inside;                     /* whether a record of CSP/1 stands in one, or NULL */
     int tail_set, fence_set;                 /* the walk knows what `tail` and `fence` of `top` are, which the twin does not */
     size_t since, elsewhere;                 /* how much was found in front of the open fence of the file; and by the twin */
@@ -59,7 +60,7 @@ typedef struct {
 } tw_search;
 
 static int tw_search_text(tw_search *w, tw_region *r, size_t *at);
-static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_around *around);
+static int tw_at_message(tw_search *w, tw_region *r, size_t *at, csp_around *around);
 static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row);
 static int tw_at_token(tw_search *w, tw_region *r, size_t *at, size_t bound);
 
@@ -780,7 +781,7 @@ static int tw_csp_row(tw_search *w, tw_region *r, int32_t *row)
     if (n == SIZE_MAX) return TW_FULL;
     present |= w->csp_present;
     if (k->rows.wire) k->rows.wire[n] = w->csp_code;
-    if (w->csp_inside) w->csp_inside[n] = r == w->top && at < w->unclosed;
+    if (w->csp_inside) w->csp_inside[n] = at < r->unclosed;
     if (w->csp_own) w->csp_store(w->csp_own, tw_text(k, r), row, (int64_t)n, r->level ? (int64_t)k->size : 0);
     if (w->csp_kind && w->csp_kind->values) ((uint8_t *)w->csp_kind->values)[n] = w->csp_kinds[row[3] & 0xFF];
     for (int i = 0; i < 4; i++) {
@@ -806,11 +807,41 @@ static void tw_set_tail(tw_search *w, tw_region *r, int tail)
     if (r == w->top) w->tail_set = 1;
 }
 
+/* A heredoc of that run whose content begins at `from` never closes: the range is up to the next line that would close it. */
+static int tw_note_unclosed(tw_search *w, tw_region *r, size_t from, size_t run)
+{
+    const uint8_t *s = tw_text(&w->k, r);
+    size_t stop = csp_next_closing(r->closings, s, from, run, r->end);
+    if (stop < r->end) stop = tw_behind_line(s, stop, r->end);
+    if (stop > r->unclosed) r->unclosed = stop;
+    return r != w->top || tw_keep_span(&w->k, &w->unclosed, run, stop) ? TW_FINE : TW_STOPPED;
+}
+
+/* The opening of a heredoc in trailing text, whose content is passed where it closes. */
+static int tw_at_heredoc(tw_search *w, tw_region *r, size_t *at)
+{
+    const uint8_t *s = tw_text(&w->k, r);
+    size_t q = *at, end = r->end, bound = end - q > w->k.limit ? q + w->k.limit : end, run = 0, content, close;
+    while (q + run < end && s[q + run] == '<') run++;
+    if (tw_needs_line(&w->k, r, q)) return TW_GOES_ON;
+    for (*at = q; *at < end && s[*at] != '\n';) ++*at;
+    if (!r->tail) return TW_FINE;
+    content = tw_behind_line(s, q, end);
+    close = csp_next_closing(r->closings, s, content, run, end);
+    if (close < end && (close = tw_behind_line(s, close, end)) <= bound && (r->final || s[close - 1] == '\n')) {
+        *at = close;
+        return TW_FINE;
+    }
+    return bound == end && !r->final ? TW_GOES_ON : tw_note_unclosed(w, r, content, run);
+}
+
 /* A message of any form, or what is none. */
-static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_around *around)
+static int tw_at_message(tw_search *w, tw_region *r, size_t *at, csp_around *around)
 {
     tw_lines *k = &w->k;
     tw_matched m;
+    around->closings = r->closings;
+    around->end = r->end;
     size_t edge = tw_up_to_taken(&r->taken, *at, r->end);
     int result = TW_FINE;
     w->match_message(tw_text(k, r), (int64_t)*at, (int64_t)edge, r->final || edge < r->end, (int64_t)k->limit, around, &m);
@@ -822,7 +853,7 @@ static int tw_at_message(tw_search *w, tw_region *r, size_t *at, const csp_aroun
     if (result != TW_FINE) return result;
     *at = (size_t)m.behind > *at ? (size_t)m.behind : *at + 1;
     tw_set_tail(w, r, m.tail);
-    return TW_FINE;
+    return m.run > 0 ? tw_note_unclosed(w, r, (size_t)m.inside, (size_t)m.run) : TW_FINE;
 }
 
 /* Messages written as they usually are, one behind the other. */
@@ -989,9 +1020,8 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
             at++;
             continue;
         case TW_AT_HEREDOC:
-            if (r->tail) { result = TW_ASK; break; }
-            while (at < end && look.s[at] != '\n') at++;
-            continue;
+            result = tw_at_heredoc(w, r, &at);
+            break;
         case TW_AT_VALUES:
             result = tw_at_values(w, r, &at, end);
             break;

@@ -54,7 +54,7 @@ cdef extern from "_native/log/streams.h" nogil:
         size_t at, until
         int mid, touched, fence_touched, tail_set, fence_set
         size_t since, elsewhere
-        size_t unclosed
+        tw_spans unclosed
         uint8_t *csp_inside
         uint8_t csp_code
         uint64_t csp_present
@@ -222,6 +222,7 @@ cdef class Walked:
     cdef tuple key
     cdef str carrier
     cdef object state, text
+    cdef size_t unclosed_seen  # of the ranges that the state knows
 
     def __dealloc__(self):
         free(self.stretches)
@@ -308,8 +309,7 @@ cdef class Block:
     cdef Walked top
     cdef dict columns, rejects, dtypes
     cdef object memory, own_csp
-    cdef object search, data, unclosed_of
-    cdef size_t unclosed_seen
+    cdef object search, data
     cdef list asked  # what the twin found
     cdef list unfilled  # columns of which the search says nothing
     cdef size_t digits
@@ -330,6 +330,7 @@ cdef class Block:
             free(k.firsts.spans)
             free(self.w.spare_stretches)
             free(self.w.spare_lines)
+            free(self.w.unclosed.spans)
             free(self.w)
 
     cdef int begin(self, Core core, search, const uint8_t *text, size_t size, size_t stop, bint final, int64_t base,
@@ -365,6 +366,9 @@ cdef class Block:
         text.w, text.state, text.text, state.taken = self.w, state, None, text
         text.region.found_behind, text.region.taken.count, text.region.taken.first = text.region.start, 0, 0
         text.region.hopeless.count = text.region.hopeless.first = 0
+        text.region.unclosed = text.unclosed_seen = 0
+        memset(text.region.closings, 0, sizeof(text.region.closings))
+        memset(&text.region.next_run, 0, sizeof(csp_closing))
         self.top, self.w.top, self.w.at, self.w.window_filled = text, &text.region, text.region.start, False
         if state.runs:
             self.search.csp_lines.begin(text.whole(), state)
@@ -412,11 +416,9 @@ cdef class Block:
         cdef tw_region *r = w.top
         state = self.top.state
         r.tail, w.tail_set, w.fence_set = bool(state.tail), False, False
-        if self.unclosed_of is not state:
-            self.unclosed_of, self.unclosed_seen, w.unclosed = state, 0, 0
-        while self.unclosed_seen < <size_t>len(state.unclosed):
-            w.unclosed = max(w.unclosed, r.start + <size_t>state.unclosed[self.unclosed_seen][1])
-            self.unclosed_seen += 1
+        while self.top.unclosed_seen < <size_t>len(state.unclosed):
+            r.unclosed = max(r.unclosed, r.start + <size_t>state.unclosed[self.top.unclosed_seen][1])
+            self.top.unclosed_seen += 1
         r.fence.run = len(state.fence)
         r.fence.sign = state.fence[0] if r.fence.run else 0
         w.elsewhere = len(self.asked)
@@ -435,6 +437,11 @@ cdef class Block:
         cdef size_t place
         cdef const tw_spans *hopeless = &w.top.hopeless
         state = self.top.state
+        for place in range(w.unclosed.count):
+            run, stop = w.unclosed.spans[place].start, w.unclosed.spans[place].stop - w.top.start
+            state.unclosed.append((0, stop))
+            state.open_runs.append((run, stop))
+        w.unclosed.count = 0
         state.hopeless = {hopeless.spans[place].start - w.top.start for place in range(hopeless.first, hopeless.count)}
         if w.tail_set:
             state.tail = bool(w.top.tail)
