@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 _TIME = re.compile(
     rb"(\d\d\d\d)-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?"
@@ -52,16 +51,3 @@ def head_time(line: bytes) -> int | None:
     match = _HEAD.match(line)
     found = read_time(line[match.end() : match.end() + 128]) if match else None
     return None if found is None else found[0]
-
-
-def head_times(data: Any, offsets: Any, times: Any, there: Any) -> None:
-    """For each of the ascending offsets, the time at the head of its line (microseconds, UTC), and 1 where one is."""
-    raw = bytes(data)
-    known: dict[int, int | None] = {}
-    for row, place in enumerate(offsets.tolist()):
-        start = raw.rfind(b"\n", 0, place) + 1
-        if start not in known:
-            end = raw.find(b"\n", start)
-            known = {start: head_time(raw[start : len(raw) if end < 0 else min(end, start + 256)])}
-        time = known[start]
-        times[row], there[row] = (0, 0) if time is None else (time, 1)
