@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from turnwire import message as contract
 from turnwire.csp.spec import BLOCK_WORD, FIELDS, WIRE, Intent
-from turnwire.errors import DecodeError, Reason, expect
+from turnwire.errors import DecodeError, Issue, Reason, expect
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
     from turnwire.csp.fileop import Plan, Resolver
-    from turnwire.errors import Issue
 
 Fields = list[tuple[str, str]]
 FieldsLike = Mapping[str, str] | Iterable[tuple[str, str]]
