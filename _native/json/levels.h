@@ -101,7 +101,7 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     x->end = end;
     x->hard = hard;
     x->stamp++;
-    x->odd = x->cut = x->bad_item = 0;
+    x->odd = x->cut = x->bad_item = x->keyed = 0;
     x->opened = 0;
     memset(x->noted, 0, sizeof x->noted);
     x->name_count = 0;

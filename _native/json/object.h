@@ -115,6 +115,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
     while (!closed) {
         if (items >= 0 && p < x->end && *p == '{') {
             x->bad_item = 0;
+            x->keyword = TW_NO_WORD;
             p = TW_AT(tw_members)(x, p, items, depth + 1, tw_brace(x, &x->braces[items]));
             bad |= x->bad_item;
         } else {
@@ -137,6 +138,11 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
                                                            tw_step *step)
 {
     const tw_node *node = &x->shape->nodes[number];
+    if (node->keyed) {
+        x->keyed = 1;
+        if (x->keyword != TW_NO_WORD) number = node->keyed + x->keyword;
+        node = &x->shape->nodes[number];
+    }
     tw_value *v = &x->v[number];
     const uint8_t *start = p;
     tw_brief brief = { 0, TW_NO_WORD, 0, 0 };
@@ -152,6 +158,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
         if (node->form) tw_judge_form(x, node, v);
+        if (node->is_key) x->keyword = v->b.word;
         return p;
     }
     if (*p == '{')

@@ -31,6 +31,8 @@ typedef struct {
     uint8_t form;
     uint8_t text;                            /* in an item of an array: must be a string */
     uint16_t first_word, words;              /* TW_FORM_WORD: its words in tw_shape.words */
+    uint16_t keyed;                          /* `value` of items {key, value}: the node of the first word at `key`, or 0 */
+    uint8_t is_key;                          /* that `key` */
 } tw_node;
 typedef struct {
     const tw_table *tables;                  /* number 0 is that of a message */
@@ -69,6 +71,8 @@ typedef struct {
     uint8_t odd;                             /* a known key was written with escapes, or a word */
     uint8_t cut;                             /* the fault may be that the text ended */
     uint8_t bad_item;
+    uint8_t keyword;                         /* the word at `key` of the item that is read, or TW_NO_WORD */
+    uint8_t keyed;                           /* the object has such items: what stands in them goes by what they say */
     uint8_t no_memory;
     const uint8_t *fault;                    /* where reading failed: the byte, or the first one of a number or a word */
     int opened;                              /* objects that were open at the fault, the innermost first */

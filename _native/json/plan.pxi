@@ -26,6 +26,8 @@ cdef extern from "_native/json/scan.h" nogil:
         uint8_t text
         uint16_t first_word
         uint16_t words
+        uint16_t keyed
+        uint8_t is_key
     ctypedef struct tw_shape:
         const tw_table *tables
         const tw_node *nodes
@@ -393,7 +395,8 @@ cdef class Plan:
                 entries[entry].name, entries[entry].size = <const uint8_t *><char *>(<bytes>key), len(key)
                 entries[entry].hash = tw_name_hash(entries[entry].name, entries[entry].size)
                 entries[entry].node, entries[entry].bit = node, bit
-        for place, (table, items, form, text, first, count) in enumerate(found.nodes):
+        for place, (table, items, form, text, first, count, keyed, is_key) in enumerate(found.nodes):
+            nodes[place].keyed, nodes[place].is_key = keyed, is_key
             nodes[place].table, nodes[place].items, nodes[place].form = table, items, form
             nodes[place].text, nodes[place].first_word, nodes[place].words = text, first, count
         for place in range(len(found.words)):

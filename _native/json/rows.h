@@ -183,6 +183,12 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     case TW_FILL_INTEGER:
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
         break;
+    case TW_FILL_NUMERAL:                    /* an integer as text */
+        if (!(v->b.is & TW_IS_STRING) || !v->size) return 1;
+        for (size_t i = 0; i < v->size; i++)
+            if ((uint8_t)(v->p[i] - '0') >= 10) return 1;
+        if (!tw_integer(v->p, v->size, &whole)) return 1;
+        break;
     case TW_FILL_TIME:
     case TW_FILL_EPOCH:
         if (!tw_moment_of(fill, v, &c->minute, &whole)) return 1;

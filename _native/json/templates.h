@@ -433,7 +433,7 @@ static void tw_learn_template(tw_json *x, const uint8_t *p, size_t size, int wir
 {
     tw_leaf leaves[TW_MOST_LEAVES];
     int count, place;
-    if (x->pause) return;
+    if (x->pause || x->keyed) return;
     if (++x->misfits > TW_MOST_MISFITS) {
         x->misfits = TW_MOST_MISFITS / 2;
         x->pause = TW_TEMPLATE_PAUSE;
@@ -472,7 +472,7 @@ static void tw_learn_refusal(tw_json *x, const uint8_t *p, size_t size, int what
 {
     tw_leaf leaves[TW_MOST_LEAVES];
     int count, place;
-    if (x->pause || size > TW_TEMPLATE_TEXT || fault > size) return;
+    if (x->pause || x->keyed || size > TW_TEMPLATE_TEXT || fault > size) return;
     if (x->refusals_made >= TW_TEMPLATE_CREDIT + x->refusal_fits / TW_TEMPLATE_PRICE) return;
     x->refusals_made++;
     if ((count = tw_leaves_of(p, size, leaves)) < 0) return;

@@ -94,7 +94,12 @@ SPAN = {
     "kind": 3,
     "startTimeUnixNano": "1756720800000000000",
     "endTimeUnixNano": "1756720801000000000",
-    "attributes": [{"key": "gen_ai.request.model", "value": {"stringValue": "gpt-4o"}}],
+    "attributes": [
+        {"key": "gen_ai.request.model", "value": {"stringValue": "gpt-4o"}},
+        {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "210"}},
+        {"key": "server.address", "value": {"stringValue": "x"}},
+        {"key": "gen_ai.usage.output_tokens", "value": {"intValue": 12}},
+    ],
     "status": {"code": 2, "message": "refused"},
 }
 LOG = {"timeUnixNano": "1756720800000000000", "severityText": "INFO", "body": {"stringValue": "hi"}, "attributes": []}
@@ -172,7 +177,8 @@ OBJECTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("a2a", {"kind": "status-update", "taskId": "t1", "contextId": "x1", "status": {"state": "completed"}},
      {"kind": "status", "id": "t1", "stop_reason": "completed"}),
     ("otlp", SPAN, {"kind": "span", "conversation": SPAN["traceId"], "id": SPAN["spanId"],
-                    "parent": SPAN["parentSpanId"], "subject": "chat gpt-4o", "time": NOON, "error": "refused"}),
+                    "parent": SPAN["parentSpanId"], "subject": "chat gpt-4o", "time": NOON, "error": "refused", "model": "gpt-4o",
+                    "input_tokens": 210, "output_tokens": 12}),
     ("otlp", LOG, {"kind": "log", "time": NOON, "text": "hi", "subject": "INFO"}),
     ("langchain", {"lc": 1, "type": "constructor", "id": ["langchain", "AIMessage"], "kwargs": AI},
      {"kind": "assistant", "id": "run-1", "tool": "look_up", "model": "gpt-4o", "input_tokens": 11,
@@ -238,3 +244,22 @@ def test_what_was_cached_is_no_fresh_input() -> None:
 
 def test_a_file_like_object_is_a_source() -> None:
     assert usage(io.BytesIO(samples.text([CHAT]))).total["responses"] == 1
+
+
+def test_attributes_are_told_by_their_keys(scan_core: str) -> None:
+    """In any order and number, of spans that are alike otherwise, too; a key behind its value tells nothing."""
+    names = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "other", "gen_ai.usage.cache_read.input_tokens")
+    spans = []
+    for number in range(120):
+        keys = names[number % 4 :] + names[: number % 4]
+        attributes = [{"key": key, "value": {"intValue": str(100 * number + names.index(key))}} for key in keys]
+        spans.append({**SPAN, "attributes": attributes[: 1 + number % 4]})
+    turned = {**SPAN, "attributes": [{"value": {"intValue": "5"}, "key": names[0]}]}
+    found = rows(samples.text([*spans, turned]), "otlp")
+    columns = {names[0]: "input_tokens", names[1]: "output_tokens", names[3]: "cache_read_tokens"}
+    for row, span in zip(found, spans, strict=False):
+        said = {one["key"]: int(one["value"]["intValue"]) for one in span["attributes"]}
+        assert {name: row.get(column) for name, column in columns.items()} == {name: said.get(name) for name in columns}
+    assert len(found) == 121 and "input_tokens" not in found[-1]
+    operation = {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}
+    assert rows(samples.text([{**SPAN, "attributes": [operation]}]))[0]["kind"] == "tool_call"

@@ -1,6 +1,32 @@
-"""OTLP in JSON: the spans and logs of OpenTelemetry, each one a record, wherever they stand in an export."""
+"""OTLP in JSON: the spans and logs of OpenTelemetry, each one a record, wherever they stand in an export.
 
-from turnwire.formats.table import Epoch, Format, Layout, Loose
+What models and tools did is in the attributes ``gen_ai.*`` of the semantic conventions, by the names of 1.37 and by
+those of before 1.28 (``prompt_tokens``, ``completion_tokens``).
+"""
+
+from turnwire.formats.table import Columns, Digits, Epoch, Format, Layout, Loose, Words
+
+
+def _text(name: str) -> Loose:
+    return Loose(f"attributes/[{name}]/stringValue")
+
+
+def _count(name: str) -> Digits:
+    return Digits(f"attributes/[{name}]/intValue")
+
+
+_GEN_AI: Columns = {
+    "model": (_text("gen_ai.response.model"), _text("gen_ai.request.model")),
+    "sender": _text("gen_ai.agent.name"),
+    "tool": _text("gen_ai.tool.name"),
+    "call_id": _text("gen_ai.tool.call.id"),
+    "request_id": _text("gen_ai.response.id"),
+    "input_tokens": (_count("gen_ai.usage.input_tokens"), _count("gen_ai.usage.prompt_tokens")),
+    "output_tokens": (_count("gen_ai.usage.output_tokens"), _count("gen_ai.usage.completion_tokens")),
+    "cache_read_tokens": _count("gen_ai.usage.cache_read.input_tokens"),
+    "cache_write_tokens": _count("gen_ai.usage.cache_creation.input_tokens"),
+}
+_OPERATIONS = Words("attributes/[gen_ai.operation.name]/stringValue", {"execute_tool": "tool_call"})
 
 TABLE = Format(
     "otlp",
@@ -9,13 +35,15 @@ TABLE = Format(
         Layout(
             signs={"traceId": (), "spanId": (), "startTimeUnixNano": ()},
             kind="span",
+            kinds=(_OPERATIONS,),
             columns={
+                **_GEN_AI,
                 "conversation": "traceId",
                 "id": "spanId",
                 "parent": "parentSpanId",
                 "subject": "name",
                 "time": Epoch("startTimeUnixNano"),
-                "error": Loose("status/message"),
+                "error": (Loose("status/message"), _text("error.type")),
             },
             needs={"spanId": ("string",)},
             marks=(2, ("spanId", "startTimeUnixNano", "endTimeUnixNano")),
@@ -37,5 +65,6 @@ TABLE = Format(
         ),
     ),
     copy_of=("id", "conversation"),
+    cached_is_input=True,
 )
 DESCRIPTOR = TABLE.descriptor()

@@ -72,7 +72,7 @@ class Loose(NamedTuple):
 
 
 class Digits(NamedTuple):
-    """The source of a text that may be written as a whole number, too."""
+    """The source of a text that may be written as a whole number, too, or of a number that may be written as text."""
 
     path: str
 
@@ -197,13 +197,13 @@ class Compiled:
             path = source if isinstance(source, str) else source.path
             parts = path.split("/")
             for end in range(1, 1 if isinstance(source, Loose) else len(parts)):
-                if "*" not in parts[: end + 1]:
+                if "*" not in parts[: end + 1] and "/[" not in path:
                     found.setdefault("/".join(parts[:end]), ("object", "null"))
-            if "*" in parts:
+            if "*" in parts or "/[" in path:
                 continue
             kinds = _KINDS_OF[column.kind]
             if isinstance(source, Digits | Epoch):
-                kinds = (*kinds, "count", "negative", "fraction")
+                kinds = (*kinds, "string", "count", "negative", "fraction")
             found[path] = _ANY if isinstance(source, Loose) else kinds
         for sign, words in self.layout.signs.items():
             found[sign] = ("string",) if words else found.get(sign, _ANY)
@@ -223,6 +223,12 @@ class Compiled:
         words: dict[str, dict[str, None]] = {path: dict.fromkeys(known) for path, known in self.layout.signs.items()}
         for rule in self.layout.kinds:
             words.setdefault(rule.path, {}).update(dict.fromkeys(rule.kinds if isinstance(rule, Words) else ()))
+        sources = (source if isinstance(source, str) else source.path for _, source in self.sources)
+        for path in (*sources, *(rule.path for rule in self.layout.kinds)):
+            array, of_key, rest = path.partition("/[")
+            if of_key:
+                words.setdefault(f"{array}/*/key", {})[rest.partition("]")[0]] = None
+                words.setdefault(f"{array}/*/value", {})
         forms = {source: "time" for column, source in self.sources if column.name == "time" and isinstance(source, str)}
         texts = (source if isinstance(source, str) else source.path for _, source in self.sources)
         paths = dict.fromkeys((*words, *self.asked, *texts))
@@ -244,7 +250,7 @@ class Compiled:
         for column, source in self.sources:
             path = source if isinstance(source, str) else source.path
             if isinstance(source, Digits):
-                found.append(Fill(column.name, "digits", path))
+                found.append(Fill(column.name, "digits" if column.kind == "text" else "numeral", path))
             found.append(Fill(column.name, "epoch" if isinstance(source, Epoch) else _HOW[column.kind], path))
         return tuple(found)
 

@@ -48,11 +48,14 @@ class MessageSpans:
 
     def _members(self, raw: bytes, place: int, prefix: str, found: dict[str, ValueSpan]) -> int:
         place = _skip(raw, place + 1)
+        keyed = None  # what an item {"key": ..., "value": ...} of an array says by its key
         while raw[place] != 0x7D:
             key = _STRING.match(raw, place)
             assert key is not None, "the object is good JSON"
             path = prefix + plain(key[1]).decode()
             place = _skip(raw, _skip(raw, key.end()) + 1)
+            if keyed is not None and path == f"{prefix}value":
+                path = keyed
             if raw[place] == 0x7B and path in self.parents:
                 start = place
                 place = self._members(raw, place, f"{path}/", found)
@@ -66,10 +69,18 @@ class MessageSpans:
                 quoted = raw[start] == 0x22
                 if path in self.values:
                     found[path] = ValueSpan(raw[start], start + quoted, place - quoted)
+                if prefix.endswith("/*/") and path == f"{prefix}key":
+                    keyed = self._keyed(raw, path, found)
             place = _skip(raw, place)
             if raw[place] == 0x2C:
                 place = _skip(raw, place + 1)
         return place + 1
+
+    def _keyed(self, raw: bytes, path: str, found: dict[str, ValueSpan]) -> str | None:
+        """The path of what an item of an array says that has this key, where that matters."""
+        text = text_of(raw, found[path], 128) if path in found else None
+        name = f"{path.removesuffix('/*/key')}/[{'' if text is None else text.decode()}]"
+        return name if name in self.parents else None
 
 
 def _skip(raw: bytes, place: int) -> int:
@@ -169,6 +180,10 @@ def _epoch(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
     return epoch(raw[noted.start : noted.end])
 
 
+def _numeral(raw: bytes, noted: ValueSpan, value: Value | None) -> int | None:
+    return _integer(raw, noted, value) if noted.first == 0x22 and raw[noted.start : noted.end].isdigit() else None
+
+
 def _truth(raw: bytes, noted: ValueSpan, value: Value | None) -> bool | None:
     return noted.first == 0x74 if noted.first in b"tf" else None
 
@@ -215,6 +230,7 @@ _FILLS = {
     "time": _time,
     "epoch": _epoch,
     "truth": _truth,
+    "numeral": _numeral,
     "count": _count,
     "sections": _sections,
     "family": _family,

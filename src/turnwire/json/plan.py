@@ -2,7 +2,8 @@
 
 Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
 ``_native/json/plan.pxi`` (or read as they are by its twin). A path names a value: ``header/kind``;
-``artifacts/*/type`` is a member of the objects in an array.
+``artifacts/*/type`` is a member of the objects in an array, the last one that has it; ``attributes/[a.b]/text`` is one
+of the ``value`` of that item of an array of objects ``{"key": ..., "value": ...}`` whose key, in front of it, is "a.b".
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ only; good: a string of the form that its :class:`Value` names."""
 FORMS = ("", "uuid", "time", "word", "channel", "text")
 FILLS = (
     *("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits"),
-    *("epoch", "truth", "present"),
+    *("epoch", "truth", "present", "numeral"),
 )
 FILLS_OF = {
     "text": ("text", "family", "digits"),
     "enum": ("word", "constant", "present"),
     "u8": ("word", "constant", "present"),
     "bool": ("word", "constant", "truth", "present"),
-    "i64": ("integer", "count", "sections"),
+    "i64": ("integer", "numeral", "count", "sections"),
     "f64": ("number",),
     "timestamp": ("time", "epoch"),
 }
@@ -88,7 +89,7 @@ class Fill(NamedTuple):
     """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
     number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
-    integer as text; "epoch" is a time as a number since 1970, seconds to nanoseconds by its size. numbers: the number
+    integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to nanoseconds by its size. numbers: the number
     of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``: none."""
 
     column: str
@@ -280,7 +281,7 @@ class Judgement:
 class Flat(NamedTuple):
     """Plans as numbers, as ``_native/json/plan.pxi`` copies them into the structs of json/plan.h."""
 
-    nodes: list[tuple[int, int, int, int, int, int]]  # table, items, form, text, first word, words
+    nodes: Sequence[tuple[int, ...]]  # table, items, form, text, first word, words, node of the first key, is a key
     tables: list[list[tuple[bytes, int]]]  # (key, node) in the order of their bits
     words: list[bytes]
     needs: list[tuple[int, int, int, int, int]]  # node, parent, kinds, needed, mask of words
@@ -324,6 +325,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
     a fill does not fit its column."""
     check_plans(plans, columns)
     values = _values(plans)
+    keyed = _keyed(values)
     numbers = {path: number for number, path in enumerate(values)}
     parents = {"": 0}
     for path in values:
@@ -334,12 +336,16 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
     nodes = []
     for path, value in values.items():
         if path.endswith("/*"):
-            nodes.append((-1, -1, 0, 0, 0, 0))
+            nodes.append((-1, -1, 0, 0, 0, 0, 0, 0))
             continue
-        tables[parents[path.rpartition("/")[0]]].append((path.rpartition("/")[2].encode(), numbers[path]))
+        if not path.rpartition("/")[2].startswith("["):
+            tables[parents[path.rpartition("/")[0]]].append((path.rpartition("/")[2].encode(), numbers[path]))
         form = FORMS.index(value.form)
         place = (parents.get(path, -1), parents.get(f"{path}/*", -1))
-        nodes.append((*place, form, int(value.text), len(words), len(value.words)))
+        keys = keyed.get(path.removesuffix("/*/value"), ()) if path.endswith("/*/value") else ()
+        first = numbers[f"{path.removesuffix('/*/value')}/[{keys[0]}]"] if keys else 0
+        is_key = path.endswith("/*/key") and path.removesuffix("/*/key") in keyed
+        nodes.append((*place, form, int(value.text), len(words), len(value.words), first, int(is_key)))
         words += [word.encode() for word in value.words]
     asks = _asks(plans, values, words)
     result = Flat(nodes, tables, words, [], [], [], [], [], [], asks)
@@ -367,6 +373,16 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
             if known is None or known[1:] == Value("")[1:]:
                 values[value.path] = value
     return values
+
+
+def _keyed(values: dict[str, Value]) -> dict[str, tuple[str, ...]]:
+    """The arrays of ``{"key": ..., "value": ...}`` and the keys that matter in each. What stands there by its key is put
+    behind all other values, in the order of the keys."""
+    arrays = dict.fromkeys(path.partition("/[")[0] for path in values if "/[" in path)
+    found = {array: values[f"{array}/*/key"].words for array in arrays}
+    for path in [f"{array}/[{key}]" for array, keys in found.items() for key in keys]:
+        values[path] = values.pop(path, Value(path))
+    return found
 
 
 _PARTS = {"string": ("good",), "object": ("numbers",), "array": ("texts", "records")}
