@@ -89,8 +89,9 @@ class Fill(NamedTuple):
     """The source of a column: ``path``, or ``other`` if that is absent. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
     number of a word; "present" is that number where a value is there; "truth" is that of a boolean; "digits" is an
-    integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to nanoseconds by its size. numbers: the number
-    of each word at ``path``, if it is not its place among them plus ``constant``; ``NO_NUMBER``: none."""
+    integer as text, "numeral" such a text as an integer; "epoch" is a time as a number since 1970, seconds to
+    nanoseconds by its size. numbers: the number of each word at ``path``, if it is not its place among them plus
+    ``constant``; ``NO_NUMBER``: none."""
 
     column: str
     how: str
@@ -376,8 +377,8 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
 
 
 def _keyed(values: dict[str, Value]) -> dict[str, tuple[str, ...]]:
-    """The arrays of ``{"key": ..., "value": ...}`` and the keys that matter in each. What stands there by its key is put
-    behind all other values, in the order of the keys."""
+    """The arrays of ``{"key": ..., "value": ...}`` and the keys that matter in each. What stands there by its key is
+    put behind all other values, in the order of the keys."""
     arrays = dict.fromkeys(path.partition("/[")[0] for path in values if "/[" in path)
     found = {array: values[f"{array}/*/key"].words for array in arrays}
     for path in [f"{array}/[{key}]" for array, keys in found.items() for key in keys]:
