@@ -60,6 +60,10 @@ class Progress:
             self._draw(done, _met(records, rejects), now)
         self._drawn = True
 
+    def of_scan(self, done: int, _: Any, records: int, rejects: int) -> None:
+        """The same as a scan tells it (``turnwire.scan(progress=)``)."""
+        self.update(done, records, rejects)
+
     def _draw(self, done: int, met: str, now: float) -> None:
         share = f" of {amount(self._total)} ({done / self._total:.0%})" if self._total else ""
         rate = done / max(now - self._started, 1e-9)

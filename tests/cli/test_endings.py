@@ -132,7 +132,7 @@ def test_every_input_that_cannot_be_read_is_named_before_anything_is_read(log: P
 def test_a_pipe_that_the_shell_made_is_read() -> None:
     done = through_shell(f'turnwire scan <(cat "{REAL}") --limit 4356')
     assert (done.code, len(done.out.splitlines())) == (0, 4357)
-    assert [line.split()[0] for line in done.err.splitlines()] == QUIET_END
+    assert [line.split()[0] for line in done.err.splitlines()][:4] == QUIET_END
 
 
 def test_a_pipe_on_standard_input_is_read() -> None:

@@ -170,6 +170,24 @@ policy_option = click.option(
     metavar="FILE",
     help="Who may send what, instead of the specification's own table: a TOML file.",
 )
+EXIT_ZERO = "turnwire exit zero"
+"""Where the context keeps that bad records do not make the exit code 1."""
+
+
+def _keep_exit_zero(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[EXIT_ZERO] = wanted
+
+
+exit_zero_option = click.option(
+    "--exit-zero",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_exit_zero,
+    help="Exit with 0 in place of 1, so that what was found fails no script.",
+)
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, help="A line on standard error for each record that there is something to say of."
+)
 _SCAN_OPTIONS = (
     click.option(
         "--where",

@@ -158,6 +158,27 @@ def complain(line: str) -> None:
             sys.stderr.flush()
 
 
+class Notes:
+    """Lines for standard error about single records: the first ones, and how many more there are; all: each of them."""
+
+    MOST = 20
+
+    def __init__(self, all: bool) -> None:
+        self._all = all
+        self._count = 0
+
+    def add(self, line: str) -> None:
+        """One line."""
+        self._count += 1
+        if self._all or self._count <= self.MOST:
+            complain(line)
+
+    def close(self) -> None:
+        """Says how many were left out."""
+        if not self._all and self._count > self.MOST:
+            complain(f"... and {self._count - self.MOST:,} more (-v names each)")
+
+
 def by_wire(counts: dict[str, int]) -> str:
     """Records by wire, in words: the name alone of the one that was looked for."""
     if len(counts) == 1:

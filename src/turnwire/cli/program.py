@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
-from turnwire.cli.options import Group
+from turnwire.cli.options import EXIT_ZERO, Group
 from turnwire.cli.outcome import (
     BAD_RECORDS,
     GOOD,
@@ -147,7 +147,8 @@ def _invoke(arguments: list[str], name: str) -> int:
 
         return shell_complete(program, {}, name, "_TURNWIRE_COMPLETE", instruction)
     with program.make_context(name, arguments) as context:
-        return program.invoke(context) or GOOD
+        code = program.invoke(context) or GOOD
+        return GOOD if code == BAD_RECORDS and context.meta.get(EXIT_ZERO) else code
 
 
 def _guarded(action: Any) -> int:

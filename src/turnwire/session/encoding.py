@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from operator import ne
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from turnwire.session.fields import folded
 from turnwire.session.header import Settings, explanation, header
 from turnwire.session.metering import Meter, meter_of
 from turnwire.session.planning import Plan, Planner
+from turnwire.session.reading import lines_of
 from turnwire.session.shapes import Event, Shapes
 from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN
 from turnwire.session.values import Leaf
@@ -29,6 +31,8 @@ EVERY = 200
 TRIED = 50
 """Events that decide by which paths conversations are told apart."""
 MOST_KEYS = 3
+PIECE = 1 << 20
+"""Characters whose tokens are counted at once."""
 ALIKE = 1.03
 """So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
 WORTH = 0.97
@@ -53,22 +57,58 @@ class Options(NamedTuple):
         return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
 
 
-def events_of(given: Iterable[Any]) -> list[Event]:
+def events_of(given: Iterable[Any]) -> Iterator[Event]:
     """Events, looked at. Raises EncodeError for what cannot be written; its path begins with the event's number."""
     shapes = Shapes()
-    found = []
     for number, each in enumerate(given):
         try:
-            found.append(shapes.event(each))
+            event = shapes.event(each)
         except EncodeError as error:
             error.path = f"{number}{error.path or ''}"
             raise
-    return found
+        yield event
 
 
-def json_lines(events: Iterable[Event]) -> str:
-    """Events as JSON lines, which is what a session falls back to."""
-    return "\n".join([event.line for event in events])
+class _JsonLines:
+    """The JSON lines of events, which a session falls back to: how many tokens they are, counted in pieces of PIECE
+    characters; the lines themselves while they are one piece, for more are read back from the session."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._piece: list[str] = []
+        self._size = 0
+        self._counted = 0
+        self.complete = True
+
+    def of(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events, each of which is counted."""
+        for event in events:
+            if self._size > PIECE:
+                self._counted += self._meter.count("\n".join(self._piece) + "\n")
+                self._piece.clear()
+                self._size, self.complete = 0, False
+            self._piece.append(event.line)
+            self._size += len(event.line) + 1
+            yield event
+
+    @property
+    def text(self) -> str:
+        """The lines of the last piece, which may be all."""
+        return "\n".join(self._piece)
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of all lines."""
+        return self._counted + self._meter.count(self.text)
+
+
+def _tokens(text: str, meter: Meter) -> int:
+    """The tokens of a session, counted in pieces that end with a line."""
+    count = start = 0
+    while len(text) - start > PIECE and (end := text.find("\n", start + PIECE) + 1):
+        count += meter.count(text[start:end])
+        start = end
+    return count + meter.count(text[start:])
 
 
 class Draft(NamedTuple):
@@ -80,13 +120,13 @@ class Draft(NamedTuple):
     used: set[str]
 
 
-def drafted(events: Sequence[Event], keys: tuple[str, ...], options: Options) -> Draft:
-    """The events as bodies of records, without aliases. Where these come later, no template is told by another: what
-    templates have in common is an alias, and that takes fewer tokens."""
+def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Draft:
+    """The events as bodies of records, a block at a time, without aliases. Where these come later, no template is told
+    by another: what templates have in common is an alias, and that takes fewer tokens."""
     draft = Draft(keys, [], set())
     plan: Plan | None = None
-    for start in range(0, len(events), options.every):
-        block = events[start : start + options.every]
+    events = iter(events)
+    while block := list(islice(events, options.every)):
         objects = [event for event in block if event.leaves]
         plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
         composer = Composer(keys, before=options.before, derive=not options.aliases)
@@ -159,13 +199,15 @@ def encode(
     """
     chosen = checked(options)
     meter = meter_of(tokenizer)
-    given = events_of(events)
-    lines = json_lines(given)
-    if not given:
-        return lines
+    plain = _JsonLines(meter)
+    given = plain.of(events_of(events))
     draft = drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
+    if not draft.blocks:
+        return ""
     text = finished(draft, chosen, meter)
-    return text if meter.count(text) < meter.count(lines) else lines
+    if _tokens(text, meter) < plain.tokens:
+        return text
+    return plain.text if plain.complete else "\n".join(lines_of(text, sealed=chosen.checks))
 
 
 def checked(options: Mapping[str, Any]) -> Options:
@@ -187,13 +229,13 @@ def _can_be_written(key: str) -> bool:
     return bool(key) and not re.search(r"\s", key)
 
 
-def _best_draft(given: Sequence[Event], options: Options, meter: Meter) -> Draft:
+def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draft:
     """The events by the paths that tell conversations apart, tried on the first events: each that saves tokens. Where
     these are all events, by the one path with which the finished session is shortest, of those that do as well."""
-    sample = given[:TRIED]
+    sample = list(islice(events, TRIED))
     paths = candidates(sample)
     if not paths:
-        return drafted(given, (), options)
+        return drafted(chain(sample, events), (), options)
     best = drafted(sample, (), options)
     least = _size(best, meter)
     for path in paths:
@@ -201,13 +243,13 @@ def _best_draft(given: Sequence[Event], options: Options, meter: Meter) -> Draft
         size = _size(tried, meter)
         if size < least * WORTH:
             best, least = tried, size
-    if len(sample) < len(given):
-        return drafted(given, best.keys, options)
+    if (more := next(events, None)) is not None:
+        return drafted(chain(sample, [more], events), best.keys, options)
     if len(best.keys) != 1:
         return best
     fewest = meter.count(finished(best, options, meter))
     for path in [path for path in paths if path not in best.keys]:
-        draft = drafted(given, (path,), options)
+        draft = drafted(sample, (path,), options)
         if _size(draft, meter) <= least * ALIKE:
             tokens = meter.count(finished(draft, options, meter))
             if tokens < fewest:

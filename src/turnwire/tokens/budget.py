@@ -196,16 +196,17 @@ def spend(
     budget: int | None = None,
     sample: int = 0,
     threads: int = 1,
+    progress: Any = None,
 ) -> CountedLog:
     """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept, and
-    as many of all together."""
+    as many of all together. progress: as ``turnwire.scan`` takes it."""
     import turnwire
 
     spent: dict[tuple[str, str], Spent] = {}
     names = registry.names()
     samples: dict[str, Sample] = {}
     whole = Sample(sample)
-    scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip")
+    scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip", progress=progress)
     for batch in scan:
         codes = batch.codes("wire")
         for row in range(len(codes)) if sample else ():

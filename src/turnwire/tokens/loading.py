@@ -91,6 +91,15 @@ CAREFUL = frozenset({"o200k_base", "gpt-oss"})
 """Packed vocabularies whose pattern takes a contraction into the word before it. On a long s after an apostrophe
 splintr's own regular expressions (0.22.0) then go on at the wrong place; PCRE2, in the same wheel, does as tiktoken."""
 
+MODELS: dict[str, str] = {
+    **dict.fromkeys(("gpt-4o", "chatgpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "o1", "o3", "o4"), "o200k_base"),
+    **dict.fromkeys(("gpt-4", "gpt-3.5", "text-embedding"), "cl100k_base"),
+    **dict.fromkeys(("llama-3", "meta-llama-3"), "llama3"),
+    **{"gpt-oss": "o200k_harmony", "llama-2": "llama2", "deepseek": "deepseek_v3", "gemma-3": "gemma3"},
+    **{"gemma-2": "gemma2", "qwen2": "qwen3", "qwen-2": "qwen3", "qwen-3": "qwen3", "phi-4": "phi4", "kimi": "kimi_k2"},
+}
+"""How the names of models begin -> their tokenizer, for who names the model instead."""
+
 _ALIASES = {each.packed: each.name for each in VOCABULARIES.values()}
 _SEPARATOR = "<|turnwire-separator|>"
 
@@ -118,6 +127,12 @@ def vocabulary(name: str) -> Vocabulary:
     try:
         return VOCABULARIES[_ALIASES.get(name, name)]
     except KeyError:
+        model = name.rpartition("/")[2].lower()  # "openai/gpt-4o"
+        begins = max((known for known in MODELS if model.startswith(known)), key=len, default=None)
+        if begins is not None:
+            found = MODELS[begins]
+            text = f"there is no tokenizer {name!r}; the tokenizer of that model is {found!r}"
+            raise UnknownName("tokenizer", name, [found], text) from None
         text = f"there is no tokenizer {name!r}; those are {', '.join(VOCABULARIES)}, or a file of yours"
         raise UnknownName("tokenizer", name, VOCABULARIES, text) from None
 

@@ -13,6 +13,7 @@ from turnwire.checklists import CONFORMS, FAIL, FAILS, IS_OPEN, NOTHING, OPEN, P
 from turnwire.cli import inputs, options, outcome
 from turnwire.cli.output import write_json, write_lines, write_text
 from turnwire.cli.terminal import printable, table
+from turnwire.progress import Progress
 
 _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.GOOD, NOTHING: outcome.NOTHING}
 """Verdict -> exit code; of several files the first of these that there is."""
@@ -28,6 +29,7 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 )
 @click.option("--clauses", is_flag=True, help="Print the clauses of WIRE and what no log can show, and end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@options.exit_zero_option
 def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **settings: Any) -> int:
     """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
 
@@ -53,22 +55,27 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     judged = []
     names = inputs.files(inputs.checked(files))
     as_table = len(names) > 1 and any(os.path.isdir(name) for name in files) and not as_json
-    for file, checklist in _checklists(wire, names, settings):
+    progress, records = Progress(inputs.size(names)), 0
+    for done, file, checklist in _checklists(wire, names, settings):
         judged.append((file, checklist))
+        records += checklist.records
+        progress.clear()
         if as_json:
             write_json([{"file": file, **checklist.to_dict()}])
         elif not as_table:
             verdict = checklist.verdict
             words = f"{verdict}: there is no message of {checklist.wire} to judge" if verdict == NOTHING else verdict
             write_lines(map(printable, (f"{file}: {words}", *(f"  {line}" for line in str(checklist).split("\n")))))
+        progress.update(done, records)
+    progress.clear()
     if as_table:
         _show_table(judged)
     verdicts = {checklist.verdict for _, checklist in judged}
     return next((code for verdict, code in _CODES.items() if verdict in verdicts), outcome.NOTHING)
 
 
-def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterator[tuple[str, Checklist]]:
-    """(file as shown, its checklist) for each file."""
+def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterator[tuple[int, str, Checklist]]:
+    """(bytes read so far, file as shown, its checklist) for each file."""
     from turnwire.read.judging import conform
 
     judges = registry.wire(wire).checklist is not None
@@ -78,9 +85,11 @@ def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterat
         choices["policy"] = options.policies(settings["policy"], (wire,))[wire]
     if settings["now"] is not None and judges:
         choices["now"] = settings["now"]
+    done = 0
     for name in names:
         data, shown = inputs.whole(name), inputs.shown(name)
-        yield shown, conform(wire, data, file=shown, **choices) if judges else own(data, **choices)
+        done += len(data)
+        yield done, shown, conform(wire, data, file=shown, **choices) if judges else own(data, **choices)
 
 
 def _show_table(judged: list[tuple[str, Checklist]]) -> None:

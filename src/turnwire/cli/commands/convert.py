@@ -16,7 +16,7 @@ from turnwire import registry
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
-from turnwire.cli.output import complain, shown_output
+from turnwire.cli.output import Notes, complain, shown_output
 from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, Reason, WireError
 
@@ -48,17 +48,25 @@ class Extracted(NamedTuple):
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
+@options.verbose_option
 @click.option("-q", "--quiet", is_flag=True, help="Do not name dropped fields.")
 def command(
-    files: tuple[str, ...], target: str, source: str | None, as_json: bool, quiet: bool, **settings: Any
+    files: tuple[str, ...],
+    target: str,
+    source: str | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    **settings: Any,
 ) -> int:
     """Writes the messages in FILES, wherever they are in them, as messages of the wire --to.
 
-    What the target has no field for is named on standard error. What the target needs and a message lacks must come
-    from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
-    missing field is named. All FILES are one history: answers go to who asked, clocks and turns are counted anew, and
-    what the checklist of the wire would find wrong is refused. Exits with 1 when a record could not be read or
-    converted, with 4 when there is no message, with 5 when something is unfinished that its source had finished.
+    What the target has no field for is named on standard error: for the first messages, or with -v for each. What the
+    target needs and a message lacks must come from --context (the fields of turnwire.Context), --now or --new-ids;
+    otherwise the message is refused, and every missing field is named. All FILES are one history: answers go to who
+    asked, clocks and turns are counted anew, and what the checklist of the wire would find wrong is refused. Exits
+    with 1 when a record could not be read or converted, with 4 when there is no message, with 5 when something is
+    unfinished that its source had finished.
     """
     if settings["use_clock"] and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
         missing = printable(times[0])
@@ -74,7 +82,7 @@ def command(
     choices: dict[str, Any] = {name: settings[name] for name in ("carry", "nearest", "restore")}
     choices["key"] = settings["key"] and inputs.content(settings["key"], inputs.SETTINGS).strip()
     converter = turnwire.Converter(target, context=context, **choices)
-    writer = _Writer(target, as_json, quiet)
+    writer = _Writer(target, as_json, quiet, verbose)
     first: tuple[str, Extracted, WireError] | None = None  # that was refused for want of what others would say
     begun = False
     for name in inputs.files(names):
@@ -101,6 +109,7 @@ def command(
         except WireError as error:
             writer.refuse(name, found.line, error)
     writer.output.flush()
+    writer.notes.close()
     if not begun and not quiet:
         inputs.tell_none(names, source, option="--from")
     faults, left = converter.close()
@@ -117,8 +126,9 @@ def command(
 class _Writer:
     """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
 
-    def __init__(self, target: str, as_json: bool, quiet: bool) -> None:
+    def __init__(self, target: str, as_json: bool, quiet: bool, verbose: bool) -> None:
         self.output = shown_output()
+        self.notes = Notes(verbose)
         self._target = target
         self._json = as_json
         self._quiet = quiet
@@ -139,9 +149,9 @@ class _Writer:
         if self._quiet:
             return
         if converted.nearest is not None:
-            complain(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
+            self.notes.add(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}")
         if dropped:
-            complain(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
+            self.notes.add(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}")
 
     def refuse(self, file: str, line: int, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
@@ -154,7 +164,7 @@ class _Writer:
             fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            complain(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
+            self.notes.add(f"{inputs.shown(file)}:{line}: {error.reason}: {in_options(error.text)}")
 
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)

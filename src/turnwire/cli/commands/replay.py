@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
-from turnwire.cli.output import complain, write_json, write_lines
+from turnwire.cli.output import Notes, complain, write_json, write_lines
 from turnwire.cli.terminal import escaped
 from turnwire.errors import Reason
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from turnwire.csp import Change, Checkpoint, Store
 
 _SQLITE = b"SQLite format 3\0"
+MOST_LINES = 200
+"""Lines of a state or a history that a terminal shows unasked."""
 _NEEDED = (
     "a replay needs the log from its beginning: DEF and LAWS lines before the first message (C0), and every PATCH that "
     "leads to the checkpoints its messages name"
@@ -44,6 +47,7 @@ _NEEDED = (
 )
 @click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
+@options.verbose_option
 def command(
     logs: tuple[str, ...],
     at: str | None,
@@ -51,6 +55,7 @@ def command(
     between: tuple[str, str] | None,
     forks: bool,
     as_json: bool,
+    verbose: bool,
 ) -> int:
     """Applies the messages of LOG in order and shows the state they lead to.
 
@@ -64,8 +69,10 @@ def command(
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
     inputs.checked(logs)
     store, complaints, bad, lacking, found = _read(logs, forks)
+    notes = Notes(verbose)
     for line in complaints:
-        complain(line)
+        notes.add(line)
+    notes.close()
     if lacking:
         complain(_NEEDED)
     elif not found:
@@ -90,7 +97,10 @@ def command(
     if as_json:
         write_json(rows)
     else:
-        write_lines(map(escaped, lines))
+        shown = lines if verbose or not sys.stdout.isatty() else lines[:MOST_LINES]
+        write_lines(map(escaped, shown))
+        if len(shown) < len(lines):
+            complain(f"... and {len(lines) - len(shown):,} more lines (-v shows all)")
     return BAD_RECORDS if bad else GOOD
 
 

@@ -43,6 +43,7 @@ MAX_MESSAGES = 2000
     show_default=True,
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
+@options.exit_zero_option
 def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **settings: Any) -> int:
     """Reads SOURCES once and writes one HTML page about them.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import cluster, inputs, options
+from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
@@ -86,6 +87,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
+@options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 
@@ -112,7 +114,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
             settings,
             follow=settings["follow"],
             resume=_begins(settings, parts),
-            progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+            progress=progress.of_scan,
         )
         started = time.monotonic()
         quarantine = _Quarantine(found, _quarantine_output(settings, stack))
@@ -126,7 +128,12 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started, settings["rejects"])
-        if not found.counts.records + found.counts.rejects:
+        if found.counts.records + found.counts.rejects:
+            bad = bool(found.counts.reasons)
+            following = next_command("validate" if bad else "stats", names, wire=wire)
+            found_here = records_of(found.counts.records, found.counts.rejects)
+            complain(last_line(found_here, worst_reason(found.counts.reasons), following))
+        else:
             inputs.tell_nothing(names, wire, bool(found.counts.bytes or settings["resume"]))
     if found.gaps:
         return GAP

@@ -17,6 +17,7 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, mis
 from turnwire.cli.output import complain, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
 from turnwire.phrases import counted
+from turnwire.progress import Progress
 
 _TEXT = click.argument("file", type=options.SOURCE)
 _EVENTS = click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
@@ -76,13 +77,14 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
         counter, keys = load(settings["tokenizer"]), paths_of(settings["key"])
     except ValueError as error:
         raise misused(error) from None
-    found, failed = _events(names, events)
+    found = _Events(names, events)
     choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
     checks = not settings["no_checks"]
-    text = encode(found, counter, keys or None, every=settings["every"], checks=checks, **choices)
+    with Progress(inputs.size(names)) as progress:
+        text = encode(found.read(progress), counter, keys or None, every=settings["every"], checks=checks, **choices)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
-    _tell_left(names, found, failed, events)
-    return BAD_RECORDS if failed else GOOD if found else NOTHING
+    found.tell_left()
+    return BAD_RECORDS if found.failed else GOOD if found.count else NOTHING
 
 
 def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
@@ -95,23 +97,35 @@ def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
     return names
 
 
-def _tell_left(names: tuple[str, ...], found: list[Any], failed: int, events: bool) -> None:
-    """Tell how many records were damaged, or that these sources hold no session, and what they hold instead."""
-    if failed:
-        complain(f"{counted(failed, 'damaged record')} {'was' if failed == 1 else 'were'} left out")
-    elif not found:
-        inputs.tell_none(names, what="event" if events else "message")
+class _Events:
+    """The events in files, read as they are needed: how many there were, and how many records were damaged."""
 
+    def __init__(self, names: tuple[str, ...], as_lines: bool) -> None:
+        self.count = self.failed = 0
+        self._names = names
+        self._as_lines = as_lines
 
-def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
-    """The events in files, and how many records were damaged."""
-    if as_lines:
-        return list(_json_lines(names)), 0
-    import turnwire
+    def read(self, progress: Progress | None = None) -> Iterator[Any]:
+        """Each event, once."""
+        if self._as_lines:
+            for line in _json_lines(self._names):
+                self.count += 1
+                yield line
+            return
+        import turnwire
 
-    scan = turnwire.scan(list(names), errors="skip")
-    found = [message for message, *_ in scan.messages()]
-    return found, scan.counts.rejects
+        scan = turnwire.scan(list(self._names), errors="skip", progress=None if progress is None else progress.of_scan)
+        for message, *_ in scan.messages():
+            self.count += 1
+            yield message
+        self.failed = scan.counts.rejects
+
+    def tell_left(self) -> None:
+        """Tells how many records were damaged, or that the sources hold no event, and what they hold instead."""
+        if self.failed:
+            complain(f"{counted(self.failed, 'damaged record')} {'was' if self.failed == 1 else 'were'} left out")
+        elif not self.count:
+            inputs.tell_none(self._names, what="event" if self._as_lines else "message")
 
 
 def _json_lines(names: Sequence[str]) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
 from turnwire.cli import inputs, options
+from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import standard_output
+from turnwire.cli.output import complain, standard_output
 from turnwire.cli.terminal import milliseconds, table
+from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
@@ -38,6 +40,7 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 @click.option("--by", type=options.Choice(BY), help="Add up the records by one value, the most first.")
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
+@options.exit_zero_option
 def command(
     sources: tuple[str, ...], wire: str | None, by: str | None, top: int, as_json: bool, **settings: Any
 ) -> int:
@@ -57,7 +60,7 @@ def command(
         wire,
         COLUMNS,
         {**settings, "errors": "skip"},
-        progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+        progress=progress.of_scan,
     )
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
     with progress:
@@ -73,9 +76,21 @@ def command(
     elif rows:
         output.write(group_table(rows).encode())
     output.flush()
+    if not as_json and found.counts.records + found.counts.rejects:
+        complain(_closing(found.counts, gathered.pairs.found.values(), names, wire))
     if not found.counts.records + found.counts.rejects:
         inputs.tell_nothing(names, wire, bool(found.counts.bytes))
     return BAD_RECORDS if found.counts.reasons else GOOD
+
+
+def _closing(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> str:
+    """The last line: the damage, else the requests that wait for an answer, and what shows them."""
+    found = records_of(counts.records, counts.rejects)
+    if counts.reasons:
+        return last_line(found, worst_reason(counts.reasons), next_command("validate", names, wire=wire))
+    waiting, asked = sum(one.waiting for one in pairings), sum(one.requests for one in pairings)
+    worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else None
+    return last_line(found, worst, next_command("report", names, "-o", "report.html", wire=wire))
 
 
 def group_table(rows: list[dict[str, Any]]) -> str:

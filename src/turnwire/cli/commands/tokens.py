@@ -14,6 +14,7 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output, write_text
 from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.tokens.budget import CountedLog, Price, Spent
@@ -65,6 +66,7 @@ SHOWN = 5
 @click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
+@options.exit_zero_option
 def command(sources: tuple[str, ...], **settings: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as written.
 
@@ -86,7 +88,17 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
         return _by(list(names), counters, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
-    found = spend(list(names), counters, wire=settings["wire"], budget=budget, sample=kept, threads=settings["threads"])
+    progress = Progress(inputs.size(names), wanted=not settings["quiet"])
+    with progress:
+        found = spend(
+            list(names),
+            counters,
+            wire=settings["wire"],
+            budget=budget,
+            sample=kept,
+            threads=settings["threads"],
+            progress=progress.of_scan,
+        )
     _show(found, settings)
     if settings["compare"] and found.spent:
         _compare(found, counters, context, settings["as_json"], advised)
@@ -103,7 +115,15 @@ def _by(names: list[str], counters: list[Tokenizer], settings: dict[str, Any]) -
 
     code = GOOD
     for counter in counters:
-        found = group_by(names, settings["by"], wire=settings["wire"], tokenizer=counter, threads=settings["threads"])
+        with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
+            found = group_by(
+                names,
+                settings["by"],
+                wire=settings["wire"],
+                tokenizer=counter,
+                threads=settings["threads"],
+                progress=progress.of_scan,
+            )
         rows = list(found.rows(settings["top"]))
         if settings["as_json"]:
             for row in rows:

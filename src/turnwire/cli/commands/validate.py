@@ -13,6 +13,7 @@ import click
 
 from turnwire import registry
 from turnwire.cli import inputs, options
+from turnwire.cli.closing import last_line, next_command, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.terminal import printable
@@ -110,6 +111,7 @@ class ValidationCounts:
     def __init__(self) -> None:
         self.records = self.bytes = self.text = 0
         self.severities: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
 
 
 @click.command("validate", short_help="Check every record; name each fault with file, line and byte.")
@@ -128,6 +130,7 @@ class ValidationCounts:
 @click.option("--strict", is_flag=True, help="Warnings of the wire's check count as faults.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: Any) -> int:
     """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
     is named, the wire comes before the reason.
@@ -149,6 +152,8 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
         for finding in findings_in(names, validator, tally, progress):
             tally.severities[finding.severity] += 1
+            if finding.severity == ERROR:
+                tally.reasons[finding.reason] += 1
             if not settings["as_json"] and looks_binary(finding.file):
                 unlisted[finding.file] += 1
                 continue
@@ -160,7 +165,11 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
         complain(f"{inputs.shown(file)}: looks binary: its faults ({count:,}) are not listed; --json lists them")
     if not settings["quiet"]:
         _summarize(wire, tally, mode)
-        if not tally.records + tally.severities[ERROR]:
+        if tally.records + tally.severities[ERROR]:
+            page = ("-o", "report.html") if tally.reasons else ()
+            following = next_command("report" if tally.reasons else "stats", names, *page, wire=wire)
+            complain(last_line(None, worst_reason(tally.reasons), following))
+        else:
             inputs.tell_nothing(names, wire, bool(tally.bytes))
     bad = tally.severities[ERROR] + (tally.severities[WARNING] if settings["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
