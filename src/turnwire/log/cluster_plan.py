@@ -39,47 +39,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_FORMS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "set": ((set, frozenset), lambda value: sorted(map(plain, value), key=repr), lambda said: set(map(restored, said))),
+    "limits": (Limits, lambda value: dict(value._asdict()), lambda said: Limits(**said)),
+    "tuple": (tuple, lambda value: list(map(plain, value)), lambda said: tuple(map(restored, said))),
+    "bytes": ((bytes, bytearray, memoryview), lambda value: b64encode(value).decode(), b64decode),
+    "time": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "dict": (
+        dict,
+        lambda value: {key: plain(one) for key, one in value.items()},
+        lambda said: {key: restored(one) for key, one in said.items()},
+    ),
+    "name": ((), lambda value: b64encode(os.fsencode(value)).decode(), lambda said: os.fsdecode(b64decode(said))),
+    "int": ((), str, int),
+}
+"""What JSON cannot hold as it is: the types, how they are written, and how what was written is read. Texts that are not
+UTF-8 are names of files; JSON's numbers are exact up to 53 bits only."""
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can hold it."""
-    if isinstance(value, (set, frozenset)):
-        return {"set": sorted((plain(one) for one in value), key=repr)}
-    if isinstance(value, Limits):
-        return {"limits": dict(value._asdict())}
-    if isinstance(value, tuple):
-        return {"tuple": [plain(one) for one in value]}
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return {"bytes": b64encode(value).decode()}
-    if isinstance(value, datetime):
-        return {"time": value.isoformat()}
-    if isinstance(value, str) and not _is_utf8(value):
-        return {"name": b64encode(os.fsencode(value)).decode()}
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 53:
-        return {"int": str(value)}  # JSON's numbers are exact up to there only
-    if isinstance(value, dict):
-        return {"dict": {key: plain(one) for key, one in value.items()}}
     if isinstance(value, list):
-        return [plain(one) for one in value]
-    return value
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "set": lambda values: {restored(one) for one in values},
-    "tuple": lambda values: tuple(restored(one) for one in values),
-    "limits": lambda fields: Limits(**fields),
-    "bytes": b64decode,
-    "time": datetime.fromisoformat,
-    "name": lambda text: os.fsdecode(b64decode(text)),
-    "int": int,
-    "dict": lambda fields: {key: restored(one) for key, one in fields.items()},
-}
+        return list(map(plain, value))
+    kind = next((kind for kind, (types, *_) in _FORMS.items() if isinstance(value, types)), None)
+    if isinstance(value, str) and not _is_utf8(value):
+        kind = "name"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 53:
+        kind = "int"
+    return value if kind is None else {kind: _FORMS[kind][1](value)}
 
 
 def restored(value: Any) -> Any:
     """The value of :func:`plain`."""
     if isinstance(value, dict):
-        ((kind, inside),) = value.items()
-        return _READERS[kind](inside)
-    return [restored(one) for one in value] if isinstance(value, list) else value
+        ((kind, said),) = value.items()
+        return _FORMS[kind][2](said)
+    return list(map(restored, value)) if isinstance(value, list) else value
 
 
 def _is_utf8(text: str) -> bool:

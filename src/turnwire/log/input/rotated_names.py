@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import stat
@@ -98,12 +97,6 @@ def _age(path: str, log: str) -> tuple[int, tuple[int, ...], str]:
 
 # --- what is in a folder --------------------------------------------------------------------------------------------
 
-_LOOKS = 20
-_SETTLING = 0.2
-_PAUSE = 0.001
-"""Seconds for which files that are renamed all the time are listed again, and between two lists behind the first
-``_LOOKS``."""
-
 
 class Rotated(NamedTuple):
     """A file that may have had a name before: its path, device and inode, when it was written last (ns), its size."""
@@ -144,32 +137,16 @@ def has_rotated(name: str) -> bool:
     return base in _listed(folder or os.curdir).logs
 
 
-def rotated_files(name: str) -> tuple[list[Rotated], bool]:
-    """Files beside a log that are called as rotated ones of it, in the order in which they were written last; and
-    whether these are all: while files are renamed a list may lack some, so it is made until two are alike, but not for
-    ever. A compressed one beside the file that it is made from is not finished, and is not there yet."""
-    until = time.monotonic() + _SETTLING
-    before: dict[tuple[int, int], str] = {}
-    for look in itertools.count(1):
-        found, settled = _rotated_files(name)
-        names = {one.file: one.path for one in found}
-        settled = settled and names == before
-        if settled or (look >= _LOOKS and time.monotonic() > until):
-            break
-        before = names
-        if look >= _LOOKS:
-            time.sleep(_PAUSE)
-    return sorted(found, key=_written), settled
-
-
 def _written(one: Rotated) -> tuple[int, int, str]:
     number = re.search(r"\d+", os.path.basename(one.path))
     older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
     return one.written, older, one.path
 
 
-def _rotated_files(name: str) -> tuple[list[Rotated], bool]:
-    """The rotated files of a log in one list, and False where one of it was renamed meanwhile."""
+def rotated_files(name: str) -> tuple[list[Rotated], bool]:
+    """Files beside a log that are called as rotated ones of it, in the order in which they were written last, and False
+    where one of them was renamed meanwhile. A compressed one beside the file that it is made from is not finished, and
+    is not there yet."""
     folder, base = os.path.split(name)
     stem, _ = os.path.splitext(base)  # with which all of them begin: a folder may have very many others
     try:
@@ -191,7 +168,7 @@ def _rotated_files(name: str) -> tuple[list[Rotated], bool]:
             continue
         if stat.S_ISREG(status.st_mode):
             found.append(Rotated(path, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
-    return found, whole
+    return sorted(found, key=_written), whole
 
 
 def _listed(folder: str) -> _Folder:
