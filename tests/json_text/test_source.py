@@ -213,6 +213,7 @@ def test_floats_of_sstp_are_written_as_they_were_read(package, number, confidenc
     wanted = text.replace(" [ ", "[").replace(" ]", "]").replace("\\u00e9", "é")
     message = package("sstp").decode(kind(text))
     assert message.conversation == "s" and message.directed_to == "B"  # texts cannot be changed
+    assert "wofür" in repr(message) and pickle.dumps(message)
     assert package("sstp").encode(message, strict=False) == wanted
     if float(confidence) <= 1:
         assert package("sstp").encode(message) == wanted
@@ -228,6 +229,7 @@ def test_floats_of_sap_are_written_as_they_were_read(package, number, time, kind
     wanted = text.replace(f": {number} ", f":{number}")
     message = package("sap").decode(kind(text))
     assert message.task_id == "3ceaaf30-8142-48ea-91d9-3080f9b439fc"  # a text cannot be changed
+    assert "3ceaaf30" in repr(message) and pickle.dumps(message)
     assert package("sap").encode(message, strict=False) == wanted
     if time.endswith("Z"):
         assert package("sap").encode(message) == wanted

@@ -174,7 +174,7 @@ class JsonObject(contract.Serialisable):
         return self.from_dict(dict(self.fields))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.fields,)
+        return type(self).from_dict, (fields_of(self),)
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:

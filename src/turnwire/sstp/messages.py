@@ -239,9 +239,10 @@ class Message(contract.Message):
         return fields_of(self) == other._fields
 
     def __repr__(self) -> str:
-        extras = self.extras
+        fields = fields_of(self)
+        extras = {name: value for name, value in fields.items() if name not in ("header", "payload")}
         tail = f", {extras!r}" if extras else ""
-        return f"{type(self).__name__}({dict(fields_of(self)['header'])!r}, {dict(fields_of(self)['payload'])!r}{tail})"
+        return f"{type(self).__name__}({dict(fields['header'])!r}, {dict(fields['payload'])!r}{tail})"
 
     def _repr_html_(self) -> str:
         from turnwire.showing import fields
@@ -249,7 +250,7 @@ class Message(contract.Message):
         return fields(type(self).__name__, fields_of(self).items())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self.fields,)
+        return type(self).of, (fields_of(self),)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
