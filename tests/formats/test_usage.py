@@ -138,3 +138,22 @@ def test_a_session_is_shown(folder: Path) -> None:
     assert turnwire("show", folder / "a.jsonl", "--conversation", "s2").out == b""
     (folder / "d.jsonl").write_bytes(samples.text(SESSIONS[0])[:-30])
     assert turnwire("show", folder / "d.jsonl").code == 1
+
+
+@pytest.mark.once
+def test_tools_of_servers_are_counted(tmp_path: Path) -> None:
+    """Those of a log of MCP and those of a list, the dearest first; a description that is repeated counts once."""
+    tools = [
+        {"name": name, "description": "x " * size, "inputSchema": {"type": "object", "properties": {}}}
+        for name, size in (("small", 1), ("large", 90))
+    ]
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}
+    (tmp_path / "log.jsonl").write_bytes(samples.text([answer, {"jsonrpc": "2.0", "id": 2, "method": "ping"}, answer]))
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    for name in ("log.jsonl", "tools.json"):
+        done = turnwire("tokens", "--mcp-schema", tmp_path / name, "--json")
+        assert done.code == 0 and [row["tool"] for row in done.records] == ["large", "small"]
+        assert done.records[0]["tokens"] > done.records[0]["schema"] == done.records[1]["schema"] > 0
+    assert turnwire("tokens", "--mcp-schema", tmp_path / "log.jsonl", "--max", "20").code == 1
+    (tmp_path / "none.json").write_text("[1, 2]")
+    assert turnwire("tokens", "--mcp-schema", tmp_path / "none.json").code == 4

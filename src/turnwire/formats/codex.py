@@ -44,12 +44,12 @@ TABLE = Format(
             kind="session",
             columns={
                 "time": "timestamp",
-                "conversation": "payload/id",
+                "conversation": ("payload/id", "payload/session_id"),
                 "parent": Loose("payload/forked_from_id"),
                 "project": Loose("payload/cwd"),
                 "subject": Loose("payload/originator"),
             },
-            needs={"payload": ("object",), "timestamp": ("string",), "payload/id": ("string",)},
+            needs={"payload": ("object",), "timestamp": ("string",)},
             marks=_MARKS,
         ),
         Layout(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -63,6 +64,12 @@ SHOWN = 5
     "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
+@click.option(
+    "--mcp-schema",
+    is_flag=True,
+    help="What each tool of MCP servers costs of a context: SOURCES have answers to "
+    "tools/list, or are a JSON list of tools.",
+)
 @click.option("--html", type=options.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
@@ -82,6 +89,8 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
         inputs.expect_writable(settings["html"])
     advised = settings["advise"] or settings["html"] is not None or settings["price"] is not None
     counters, context, price = _prepared(settings)
+    if settings["mcp_schema"]:
+        return _tools(names, counters, settings)
     if settings["by"] is not None:
         if advised or settings["compare"] or settings["budget"] is not None:
             raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --price nor --max")
@@ -133,6 +142,29 @@ def _by(names: list[str], counters: list[Tokenizer], settings: dict[str, Any]) -
         code = BAD_RECORDS if found.counts.rejects else code
     if not found.counts.records + found.counts.rejects and not settings["quiet"]:
         inputs.tell_none(names, settings["wire"])
+    return code
+
+
+def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, Any]) -> int:
+    """Shows the tokens of each tool of MCP servers, once for each tokenizer, and their sum."""
+    from turnwire.tokens.schemas import tool_rows, tools_in
+
+    tools = [tool for name in inputs.files(names) for tool in tools_in(inputs.whole(name))]
+    if not tools:
+        inputs.tell_none(names, None, "tool of an MCP server")
+        return NOTHING
+    code = GOOD
+    for counter in counters:
+        rows = list(tool_rows(tools, counter))
+        total = {name: sum(row[name] for row in rows) for name in ("tokens", "schema", "bytes")}
+        if settings["as_json"]:
+            for row in rows:
+                _write_json({"tokenizer": counter.name, **row})
+        else:
+            shown = [*rows, {"tool": f"total ({len(rows)})", **total}]
+            write_text(table(list(shown[0]), [list(row.values()) for row in shown]))
+        if settings["budget"] is not None and total["tokens"] > settings["budget"]:
+            code = BAD_RECORDS
     return code
 
 
