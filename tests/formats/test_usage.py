@@ -157,3 +157,17 @@ def test_tools_of_servers_are_counted(tmp_path: Path) -> None:
     assert turnwire("tokens", "--mcp-schema", tmp_path / "log.jsonl", "--max", "20").code == 1
     (tmp_path / "none.json").write_text("[1, 2]")
     assert turnwire("tokens", "--mcp-schema", tmp_path / "none.json").code == 4
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("command", ["stats", "report"])
+def test_sessions_need_no_option(folder: Path, command: str) -> None:
+    """Where nothing of the wires is there, what the files look like is read."""
+    page = folder.parent / "page.html"
+    done = turnwire(command, folder, *(("-o", page) if command == "report" else ("--json",)))
+    assert done.code == 0 and "Claude Code" in done.err
+    found = page.read_bytes() if command == "report" else done.out
+    assert b"claude_code" in found and b"tool_call" in found
+    (folder / "e.log").write_bytes(b"@a3|f0|c1|S0|d1|T1#\n")
+    mixed = turnwire("stats", folder, "--json").records
+    assert [row["wire"] for row in mixed if row["stat"] == "wire" and row["records"]] == ["nslip"]

@@ -190,6 +190,22 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
     return f"looks like {found}, which none of these wires is{read}"
 
 
+def of_formats(names: Sequence[str]) -> bool:
+    """True if a file of these inputs begins as one of a format of real traffic; tells that it is read as such. For who
+    found nothing of any wire in them, and may read them again."""
+    from turnwire.read.signs import LOOKED_AT as SIGNS_IN
+    from turnwire.read.signs import looks_like
+
+    if STANDARD_INPUT in names:
+        return False
+    for name in files(names)[:SHOWN]:
+        found = looks_like(_beginning(name)[:SIGNS_IN])
+        if found is not None and "chat transcript" not in found:
+            complain(f"{shown(name)}: looks like {found}, which none of these wires is: read with --wire formats")
+            return True
+    return False
+
+
 def _beginning(name: str) -> bytes:
     """The first bytes of a file, decompressed; none of what is read once, or is many files, or is damaged."""
     from turnwire.log.input.archives import is_archived

@@ -9,6 +9,7 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import complain, write_text
+from turnwire.contract import FORMATS
 from turnwire.errors import WireError
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -57,22 +58,33 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     inputs.refuse_overwriting(output, names)
     inputs.expect_writable(output)
     chosen = None if tokenizer == "none" else tokenizer
-    with Progress(inputs.size(names), wanted=not quiet) as progress:
-        try:
-            made = report(list(names), tokenizer=chosen, progress=progress.update, **settings)
-        except WireError:
-            raise
-        except ValueError as error:
-            raise misused(error) from None
+
+    def read(**changes: Any) -> Any:
+        with Progress(inputs.size(names), wanted=not quiet) as progress:
+            try:
+                return report(list(names), tokenizer=chosen, progress=progress.update, **{**settings, **changes})
+            except WireError:
+                raise
+            except ValueError as error:
+                raise misused(error) from None
+
+    made = read()
+    if settings["wire"] is None and not _found(made.data) and inputs.of_formats(names):
+        made = read(wire=FORMATS)
     if output == "-":
         write_text(made.html())
     else:
         made.write(output)
     if not quiet:
         _summarize(made.data, output)
-        if not made.data["totals"]["records"] and not made.data["reject_counts"]:
+        if not _found(made.data):
             inputs.tell_nothing(names, settings["wire"], bool(made.data["totals"]["bytes"]["all"]))
     return BAD_RECORDS if made.data["reject_counts"] else GOOD
+
+
+def _found(data: dict[str, Any]) -> bool:
+    """True if there is a record or a reject in what was read."""
+    return bool(data["totals"]["records"] or data["reject_counts"])
 
 
 def _summarize(data: dict[str, Any], output: str) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.terminal import milliseconds, table
+from turnwire.contract import FORMATS
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -49,11 +51,23 @@ def command(
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
-    from turnwire.log.output.json_lines import json_line
+    names = inputs.checked(sources)
+    found, gathered, result = _read(names, wire, by, settings)
+    if wire is None and not found.counts.records + found.counts.rejects and inputs.of_formats(names):
+        found, gathered, result = _read(names, wire := FORMATS, by, settings)
+    _show(list(result.rows(top)), by, as_json)
+    if not as_json and found.counts.records + found.counts.rejects:
+        complain(_closing(found.counts, gathered.pairs.found.values(), names, wire))
+    if not found.counts.records + found.counts.rejects:
+        inputs.tell_nothing(names, wire, bool(found.counts.bytes))
+    return BAD_RECORDS if found.counts.reasons else GOOD
+
+
+def _read(names: Sequence[str], wire: str | None, by: str | None, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The scan that was read to its end, what gathered its batches, and the result."""
     from turnwire.read.grouping import COLUMNS, Aggregation, Grouped
     from turnwire.read.stats import STATISTICS, statistics
 
-    names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
     found = options.scanned(
         names,
@@ -66,8 +80,14 @@ def command(
     with progress:
         for batch in found:
             gathered.take(batch)
-    result = statistics(gathered, found.counts) if by is None else Grouped(by, gathered.groups[by], found.counts, False)
-    rows = list(result.rows(top))
+    if by is None:
+        return found, gathered, statistics(gathered, found.counts)
+    return found, gathered, Grouped(by, gathered.groups[by], found.counts, False)
+
+
+def _show(rows: list[dict[str, Any]], by: str | None, as_json: bool) -> None:
+    from turnwire.log.output.json_lines import json_line
+
     output = standard_output()
     if as_json:
         output.write(b"".join(map(json_line, rows)))
@@ -76,18 +96,14 @@ def command(
     elif rows:
         output.write(group_table(rows).encode())
     output.flush()
-    if not as_json and found.counts.records + found.counts.rejects:
-        complain(_closing(found.counts, gathered.pairs.found.values(), names, wire))
-    if not found.counts.records + found.counts.rejects:
-        inputs.tell_nothing(names, wire, bool(found.counts.bytes))
-    return BAD_RECORDS if found.counts.reasons else GOOD
 
 
 def _closing(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> str:
     """The last line: the damage, else the requests that wait for an answer, and what shows them."""
     found = records_of(counts.records, counts.rejects)
     if counts.reasons:
-        return last_line(found, worst_reason(counts.reasons), next_command("validate", names, wire=wire))
+        shows = "validate" if wire is None or wire in registry.names() else "scan"  # which reads formats, too
+        return last_line(found, worst_reason(counts.reasons), next_command(shows, names, wire=wire))
     waiting, asked = sum(one.waiting for one in pairings), sum(one.requests for one in pairings)
     worst = f"{waiting:,} of {counted(asked, 'request')} without an answer" if waiting else None
     return last_line(found, worst, next_command("report", names, "-o", "report.html", wire=wire))
