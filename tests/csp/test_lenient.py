@@ -236,3 +236,17 @@ def test_a_template_ends_the_message_before_it(opening, behind):
     assert [(one.reason, one.where - TASK.count("\n")) for one in whole.issues] == [
         (one.reason, one.where) for one in alone.issues
     ]
+
+
+@pytest.mark.parametrize("kind", ["PLAN", "QUERY", "MEM"])
+@pytest.mark.parametrize("line", ["DEF A = 1", "LAWS", "DEF A = 1\nLAWS"])
+def test_a_block_of_any_keys_takes_def_and_laws_as_keys(kind, line):
+    """Strictly read it is good, so lenient reading has nothing to forgive."""
+    text = HEAD.format(kind) + f"{kind} N1\n{line}\nNOTE x\n"
+    assert csp.parse(text, mode="lenient") == csp.parse(text)
+    assert len(csp.parse(text).messages[0].block.fields) == line.count("\n") + 2
+    known = HEAD.format("TASK") + f"TASK T1\nREQ x\n{line}\n"
+    told = csp.parse(known, mode="lenient").issues[0]
+    with pytest.raises(DecodeError) as caught:
+        csp.parse(known)
+    assert (told.reason, told.where) == (caught.value.reason, caught.value.line) == ("unknown_key", 9)

@@ -455,8 +455,8 @@ class _MessageReader:
             match = KEY.match(line.text)
             key = "" if match is None else match[0].decode()
             text = line.text.decode()
-            if is_preamble_line(line.text, laws=False):
-                self.blame(Reason.STRAY_LINE, line.start)
+            if keys is not None and is_preamble_line(line.text, laws=False):  # which a block of any keys takes
+                self.blame(Reason.UNKNOWN_KEY, line.start)
                 break
             if keys is not None and key not in keys and not open_value and not found:
                 self.styles |= {style for style in (str.islower, str.istitle) if style(_first_word(text))}
