@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,7 @@ from turnwire.report import cube as cubes
 from turnwire.report import page, report
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
+from turnwire.report.findings import Finding
 from turnwire.report.records import ABSENT, COLUMNS, OTHERS, Chunk, coded
 from turnwire.report.sample import DamageTimes, MessageSample
 
@@ -256,3 +258,30 @@ def test_answers_are_timed_across_chunks() -> None:
     for share, exact in ((found.p50, 155), (found.p90, 191), (found.p99, 200)):
         assert share is not None and exact * SECOND <= share <= min(exact * SECOND * 1.1, 200 * SECOND)
     assert sum(number for _, number in found.steps) == 90
+
+
+# --- the sentences that a page opens with ---------------------------------------------------------------------------
+
+
+def test_the_page_opens_with_what_is_damaged_unanswered_slow_and_dear() -> None:
+    lines = [timed_line("2", 11, 0), timed_line("1", 11, 30), timed_line("2", 12, 5), timed_line("1", 12, 7)]
+    lines += [timed_line("2", 13, 9), f"{BAD}\n", *(timed_line("0", 14, 40) for _ in range(9))]
+    found = report("".join(lines).encode(), tokenizer=None)
+    damaged, unanswered, slow, dear = (Finding(*one) for one in found.data["findings"])
+    assert (damaged.part, unanswered.part, slow.part, dear.part) == ("rejects", "answers", "talks", "talks")
+    assert "1 record" in damaged.text and "bad_digit" in damaged.text
+    assert "1 of 3 requests" in unanswered.text
+    assert "30 s" in slow.text and slow.filters.startswith("conversation=")
+    size = sum(len(line.partition(" ")[2]) - 1 for line in lines if "|c14|" in line)
+    assert f"{size} bytes" in dear.text
+    text = found.html()
+    for one in (damaged, unanswered, slow, dear):
+        assert f'href="#{one.filters or one.part}" data-part="{one.part}"' in text and html.escape(one.text) in text
+
+
+def test_a_name_of_a_log_is_text_in_a_sentence() -> None:
+    name = '"><script>x</script>\u202e'
+    header = {"kind": "query", "actor_id": "a", "schema_id": "ioc.query.v0", "session_id": name, "logical_clock": 1}
+    record = json.dumps({"header": header, "payload": {"question": "q"}})
+    opening = report(f"{record}\n".encode(), tokenizer=None).html().partition('<script type="application/json"')[0]
+    assert "<script>" not in opening and "\u202e" not in opening and "&lt;script&gt;" in opening

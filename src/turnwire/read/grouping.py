@@ -72,6 +72,12 @@ class Groups:
             value = name.decode("utf-8", "surrogatepass")
             yield (None if self._alone else wires[wire], value), Group._make((*sums, self._latencies.get(key)))
 
+    def named(self, key: int) -> Key | None:
+        """The wire and value of a key that ``add`` gave (as i64, too); None for what was folded, or has no value."""
+        rows = self._tally.rows(np.arange(len(self)))
+        place = next((place for place, row in enumerate(rows) if row[0] == key % (1 << 64)), None)
+        return None if place is None else next(self._rows(np.array([place])))[0]
+
     @property
     def found(self) -> dict[Key, Group]:
         """The groups by wire (None where values are of all wires) and value."""

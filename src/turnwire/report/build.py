@@ -12,6 +12,7 @@ from turnwire.errors import expect_number
 from turnwire.phrases import counted
 from turnwire.report.cube import Cube
 from turnwire.report.figures import ANSWER_COLUMNS, SESSION_COLUMNS, Answers, Sessions, meter, tokens_of
+from turnwire.report.findings import findings
 from turnwire.report.page import render
 from turnwire.report.records import COLUMNS, Chunk, Details
 from turnwire.report.sample import MOST_REJECT_BYTES, REJECT_COLUMNS, DamageTimes, MessageSample, Quarantine
@@ -86,7 +87,7 @@ def report(
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
         sessions.add(chunk, tokens)
-        answers.add(chunk)
+        answers.add(chunk, tokens)
         cube.damaged(damaged.add(chunk))
         found = quarantine.add(scan.rejects.since(told))
         told += len(found)
@@ -97,37 +98,38 @@ def report(
     counts = scan.counts
     pairs, more_pairs = cube.pairs
     sums = cube.shown()
-    return Report(
-        {
-            "title": title,
-            "made": (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "version": str(turnwire.__version__),
-            "totals": {
-                "records": cube.records,
-                "bytes": {
-                    "all": counts.bytes,
-                    "records": counts.record_bytes,
-                    "rejects": counts.reject_bytes,
-                    "text": counts.text_bytes,
-                },
-                "agents": len(cube.agents),
-                "pairs": pairs,
-                "more_pairs": more_pairs,
-                "tokenizer": used.name if used.measure is not None else None,
-                "why_no_tokens": used.why_not,
+    data: dict[str, Any] = {
+        "title": title,
+        "made": (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "version": str(turnwire.__version__),
+        "totals": {
+            "records": cube.records,
+            "bytes": {
+                "all": counts.bytes,
+                "records": counts.record_bytes,
+                "rejects": counts.reject_bytes,
+                "text": counts.text_bytes,
             },
-            **sums,
-            **_messages(sums["wires"], sample.kept()),
-            "session_columns": list(SESSION_COLUMNS),
-            "sessions": sessions.rows(used),
-            "answer_columns": list(ANSWER_COLUMNS),
-            "answers": answers.rows(),
-            "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
-            "reject_columns": list(REJECT_COLUMNS),
-            "rejects": quarantine.kept,
-            "reject_bytes": MOST_REJECT_BYTES,
-        }
-    )
+            "agents": len(cube.agents),
+            "pairs": pairs,
+            "more_pairs": more_pairs,
+            "tokenizer": used.name if used.measure is not None else None,
+            "why_no_tokens": used.why_not,
+        },
+        **sums,
+        **_messages(sums["wires"], sample.kept()),
+        "session_columns": list(SESSION_COLUMNS),
+        "sessions": sessions.rows(used),
+        "answer_columns": list(ANSWER_COLUMNS),
+        "answers": answers.rows(),
+        "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],
+        "reject_columns": list(REJECT_COLUMNS),
+        "rejects": quarantine.kept,
+        "reject_bytes": MOST_REJECT_BYTES,
+    }
+    extremes = answers.extremes(used.measure is not None)
+    data["findings"] = [list(one) for one in findings(data, extremes)]
+    return Report(data)
 
 
 def _messages(wires: list[str], kept: KeptConversations) -> dict[str, Any]:

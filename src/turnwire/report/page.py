@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from turnwire.characters import visible
 from turnwire.phrases import counted
 
 STYLES = ("base.css", "parts.css")
@@ -43,6 +44,7 @@ def render(data: dict[str, Any]) -> str:
         "style": style,
         "script": script,
         "summary": _summary(data),
+        "findings": _findings(data),
         "data": island(data),
     }
     page = _asset("page.html")
@@ -75,6 +77,16 @@ def _policy(style: str, script: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _findings(data: dict[str, Any]) -> str:
+    """The sentences that open the page, each a link to what shows it."""
+    links = (
+        f'<li><a href="#{escape(filters or part)}" data-part="{part}">'
+        f'<bdi dir="auto">{escape(visible(text))}</bdi></a></li>'
+        for text, part, filters in data.get("findings", ())
+    )
+    return "".join(links)
 
 
 def _summary(data: dict[str, Any]) -> str:

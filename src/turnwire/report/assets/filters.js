@@ -88,6 +88,7 @@ function showFilters(view) {
     controls.to.value = filter.to === null ? "" : iso(bucketStart(filter.to + 1)).slice(0, digits);
   }
   controls.reset.disabled = !byDetail() && !byCell();
+  if (!controls.reset.disabled) document.getElementById("filter-fold").open = true;
   const shown = el("strong", { id: "shown" }, count(view.records));
   const all = view.held ? messages.length : D.totals.records;
   const parts = [shown, ` of ${plural(all, view.held ? "message" : "record")}`];

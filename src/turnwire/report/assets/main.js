@@ -41,6 +41,17 @@ update = () => { draw(); remember(); };
 recall();
 draw();
 addEventListener("hashchange", () => { if (recall()) draw(); });
+for (const link of document.querySelectorAll("#findings a")) {
+  link.addEventListener("click", (event) => { // the filter of the sentence, then the part that shows it
+    event.preventDefault();
+    const given = link.hash.slice(1);
+    if (given !== link.dataset.part) {
+      location.hash = given;
+      if (recall()) draw();
+    }
+    document.getElementById(link.dataset.part).scrollIntoView();
+  });
+}
 let drawnWidth = document.body.clientWidth;
 addEventListener("resize", () => {
   if (document.body.clientWidth === drawnWidth) return;
@@ -49,6 +60,6 @@ addEventListener("resize", () => {
 });
 
 // What is sticky below the bar of filters begins where the bar ends. On paper all that is closed is open.
-const filterBar = document.getElementById("filters");
+const filterBar = document.getElementById("filter-fold");
 new ResizeObserver(() => document.documentElement.style.setProperty("--bar", getComputedStyle(filterBar).position === "sticky" ? `${filterBar.offsetHeight}px` : "0px")).observe(filterBar);
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details.reject")) one.open = true; });
