@@ -72,6 +72,7 @@ typedef struct {
     int torn_count;
     uint8_t torn_first[256];                 /* by its first letter: one behind the first of these keys, or 0; and by key the */
     uint8_t torn_next[256];                  /* next one likewise */
+    uint8_t torn_halves[4][16];              /* by the halves of the first and second letter: a bit for some of these keys */
     const struct tw_torn_table *signs;       /* of json/torn.h: how damaged bytes show whose they are */
 } tw_plan;
 
@@ -187,7 +188,7 @@ static int tw_any_token(const tw_token *tokens, int count, const uint8_t *p, con
         at = (const uint8_t *)memchr(at, '"', (size_t)(end - at));
         if (!at) return 0;
         for (int i = 0; i < count; i++)
-            if ((size_t)(end - at) >= tokens[i].size && tw_same_bytes(at, tokens[i].text, tokens[i].size)) return 1;
+            if ((size_t)(end - at) >= tokens[i].size && at[1] == tokens[i].text[1] && tw_same_bytes(at, tokens[i].text, tokens[i].size)) return 1;
     }
     return 0;
 }

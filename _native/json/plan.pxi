@@ -105,6 +105,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int torn_count
         uint8_t torn_first[256]
         uint8_t torn_next[256]
+        uint8_t torn_halves[4][16]
         const tw_torn_table *signs
     ctypedef struct tw_column:
         int64_t *offset
@@ -342,6 +343,8 @@ cdef class Plan:
             raise ValueError("these wires have too many keys that damaged bytes carry")
         for place, text in enumerate(found.torn):
             self.c.torn_next[place], self.c.torn_first[<uint8_t>text[1]] = self.c.torn_first[<uint8_t>text[1]], place + 1
+            for half in range(4):
+                self.c.torn_halves[half][<uint8_t>text[1 + half // 2] >> 4 if half % 2 else <uint8_t>text[1 + half // 2] & 15] |= 1 << place % 8
         self.sign_table()
 
     def __dealloc__(self):

@@ -16,7 +16,7 @@ enum {
 
 /* By byte: whether something may begin with it anywhere, or at the start of a line. The tables of AVX2 say the same of the two
  * halves of a byte, of some more bytes at the start of lines. */
-enum { TW_ANYWHERE = 0x07, TW_LINE_START = 0xF8 };
+enum { TW_ANYWHERE = 0x07, TW_LINE_START = 0xF8, TW_QUOTE = 0x04 };
 static uint8_t tw_opens[256];
 static uint8_t tw_opens_low[16], tw_opens_high[16];
 
@@ -50,6 +50,7 @@ typedef struct {
     const uint8_t *s;
     size_t from, end, readable, base;
     uint64_t bits;
+    const uint8_t (*torn)[16];               /* the halves of letters behind a quote that begins a key (see tw_plan) */
 } tw_look;
 
 static inline int tw_is_line_start(const uint8_t *s, size_t at, size_t from) { return at == from || s[at - 1] == '\n'; }
@@ -67,15 +68,30 @@ static size_t tw_seek_scalar(tw_look *l, size_t at)
 }
 
 #ifdef TW_X86
-/* From `at` on, where blocks can be read; else the rest, byte by byte. */
+/* The bytes behind which the first two letters of a key may stand. */
+TW_AVX2 static inline uint64_t tw_before_keys(const uint8_t (*torn)[16], const uint8_t *p)
+{
+    const __m256i nibble = _mm256_set1_epi8(15);
+    __m256i keys = _mm256_set1_epi8(-1);
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + 1 + i));
+        __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)torn[2 * i]));
+        __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)torn[2 * i + 1]));
+        keys = _mm256_and_si256(keys, _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble)));
+        keys = _mm256_and_si256(keys, _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+    }
+    return (uint32_t)~_mm256_movemask_epi8(_mm256_cmpeq_epi8(keys, _mm256_setzero_si256()));
+}
+
+/* From `at` on, where blocks can be read; else the rest, byte by byte. Of quotes inside lines those alone count that may begin a key. */
 TW_AVX2 static size_t tw_seek_avx2(tw_look *l, size_t at)
 {
     const uint8_t *s = l->s;
     const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)tw_opens_low));
     const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)tw_opens_high));
-    const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256(), anywhere = _mm256_set1_epi8(TW_ANYWHERE);
+    const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256(), anywhere = _mm256_set1_epi8(TW_ANYWHERE & ~TW_QUOTE);
     uint64_t start = tw_is_line_start(s, at, l->from);
-    for (; at + 64 <= l->readable && at < l->end; at += 64) {
+    for (; at + 66 <= l->readable && at < l->end; at += 64) {
         uint64_t feeds = 0, any = 0, line = 0, big = 0, then = 0;
         for (int i = 0; i < 2; i++) {
             __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(s + at + 32 * i));
@@ -86,6 +102,8 @@ TW_AVX2 static size_t tw_seek_avx2(tw_look *l, size_t at)
             uint64_t not_any = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(opens, anywhere), zero));
             line |= (none ^ 0xFFFFFFFFu) << 32 * i;
             any |= (not_any ^ 0xFFFFFFFFu) << 32 * i;
+            uint64_t quotes = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')));
+            if (quotes) any |= (quotes & tw_before_keys(l->torn, s + at + 32 * i)) << 32 * i;
             feeds |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('\n'))) << 32 * i;
             big |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('C'))) << 32 * i;
             then |= (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('S'))) << 32 * i;

@@ -198,9 +198,13 @@ static int tw_refuse(tw_search *w, tw_region *r, size_t at, size_t end, size_t f
 static int tw_may_hold(const uint8_t *p, size_t size)
 {
     uint8_t any = 0;
-    for (size_t i = 0; i < size; i++) any |= (uint8_t)((p[i] == '{') | (p[i] == '@') | (p[i] == '\\'));
-    if (any) return 1;
-    for (size_t i = 0; i + 1 < size; i++) any |= (uint8_t)(((p[i] | 32) == 'c') & ((p[i + 1] | 32) == 's'));
+    for (; size > 64; p += 64, size -= 64) { /* the compiler makes vectors of it */
+        for (int i = 0; i < 64; i++)
+            any |= (uint8_t)((p[i] == '{') | (p[i] == '@') | (p[i] == '\\') | (((p[i] | 32) == 'c') & ((p[i + 1] | 32) == 's')));
+        if (any) return 1;
+    }
+    for (size_t i = 0; i < size; i++)
+        any |= (uint8_t)((p[i] == '{') | (p[i] == '@') | (p[i] == '\\') | ((p[i] | 32) == 'c' && i + 1 < size && (p[i + 1] | 32) == 's'));
     return any;
 }
 
@@ -978,7 +982,7 @@ static int tw_search_text(tw_search *w, tw_region *r, size_t *place)
 {
     tw_lines *k = &w->k;
     size_t at = *place, end = r->end;
-    tw_look look = { .from = r->start, .end = end, .base = TW_NO_BLOCK };
+    tw_look look = { .from = r->start, .end = end, .base = TW_NO_BLOCK, .torn = k->plan->torn_halves };
     int result = TW_FINE;
     for (;;) {
         look.s = tw_text(k, r);              /* the arena may have moved */

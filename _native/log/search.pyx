@@ -26,7 +26,7 @@ from turnwire.log.search.rows import DTYPES, REJECT_DTYPES, Rows
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._wrapper_py import Numbers
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Taken, Walk, in_order
+from turnwire.log.search.state import LONGEST_LINE, More, SearchState, Taken, Walk, in_order
 from turnwire.log.search.streams import Streams, _placed
 from turnwire.log.search.texts import Stretch, Text
 

@@ -12,7 +12,7 @@ from tests.golden.logs import log
 from tests.log.test_matrix import BAD, GOOD, TIME
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import Found, SearchState
+from turnwire.log.search.state import Match, SearchState
 from turnwire.log.search.texts import Text
 
 pytestmark = pytest.mark.once  # the search stands in plain Python until its twin in C is whole
@@ -90,7 +90,7 @@ def search() -> Search:
     return Search(found.plan, csp_code=found.csp.code, further=found)
 
 
-def found(data: str, which: Search | None = None) -> list[Found]:
+def found(data: str, which: Search | None = None) -> list[Match]:
     """What is found in a file; all of its bytes are accounted for, once."""
     raw = data.encode()
     ones, position = (which or search()).block(Text(raw), SearchState())
@@ -150,7 +150,7 @@ def test_a_cut_message_is_what_it_is_in_a_file(tail: bool, wire: str, carrier: s
         assert there == bare, (at, cut)
 
 
-def listed(ones: list[Found], base: int = 0) -> list[tuple[object, ...]]:
+def listed(ones: list[Match], base: int = 0) -> list[tuple[object, ...]]:
     """What was found, by where its bytes stand in the input."""
     rows: list[tuple[object, ...]] = []
     for one in ones:

@@ -12,7 +12,7 @@ from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 from turnwire.log.search import carriers
-from turnwire.log.search.state import LONGEST_LINE, Found, More, SearchState, Walk
+from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Objects:
         unless they are too large and of one line."""
         inner = Walk(walk.text, end, [], walk.state)
         piece, place = at, at + 1
-        kept: list[Found] = []
+        kept: list[Match] = []
         while place <= end and (match := self._search.in_line.search(walk.text.data, place, end)) is not None:
             start, kind, before = match.start(), match.lastgroup, len(inner.found)
             if kind == "object":
@@ -238,7 +238,7 @@ class Objects:
             return start, start
         return start + 1, end
 
-    def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Found]) -> None:
+    def _settle(self, walk: Walk, at: int, end: int, too_large: bool, inside: list[Match]) -> None:
         """A reject where the bytes carry the marks of a wire, else what is damaged inside."""
         raw = walk.text.data[at:end]
         if at < end and any(token in raw for token in self._plan.torn):

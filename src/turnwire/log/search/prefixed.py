@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.csp._marks_py import NeedMore
 from turnwire.csp._scanner_py import TEMPLATE_HEAD
 from turnwire.log.search import carriers
-from turnwire.log.search.state import Found, More, SearchState, Walk
+from turnwire.log.search.state import Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Prefixed:
         if one is None:
             return 0
         if one.stop:
-            found = Found(at, at, inner, 0, one.stop, self._search.csp.code, one.reason, one.fault, one.value)
+            found = Match(at, at, inner, 0, one.stop, self._search.csp.code, one.reason, one.fault, one.value)
             self._take(walk, at, line, inner, lines, one.stop, [found])
         return text.behind_line(at)
 
@@ -132,7 +132,7 @@ class Prefixed:
 
     @staticmethod
     def _take(
-        walk: Walk, at: int, line: int, inner: Text, lines: carriers.Lines, stop: int, found: list[Found]
+        walk: Walk, at: int, line: int, inner: Text, lines: carriers.Lines, stop: int, found: list[Match]
     ) -> None:
         """Takes the lines in which ``inner.data[:stop]`` stands, and adds what was found there."""
         mine = [span for span, first in lines if first < stop]

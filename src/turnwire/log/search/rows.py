@@ -9,7 +9,7 @@ import numpy as np
 from turnwire.csp._columns_py import texts_of
 from turnwire.json._rows_py import Cell, filled
 from turnwire.log.search.search import Search
-from turnwire.log.search.state import Found
+from turnwire.log.search.state import Match
 from turnwire.log.search.texts import BOM, CARRIERS, Text
 from turnwire.nslip.bulk import text_spans
 from turnwire.nslip.spec import Slot
@@ -66,7 +66,7 @@ class Rows:
         self._counted = place
         return self._line
 
-    def add(self, found: Found) -> None:
+    def add(self, found: Match) -> None:
         """Adds a record or a reject."""
         if found.stop <= found.start:
             return
@@ -134,7 +134,7 @@ class Rows:
         values["present"] = present | bits | (0 if time is None else self._bit("time"))
         self.rows.append(values)
 
-    def _carrier(self, found: Found) -> int:
+    def _carrier(self, found: Match) -> int:
         """What the record came through: the outermost carrier."""
         text = found.text.outermost()
         alone = text.outer is None and found.wire == self.search.csp.code
@@ -152,7 +152,7 @@ class Rows:
         values[f"{column}.offset"], values[f"{column}.length"] = start, size
         return self._bit(column) | (1 << self.plan.escaped[column] if escaped else 0)
 
-    def _nslip(self, found: Found, values: dict[str, Any], shift: int) -> tuple[None, int]:
+    def _nslip(self, found: Match, values: dict[str, Any], shift: int) -> tuple[None, int]:
         assert self.plan.nslip is not None
         bits = 0
         for name, number in (("sender", _SRC), ("receiver", _DST), ("conversation", _CONV)):
@@ -170,7 +170,7 @@ class Rows:
             bits |= self._text(values, "subject", tag[0] + shift, tag[1], tag[2])
         return None, bits
 
-    def _csp(self, found: Found, values: dict[str, Any], shift: int) -> tuple[None, int]:
+    def _csp(self, found: Match, values: dict[str, Any], shift: int) -> tuple[None, int]:
         kinds, sources = self.csp
         if "kind" not in self.plan.valid or "wire" not in self.plan.valid:
             return None, 0
@@ -182,7 +182,7 @@ class Rows:
                 bits |= self._text(values, common, texts[own][0] + shift, texts[own][1])
         return None, bits
 
-    def _json(self, found: Found, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
+    def _json(self, found: Match, values: dict[str, Any], shift: int) -> tuple[int | None, int]:
         wire, value = found.value
         if wire == "document":
             return None, self._document(value, values, shift + found.start)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
 from turnwire.log.search import csp, documents, objects, prefixed, streams, tokens
-from turnwire.log.search.state import Found, More, SearchState, Walk, in_order
+from turnwire.log.search.state import Match, More, SearchState, Walk, in_order
 from turnwire.log.search.strings import Strings
 from turnwire.log.search.texts import Text
 
@@ -75,7 +75,7 @@ class Search:
         self.in_line = re.compile(b"|".join(in_line), re.MULTILINE)
         self._openings = re.compile(b"|".join([rb"^(?:" + b"|".join(at_line) + rb")", *in_line, torn]), re.MULTILINE)
 
-    def run(self, text: Text, state: SearchState | None = None) -> tuple[list[Found], int]:
+    def run(self, text: Text, state: SearchState | None = None) -> tuple[list[Match], int]:
         """(what is found, in the order in which it begins; where to go on when more is there)."""
         walk = Walk(text, len(text.data), [], SearchState() if state is None else state)
         place = self._walk(walk)
@@ -84,7 +84,7 @@ class Search:
         place = place if place == walk.end else text.line_start(place)
         return sorted((one for one in walk.found if one.here < place), key=in_order), place
 
-    def block(self, text: Text, state: SearchState) -> tuple[list[Found], int]:
+    def block(self, text: Text, state: SearchState) -> tuple[list[Match], int]:
         """The same of a block of a file; ``state`` becomes what it is where the next one begins."""
         state.begin()
         walk = Walk(text, len(text.data), [], state)

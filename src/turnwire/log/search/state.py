@@ -38,7 +38,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
 """The members of a state that is kept, and the form of each."""
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     """A record or a reject: ``text.data[start:stop]``.
 
     here, behind: where what holds it begins and stops in the text that was walked; wire: the number of the wire among
@@ -59,7 +59,7 @@ class Found(NamedTuple):
     time: int | None = None
 
 
-def in_order(one: Found) -> int:
+def in_order(one: Match) -> int:
     """The key by which what was found is sorted: where it begins in the file."""
     return one.text.place(one.start)
 
@@ -232,12 +232,12 @@ class Walk(NamedTuple):
 
     text: Text
     end: int
-    found: list[Found]
+    found: list[Match]
     state: SearchState
 
     def add(self, start: int, stop: int, wire: int, **more: Any) -> None:
         """Adds a record or a reject of this text."""
-        self.found.append(Found(start, stop, self.text, start, stop, wire, **more))
+        self.found.append(Match(start, stop, self.text, start, stop, wire, **more))
 
     def floor(self, at: int) -> int:
         """The start of the line of ``at``, or the end of what was found or taken in it before."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from turnwire.log.search import carriers
-from turnwire.log.search.state import Found, SearchState, Walk
+from turnwire.log.search.state import Match, SearchState, Walk
 from turnwire.log.search.texts import Text
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Streams:
         return after
 
 
-def _placed(found: Found, inner: Text) -> Found:
+def _placed(found: Match, inner: Text) -> Match:
     """A record or reject of a text, by its place in the text around that."""
     first, last = inner.outside(found.here), inner.outside_end(found.here, found.behind)
     return found._replace(here=first, behind=max(last, first))

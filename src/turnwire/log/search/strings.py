@@ -9,7 +9,7 @@ from turnwire.json._objects_py import quote_before
 from turnwire.json._rows_py import EscapeMap
 from turnwire.json._unescape_py import plain
 from turnwire.json._wrapper_py import Numbers, bytes_said, message_bytes
-from turnwire.log.search.state import LONGEST_LINE, Found, Walk
+from turnwire.log.search.state import LONGEST_LINE, Match, Walk
 from turnwire.log.search.texts import DEEPEST_STRING, Joiner, Text
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Strings:
         inner.quoted = quoted
         return inner
 
-    def search(self, inner: Text, here: int, behind: int, found: list[Found]) -> None:
+    def search(self, inner: Text, here: int, behind: int, found: list[Match]) -> None:
         """Searches a text that stands from ``here`` to ``behind``."""
         rejects = 0
         for one in self._search.run(inner)[0]:
