@@ -129,7 +129,7 @@ def looks_binary(name: str | None) -> bool:
 
     One NUL in a log of text is a fault of some record; a compressed log is looked at by who reads it.
     """
-    from turnwire.log.input.formats import format_of
+    from turnwire.log.input.signatures import format_of
 
     if name is None or name == STANDARD_INPUT or not os.path.isfile(name):
         return False
@@ -249,7 +249,7 @@ def opened(name: str) -> AbstractContextManager[Any]:
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
     """All bytes of an input, for what is judged as a whole. Raises OSError, and CommandRefused if there are more
     than ``most``: a device may have no end."""
-    from turnwire.log.input.formats import HEAD, refuse_binary
+    from turnwire.log.input.signatures import HEAD, refuse_binary
 
     parts: list[bytes] = []
     left = most

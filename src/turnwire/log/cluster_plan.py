@@ -29,7 +29,7 @@ from turnwire.log.file_state import (
     settled,
 )
 from turnwire.log.input.copies import HEAD, digest
-from turnwire.log.input.formats import NotALog, format_of, is_archive, refuse_binary
+from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scanning import Scan, scan
 from turnwire.log.search.state import SearchState

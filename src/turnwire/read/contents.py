@@ -55,8 +55,8 @@ def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
 
     Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
     """
-    from turnwire.log.input.formats import refuse_binary
     from turnwire.log.input.reading import Input, Stop, opened
+    from turnwire.log.input.signatures import refuse_binary
 
     stop = Stop()
     raw = Input(file, stop)

@@ -15,7 +15,7 @@ from typing import Any
 from turnwire.contract import Limits
 from turnwire.errors import Reason
 from turnwire.log.input.compression import StreamDamage
-from turnwire.log.input.formats import HEAD, NotALog, Refuse, is_archive
+from turnwire.log.input.signatures import HEAD, NotALog, Refuse, is_archive
 
 _DOCUMENT = "[Content_Types].xml"
 """The member that makes an archive an Office document."""

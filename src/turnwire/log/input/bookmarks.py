@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.copies import HEAD, TAIL, beginning, between, continued, digest, is_compressed, measured
-from turnwire.log.input.formats import format_of
+from turnwire.log.input.signatures import format_of
 from turnwire.log.search.state import SearchState
 
 BANNER = 1 << 12

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency, Reason
-from turnwire.log.input.formats import LONGEST_MAGIC, ZSTD, format_of, may_become
+from turnwire.log.input.signatures import LONGEST_MAGIC, ZSTD, format_of, may_become
 
 _CHUNK = 32 << 10
 _OUT = 1 << 20

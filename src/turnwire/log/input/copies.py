@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS
 from turnwire.log.input.compression import Decompressed
-from turnwire.log.input.formats import LONGEST_MAGIC, format_of
+from turnwire.log.input.signatures import LONGEST_MAGIC, format_of
 
 if TYPE_CHECKING:
     from turnwire.log.input.bookmarks import Bookmark

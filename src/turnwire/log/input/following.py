@@ -11,7 +11,6 @@ from turnwire.errors import Reason
 from turnwire.log.input.archives import is_archived
 from turnwire.log.input.bookmarks import BANNER, Bookmark, FileComparison, Gap, StartPosition, identity, looked_at
 from turnwire.log.input.copies import continued, is_prefix, reaches
-from turnwire.log.input.formats import NotALog
 from turnwire.log.input.reading import InputBlock, blocks
 from turnwire.log.input.rotated_names import Rotated, added, has_rotated, rotated_files
 from turnwire.log.input.rotation import (
@@ -25,6 +24,7 @@ from turnwire.log.input.rotation import (
     missed,
     open_as,
 )
+from turnwire.log.input.signatures import NotALog
 from turnwire.log.input.sources import (
     Idle,
     Reading,

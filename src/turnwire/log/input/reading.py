@@ -22,7 +22,9 @@ from turnwire.log.input.archives import Member, can_seek, members
 from turnwire.log.input.bookmarks import Gap, StartPosition, holds, identity, is_still, unwritten
 from turnwire.log.input.compression import Decompressed, StreamDamage
 from turnwire.log.input.copies import TAIL
-from turnwire.log.input.formats import (
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made
+from turnwire.log.input.signatures import (
     FIRST_BYTES,
     HEAD,
     LONGEST_MAGIC,
@@ -32,8 +34,6 @@ from turnwire.log.input.formats import (
     is_archive,
     refuse_binary,
 )
-from turnwire.log.input.memory import Pool
-from turnwire.log.input.rotation import Begun, Missed, begin, is_being_made
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from turnwire.log.input.bookmarks import (
     place_of,
 )
 from turnwire.log.input.copies import is_earlier, is_prefix, reaches
-from turnwire.log.input.formats import format_of
 from turnwire.log.input.rotated_names import (
     COMPRESSED,
     Rotated,
@@ -42,6 +41,7 @@ from turnwire.log.input.rotated_names import (
     rotated_files,
     shape,
 )
+from turnwire.log.input.signatures import format_of
 
 if TYPE_CHECKING:
     from turnwire.log.input.sources import ReadOptions, Source

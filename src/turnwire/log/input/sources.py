@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from turnwire.contract import Limits
     from turnwire.errors import WireError
     from turnwire.log.input.bookmarks import Bookmarks, Gap, Identity, StartPosition
-    from turnwire.log.input.formats import Refuse
     from turnwire.log.input.memory import Pool
     from turnwire.log.input.reading import InputBlock, Stop
+    from turnwire.log.input.signatures import Refuse
     from turnwire.log.search.state import SearchState
 
 

@@ -19,8 +19,8 @@ from turnwire.log.input.bookmarks import (
 )
 from turnwire.log.input.compression import Decompressed
 from turnwire.log.input.copies import TAIL
-from turnwire.log.input.formats import format_of, may_become, refuse_binary
 from turnwire.log.input.reading import Cutter, Growing, Input, InputBlock
+from turnwire.log.input.signatures import format_of, may_become, refuse_binary
 from turnwire.log.input.sources import Reading, ReadOptions, Source
 
 _PAUSE = 0.01

@@ -1,4 +1,4 @@
-"""Formats of inputs by their first bytes: compressed streams, zip archives, and other binary files (no logs)."""
+"""Signatures: the first bytes that tell compressed streams, zip archives and other binary files, which are no logs."""
 
 from __future__ import annotations
 
