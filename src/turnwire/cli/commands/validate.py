@@ -19,7 +19,6 @@ from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.terminal import printable
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
-from turnwire.log.engine.columns import bulk_scanner
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -63,6 +62,9 @@ class RecordValidator:
         self.unknown = unknown
         self.fences = fences
         self.wires: tuple[str, ...] = registry.scanned() if wire is None else (wire,)
+        from turnwire.log.engine.columns import bulk_scanner  # NumPy, which --help does without
+
+        self._decoders = {name: bulk_scanner(name).decode for name in self.wires}
         self._policies = options.policies(policy, self.wires)
         self.checks: dict[str, Check] = {name: registry.wire(name).check for name in self.wires}
         for name, value in self._policies.items():
@@ -98,7 +100,7 @@ class RecordValidator:
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
-        return bulk_scanner(wire).decode(raw, unknown=self.unknown)
+        return self._decoders[wire](raw, unknown=self.unknown)
 
     def all_clear(self, wire: str) -> Callable[[bytes], bool] | None:
         """A test of the bytes of a record: True where its check surely finds nothing. None without such a test."""
@@ -138,6 +140,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     SOURCES are files, directories, globs, URLs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
+    from turnwire.log.engine.columns import bulk_scanner
     from turnwire.log.output.json_lines import json_line
 
     if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
