@@ -64,7 +64,7 @@ class RecordValidator:
         self.wires: tuple[str, ...] = registry.scanned() if wire is None else (wire,)
         from turnwire.log.engine.columns import bulk_scanner  # NumPy, which --help does without
 
-        self._decoders = {name: bulk_scanner(name).decode for name in self.wires}
+        self._scanner_of = bulk_scanner
         self._policies = options.policies(policy, self.wires)
         self.checks: dict[str, Check] = {name: registry.wire(name).check for name in self.wires}
         for name, value in self._policies.items():
@@ -100,7 +100,7 @@ class RecordValidator:
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
-        return self._decoders[wire](raw, unknown=self.unknown)
+        return self._scanner_of(wire).decode(raw, unknown=self.unknown)
 
     def all_clear(self, wire: str) -> Callable[[bytes], bool] | None:
         """A test of the bytes of a record: True where its check surely finds nothing. None without such a test."""
