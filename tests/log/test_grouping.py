@@ -132,3 +132,15 @@ def test_the_commands(by: str, tmp_path: Any) -> None:
         shown = command(name, path, "--by", by, "--top", "2").out.decode()
         assert by in shown.splitlines()[0] and ("(others)" in shown) == any("others" in row for row in rows)
     assert command("tokens", path, "--by", by, "--max", "3").code == 2
+
+
+def test_tokens_of_each_value_have_a_price(tmp_path: Any) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(LOG)
+    rows = [
+        json.loads(row)
+        for row in command("tokens", path, "--by", "sender", "--price", "2.5", "--json").out.splitlines()
+    ]
+    assert len(rows) == 3 and all(row["cost"] == pytest.approx(row["tokens"] * 2.5 / 1e6, abs=1e-6) for row in rows)
+    assert "cost" in command("tokens", path, "--by", "sender", "--price", "2.5").out.decode().splitlines()[0]
+    assert command("tokens", path, "--by", "sender", "--price", "2.5", "--advise").code == 2

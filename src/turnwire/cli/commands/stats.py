@@ -116,7 +116,7 @@ def group_table(rows: list[dict[str, Any]]) -> str:
     cells = [[row.get(name) for name in names] for row in shown]
     if "others" in rows[-1]:
         cells[-1][0] = "(others)"
-    decimals = {name: _decimals([row.get(name) for row in rows]) for name in ("p50", "p95")}
+    decimals = {name: _decimals([row.get(name) for row in rows]) for name in ("p50", "p95", "cost")}
     return table(names, cells, decimals)
 
 

@@ -52,7 +52,9 @@ SHOWN = 5
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
 @click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")
 @click.option(
-    "--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones; shows the advice."
+    "--price",
+    metavar="IN[,CACHED]",
+    help="The price of a million tokens, and of cached ones; shows the advice, or the cost of each value of --by.",
 )
 @click.option(
     "--context",
@@ -92,9 +94,9 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     if settings["mcp_schema"]:
         return _tools(names, counters, settings)
     if settings["by"] is not None:
-        if advised or settings["compare"] or settings["budget"] is not None:
-            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --price nor --max")
-        return _by(list(names), counters, settings)
+        if any(settings[name] for name in ("advise", "html", "compare")) or settings["budget"] is not None:
+            raise click.UsageError("--by adds up messages; it goes with neither --compare, --advise, --html nor --max")
+        return _by(list(names), counters, price, settings)
     budget = settings["budget"] if settings["per"] == "message" else None
     kept = settings["sample"] if advised or settings["compare"] else 0
     progress = Progress(inputs.size(names), wanted=not settings["quiet"])
@@ -118,8 +120,8 @@ def command(sources: tuple[str, ...], **settings: Any) -> int:
     return _verdict(found, settings)
 
 
-def _by(names: list[str], counters: list[Tokenizer], settings: dict[str, Any]) -> int:
-    """Shows the tokens of each value, once for each tokenizer."""
+def _by(names: list[str], counters: list[Tokenizer], price: Price | None, settings: dict[str, Any]) -> int:
+    """Shows the tokens of each value, and what they cost to read once, for each tokenizer."""
     from turnwire.read.grouping import group_by
 
     code = GOOD
@@ -134,6 +136,8 @@ def _by(names: list[str], counters: list[Tokenizer], settings: dict[str, Any]) -
                 progress=progress.of_scan,
             )
         rows = list(found.rows(settings["top"]))
+        if price is not None:
+            rows = [_priced(row, price) for row in rows]
         if settings["as_json"]:
             for row in rows:
                 _write_json({"tokenizer": counter.name, **row})
@@ -166,6 +170,16 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
         if settings["budget"] is not None and total["tokens"] > settings["budget"]:
             code = BAD_RECORDS
     return code
+
+
+def _priced(row: dict[str, Any], price: Price) -> dict[str, Any]:
+    """A row with its cost behind its tokens."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[name] = value
+        if name == "tokens":
+            found["cost"] = round(price.of(value), 6)
+    return found
 
 
 def _prepared(settings: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
