@@ -149,17 +149,25 @@ cdef class Envelope:
     def _unchanged(self):
         """The text of an envelope that was read in the order of writing, as long as nothing of it has changed; else
         None."""
-        if self._source is None:
-            return None
-        if not self._own:
-            return tw_compacted(self._source)
-        return json_counted_text(self._source, self._count, self._most) if self._count else json_text_of(self._source)
+        return unchanged(self)
+
+    def _keep(self, str text not None):
+        """Keeps the text of what this is a copy of."""
+        self._source, self._own, self._count = text, True, 0
 
     def __repr__(self):
         return methods.represent(self)
 
     def __eq__(self, other):
         return methods.equal(self, other)
+
+
+cdef inline object unchanged(Envelope it):
+    if it._source is None:
+        return None
+    if not it._own:
+        return tw_compacted(it._source)
+    return json_counted_text(it._source, it._count, it._most) if it._count else json_text_of(it._source)
 
 
 adopt(Envelope, methods.EnvelopeMethods)  # what both twins share
@@ -363,7 +371,7 @@ cdef text(envelope, bint strict, policy):
     elif not fields_are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
         return None
     if it._source is not None:
-        return it._unchanged()
+        return unchanged(it)
     json_begin(&draft, DICT_ITEMS)
     try:
         json_room(&draft, PyUnicode_GET_LENGTH(it.content) + MOST_FIELDS, PyUnicode_KIND(it.content))  # widened never

@@ -213,7 +213,9 @@ def test_floats_of_sstp_are_written_as_they_were_read(package, number, confidenc
     wanted = text.replace(" [ ", "[").replace(" ]", "]").replace("\\u00e9", "é")
     message = package("sstp").decode(kind(text))
     assert message.conversation == "s" and message.directed_to == "B"  # texts cannot be changed
-    assert "wofür" in repr(message) and pickle.dumps(message)
+    assert "wofür" in repr(message)
+    for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert same == message and package("sstp").encode(same, strict=False) == wanted
     assert package("sstp").encode(message, strict=False) == wanted
     if float(confidence) <= 1:
         assert package("sstp").encode(message) == wanted
@@ -229,7 +231,9 @@ def test_floats_of_sap_are_written_as_they_were_read(package, number, time, kind
     wanted = text.replace(f": {number} ", f":{number}")
     message = package("sap").decode(kind(text))
     assert message.task_id == "3ceaaf30-8142-48ea-91d9-3080f9b439fc"  # a text cannot be changed
-    assert "3ceaaf30" in repr(message) and pickle.dumps(message)
+    assert "3ceaaf30" in repr(message)
+    for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert same == message and package("sap").encode(same, strict=False) == wanted
     assert package("sap").encode(message, strict=False) == wanted
     if time.endswith("Z"):
         assert package("sap").encode(message) == wanted
@@ -293,6 +297,13 @@ def test_floats_of_kicklang_are_written_as_they_were_read(core, number, sender, 
     assert wire.encode(envelope, strict=False) == wanted
     if sender != "Orchestrator":
         assert wire.encode(envelope) == wanted
+    assert wire.encode(copy.deepcopy(envelope), strict=False) == wanted
+    for share in (copy.copy, lambda one: one.replace(), lambda one: one.to_dict()):
+        envelope = wire.decode(kind(text))
+        shared = share(envelope)
+        (shared["more"] if isinstance(shared, dict) else shared.extra["more"]).append(1)
+        assert wire.encode(envelope, strict=False) == written_anew(envelope) != wanted
+    envelope = wire.decode(kind(text))
     assert envelope.extra == {"more": [float(number)]}
     assert wire.encode(envelope, strict=False) == written_anew(envelope)
     envelope = wire.decode(kind(text))

@@ -79,6 +79,10 @@ class Envelope(methods.EnvelopeMethods):
             return None
         return compacted(self._read[0])
 
+    def _keep(self, text: str) -> None:
+        """Keeps the text of what this is a copy of."""
+        self._read = text, tuple(getattr(self, name) for name in FIELDS)
+
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         if name in FIELDS:  # there is no field without a value

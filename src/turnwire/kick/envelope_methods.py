@@ -70,6 +70,31 @@ def state(envelope: Any) -> tuple[Any, ...]:
     return (*(getattr(envelope, name) for name in FIELDS), dict(envelope._extra or ()))
 
 
+def members(envelope: Any) -> dict[str, Any]:
+    """The JSON object of an envelope, whose values are those of the envelope itself."""
+    result = {name: getattr(envelope, name) for name in FIELDS}
+    result["type"] = str(envelope.type) if isinstance(envelope.type, str) else envelope.type
+    if envelope.correlation_id is None:
+        del result["correlation_id"]
+    for key, value in (envelope._extra or {}).items():
+        result.setdefault(key, value)
+    return result
+
+
+def _handed_out(envelope: Any) -> Any:
+    """An envelope the values of whose ``extra`` others get, who may change what is in them."""
+    if envelope._extra:
+        envelope.extra  # noqa: B018  (asking for it is what counts)
+    return envelope
+
+
+def _of_text(cls: Any, values: tuple[Any, ...], text: str) -> Any:
+    """A copy of an envelope that was read and has not changed."""
+    made = cls(*values)
+    made._keep(text)
+    return made
+
+
 def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
     """(reason, field, words) of the first field in the order of section 001 that makes an object no envelope."""
     for name in FIELDS:
@@ -161,6 +186,7 @@ class EnvelopeMethods(Message):
         correlation_id: str | None
         extra: dict[str, Any]
         _extra: Any  # the same or None, without the right to change it
+        _unchanged: Callable[[], str | None]
         _parsed: Any
 
     @property
@@ -206,19 +232,13 @@ class EnvelopeMethods(Message):
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields replaced; ``extra`` is copied."""
-        values = dict(zip((*FIELDS, "extra"), state(self), strict=True))
+        values = dict(zip((*FIELDS, "extra"), state(_handed_out(self)), strict=True))
         refuse_unknown(type(self), changes, values)
         return type(self)(**{**values, **changes})
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of an envelope: the fields in the order of section 001, then the extra keys."""
-        result = {name: getattr(self, name) for name in FIELDS}
-        result["type"] = str(self.type) if isinstance(self.type, str) else self.type
-        if self.correlation_id is None:
-            del result["correlation_id"]
-        for key, value in (self._extra or {}).items():
-            result.setdefault(key, value)
-        return result
+        return members(_handed_out(self))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -250,7 +270,8 @@ class EnvelopeMethods(Message):
         return equal(self, other)
 
     def __copy__(self) -> Self:
-        return type(self)(*state(self))
+        return type(self)(*state(_handed_out(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), state(self)
+        text = self._unchanged() if self._extra else None
+        return (type(self), state(self)) if text is None else (_of_text, (type(self), state(self), text))

@@ -37,12 +37,12 @@ def envelope_text(
         for reason, where, severity, text in check(envelope, policy):
             if severity == "warning":
                 raise encode_fault(reason, text, str(where))
-    fields: dict[str, Any] = envelope.to_dict()  # type: ignore[attr-defined]
+    unchanged: str | None = envelope._unchanged()  # type: ignore[attr-defined]
+    fields = methods.members(envelope)
     if not strict:
         fault = methods.field_fault(fields)
         if fault is not None:
             raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
-    unchanged: str | None = envelope._unchanged()  # type: ignore[attr-defined]
     return json_text.write(fields, WIRE) if unchanged is None else unchanged
 
 

@@ -174,7 +174,9 @@ class JsonObject(contract.Serialisable):
         return self.from_dict(dict(self.fields))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (fields_of(self),)
+        if self._held is None:
+            return type(self).from_dict, (fields_of(self),)
+        return _of_text, (type(self), self._held, self._source)
 
     @classmethod
     def _schema(cls) -> dict[str, Any]:
@@ -223,6 +225,15 @@ set_fields = JsonObject.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = JsonObject.__dict__["_source"].__set__
 set_text = JsonObject.__dict__["_held"].__set__
+
+
+def _of_text(cls: type[JsonObject], text: str | bytes, source: str | bytes | bool | None) -> JsonObject:
+    """A copy of a message that was read and has not changed."""
+    made = cls.__new__(cls)
+    set_text(made, text)
+    set_source(made, source)
+    fields_of(made)
+    return made
 
 
 def forget_text(record: JsonObject) -> None:

@@ -250,7 +250,9 @@ class Message(contract.Message):
         return fields(type(self).__name__, fields_of(self).items())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (fields_of(self),)
+        if self._held is None:
+            return type(self).of, (fields_of(self),)
+        return _of_text, (type(self), self._held, self._plain)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
@@ -258,6 +260,14 @@ class Message(contract.Message):
 
 fields_of = maker(Message, WIRE, KEYS)
 """The object of a message; quicker than ``message._fields`` where it is still to be made."""
+
+
+def _of_text(cls: type[Message], text: str | bytes, plain: bool | str | bytes) -> Message:
+    """A copy of a message that was read and has not changed."""
+    made = cls.__new__(cls)
+    made._held, made._plain = text, plain
+    fields_of(made)
+    return made
 
 
 def _live(fields: dict[str, Any], name: str) -> Fields:
