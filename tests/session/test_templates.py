@@ -160,7 +160,7 @@ def test_a_leaf_as_a_field(mark: str, first: Leaf, leaf: Leaf, field: str) -> No
 
 def test_fields_that_need_not_be_told_are_left_out() -> None:
     state = State()
-    events = list(events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}]))
+    events = events_of([{"a": "x", "b": 1, "c": "z", "k": "k1"}, {"a": "x", "b": 2, "c": "z", "k": "k2"}])
     template = Template(7, events[0].shape, ["?", "+", "?", "="], events[0].leaves, ())
     state.close(7, state.take(template.shape, template.marks, (), events[0].leaves.__getitem__))
     leaves = [each.leaves for each in events]

@@ -57,8 +57,19 @@ class Options(NamedTuple):
         return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
 
 
-def events_of(given: Iterable[Any]) -> Iterator[Event]:
-    """Events, looked at. Raises EncodeError for what cannot be written; its path begins with the event's number."""
+def events_of(given: Iterable[Any]) -> list[Event]:
+    """Events, looked at, all at once. Raises as ``read_events`` does."""
+    return list(read_events(given))
+
+
+def json_lines(events: Iterable[Event]) -> str:
+    """Events as JSON lines, which is what a session falls back to."""
+    return "\n".join([event.line for event in events])
+
+
+def read_events(given: Iterable[Any]) -> Iterator[Event]:
+    """Events, looked at one by one. Raises EncodeError for what cannot be written; its path begins with the event's
+    number."""
     shapes = Shapes()
     for number, each in enumerate(given):
         try:
@@ -75,7 +86,7 @@ class _JsonLines:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._piece: list[str] = []
+        self._piece: list[Event] = []
         self._size = 0
         self._counted = 0
         self.complete = True
@@ -84,17 +95,17 @@ class _JsonLines:
         """The events, each of which is counted."""
         for event in events:
             if self._size > PIECE:
-                self._counted += self._meter.count("\n".join(self._piece) + "\n")
+                self._counted += self._meter.count(self.text + "\n")
                 self._piece.clear()
                 self._size, self.complete = 0, False
-            self._piece.append(event.line)
+            self._piece.append(event)
             self._size += len(event.line) + 1
             yield event
 
     @property
     def text(self) -> str:
         """The lines of the last piece, which may be all."""
-        return "\n".join(self._piece)
+        return json_lines(self._piece)
 
     @property
     def tokens(self) -> int:
@@ -200,7 +211,7 @@ def encode(
     chosen = checked(options)
     meter = meter_of(tokenizer)
     plain = _JsonLines(meter)
-    given = plain.of(events_of(events))
+    given = plain.of(read_events(events))
     draft = drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
     if not draft.blocks:
         return ""
