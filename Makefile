@@ -124,12 +124,12 @@ suite-rest:
 soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/nslip EXAMPLES=200000
 	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(or $(EXAMPLES),20000) $(RUN) $(TESTED) -m "not packaging"
 
-build/.sanitized-$(TAG): $(SOURCES) $(VENV)/.extra-test
+build/.sanitized-$(TAG): $(SOURCES) $(VENV)/.base
 	@echo "compiling the native core with address and undefined-behaviour checks"
 	@TURNWIRE_QUICK=1 TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --build-lib build/sanitize/site
 	@touch $@
 
-sanitize: build/.sanitized-$(TAG) ## run the suite on a core built with address and undefined-behaviour checks
+sanitize: $(VENV)/.extra-$(or $(EXTRA),test) build/.sanitized-$(TAG) ## run the suite on a core built with address and undefined-behaviour checks
 	@tar -C src --exclude='*.so' --exclude=__pycache__ -cf - turnwire | tar -C build/sanitize/site -xf -
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	    PYTHONPATH=build/sanitize/site TURNWIRE_PURE=0 $(RUN) $(TESTED)
