@@ -31,8 +31,9 @@ def everything(found: Scan) -> tuple[dict[str, list[Any]], list[dict[str, Any]],
     return columns, found.rejects.rows(), found.counts
 
 
-def add_up(data: bytes, found: Any) -> None:
-    """Every byte belongs to one record, reject or text; counts are those of what is there."""
+def add_up(data: bytes, found: Any, wire: str | None = None) -> None:
+    """Every byte belongs to one record, reject or text; counts are those of what is there. wire: the one that was asked
+    for."""
     columns, rejects, counts = found
     spans = [
         (offset, length)
@@ -50,12 +51,13 @@ def add_up(data: bytes, found: Any) -> None:
     assert (counts.record_bytes, counts.reject_bytes) == (sum(columns["length"]), sum(one["length"] for one in rejects))
     assert (counts.records, counts.rejects) == (len(columns["length"]), len(rejects))
     assert counts.text_bytes >= 0
-    assert counts.wires == {wire: columns["wire"].count(code) for code, wire in enumerate(WIRES)}
+    by_wire = {name: columns["wire"].count(code) for code, name in enumerate(WIRES)}
+    assert counts.wires == (by_wire if wire is None else {wire: by_wire[wire]})
     assert sum(counts.reasons.values()) == len(rejects)
     assert columns["offset"] == sorted(columns["offset"])
     for one in rejects:
         assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
-        assert one["wire"] in WIRES
+        assert one["wire"] in (WIRES if wire is None else (wire,))
         assert one["line"] == 1 + data.count(b"\n", 0, one["offset"])
     for offset, line, inner in zip(columns["offset"], columns["line"], columns["inner"], strict=True):
         assert inner is not None or line == 1 + data.count(b"\n", 0, offset)

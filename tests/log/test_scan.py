@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log
+from tests.log.found import add_up as check_sums
+from tests.log.found import everything as with_raw
 from tests.log.found import plain_values
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
@@ -39,25 +41,9 @@ def everything(found: Scan) -> tuple[Any, ...]:
     return table(found), found.rejects.rows(), found.counts
 
 
-def add_up(data: bytes, found: Scan) -> None:
+def add_up(data: bytes, scan: Scan) -> None:
     """Every byte belongs to exactly one record, reject or text."""
-    columns, rejects, counts = everything(found)
-    spans = sorted(
-        [*zip(columns["offset"], columns["length"], strict=True), *((one["offset"], one["length"]) for one in rejects)]
-    )
-    end = 0
-    for offset, length in spans:
-        assert offset >= end
-        assert length > 0
-        end = offset + length
-    assert end <= len(data)
-    assert counts.bytes == len(data) == counts.record_bytes + counts.reject_bytes + counts.text_bytes
-    assert (counts.record_bytes, counts.reject_bytes) == (sum(columns["length"]), sum(one["length"] for one in rejects))
-    assert (counts.records, counts.rejects) == (len(columns["length"]), len(rejects))
-    assert counts.wires == {"nslip": len(columns["offset"])}
-    assert sum(counts.reasons.values()) == len(rejects) == len(found.rejects)
-    for one in rejects:
-        assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
+    check_sums(data, with_raw(scan), "nslip")
 
 
 def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
