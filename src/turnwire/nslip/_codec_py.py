@@ -1,16 +1,19 @@
 """nSLIP in plain Python: the readable twin of ``_native/nslip/codec.pyx``.
 
-:func:`turnwire.nslip._parser_py.parse` knows every rule and every fault.
+A regular expression reads the common shape at once, in a third of the time; what it does not take goes through
+:func:`turnwire.nslip._parser_py.parse`, which knows every rule and every fault.
 """
 
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
+from turnwire.nslip._base62_py import ALPHABET, DIGIT
 from turnwire.nslip._parser_py import ParseFault, parse
 from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import (
+    PREFIX_SLOT,
     SHORT_STRING,
     WIRE,
     Act,
@@ -21,7 +24,8 @@ from turnwire.nslip.spec import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import re
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from typing_extensions import Buffer
@@ -80,6 +84,42 @@ class SlipMessage(methods.SlipMethods):
 
 # --- decode ---------------------------------------------------------------------------------------------------------
 
+_INT = "([0-9A-Za-z]{1,10})"  # ten digits always fit into 64 bits
+_COMMON = (
+    rf"@a([0-9A])\|f([0-4])\|c{_INT}\|S{_INT}\|d{_INT}\|T{_INT}"
+    r'((?:\|(?:[gkprqse][0-9A-Za-z]{1,10}|[ut]"[^"\\]*"))*)#'
+)
+_SLOT = r'\|(.)("[^"]*"|[0-9A-Za-z]+)'
+_ACTS = {ALPHABET[act]: act for act in Act}
+_FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
+_SMALL: dict[str, int] = {}
+_slots_of: Callable[[str], list[tuple[str, str]]]
+_common: Callable[[str], re.Match[str] | None]
+
+
+def _prepared(text: str) -> re.Match[str] | None:
+    """Stands for ``_common`` until the first message comes: compiling costs more than importing all the rest."""
+    import re
+
+    global _common, _slots_of
+    _SMALL.update({digit: number for number, digit in enumerate(ALPHABET)})
+    _SMALL.update({high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET})
+    _slots_of = re.compile(_SLOT).findall
+    _common = re.compile(_COMMON).fullmatch
+    return _common(text)
+
+
+_common = _prepared
+
+
+def _integer(digits: str) -> int:
+    number = _SMALL.get(digits)
+    if number is None:
+        number = 0
+        for digit in digits:
+            number = number * 62 + DIGIT[digit]
+    return number
+
 
 def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
     """One message from text or contiguous bytes; white space around it is dropped (section 3).
@@ -88,6 +128,18 @@ def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
     (bytes of the UTF-8 form, also for str) and line.
     """
     keep = keep_unknown(unknown)
+    text: object = data
+    if type(data) is bytes:
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = None
+    if isinstance(text, str):
+        match = _common(text)
+        if match is not None:
+            message = _from_match(match)
+            if message is not None and (text.isascii() or _encodable(text)):
+                return message
     raw = input_bytes(data)
     start, end = strip_span(raw)
     try:
@@ -104,6 +156,28 @@ def keep_unknown(unknown: str) -> bool:
     """True if ``unknown`` says keep. Raises UnknownName for anything but "error" and "keep"."""
     expect_one_of(unknown, "unknown", ("error", "keep"))
     return unknown == "keep"
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _from_match(match: re.Match[str]) -> SlipMessage | None:
+    act, frame, conv_id, src, dst, turn, rest = match.groups()
+    slots: dict[Slot, Any] = {}
+    if rest:
+        fields = _slots_of(rest)
+        for prefix, value in fields:
+            slots[PREFIX_SLOT[prefix]] = value[1:-1] if value[0] == '"' else _integer(value)
+        if len(slots) != len(fields):
+            return None  # a duplicate: parse() says which
+    return SlipMessage(
+        _integer(conv_id), _integer(turn), _integer(src), _integer(dst), _ACTS[act], _FRAMES[frame], slots
+    )
 
 
 def decode_many(data: list[Any] | tuple[Any, ...] | Buffer | str, *, unknown: str = "error") -> list[SlipMessage]:
