@@ -369,7 +369,7 @@ def test_what_looks_binary_is_said_so(tmp_path: Path) -> None:
     text.write_bytes(b"@a3|f0|c$#\n" * 6 + b"\0\n" + "日本".encode() * 1000)
     done = turnwire("scan", file, text)
     assert f"{file}: looks binary: what is damaged there is not shown" in done.err
-    assert done.err.count("state.db") == 1
+    assert done.err.count("state.db: looks binary") == 1
     assert done.code == 1
     done = turnwire("validate", file)
     assert (done.code, done.out) == (1, b"")
