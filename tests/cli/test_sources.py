@@ -54,7 +54,7 @@ def bare(done: Finished) -> tuple[int, str, str]:
     """What a command did, without the name of its source."""
     name = r'[^\s"<>]*a\.log(?:\.\w+)?|<stdin>|(?<=")-(?=")'
     out = re.sub(name, "LOG", done.out.decode()) if len(done.out) < 20_000 else "a page"
-    err = re.sub(r"; next: .*", "; next", done.err)  # the command names the source as it was given
+    err = re.sub(r"; next: .*", "", done.err)  # the command names the source, where it can be read again
     return done.code, re.sub(" +", " ", out), re.sub(name, "LOG", err)
 
 

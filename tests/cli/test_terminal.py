@@ -377,4 +377,4 @@ def test_what_looks_binary_is_said_so(tmp_path: Path) -> None:
     assert len(turnwire("validate", "--json", file).records) == 6
     done = turnwire("validate", text)
     assert done.out.count(b"bad_digit") == 6
-    assert "binary" not in done.err
+    assert "looks binary" not in done.err
