@@ -239,7 +239,7 @@ def check_closely(message: Record | Document) -> list[Issue]:
         return [found for record in message.records for found in check(record)]
     try:
         text = write(message, strict=False)
-        found = parse_leniently(input_bytes(text), LIMITS).issues
+        found = [] if _reads_strictly(message, text) else parse_leniently(input_bytes(text), LIMITS).issues
     except (EncodeError, DecodeError) as error:
         return [Issue(error.reason, error.line or 1, "warning", error.text)]
     if isinstance(message, CspMessage):
@@ -247,6 +247,15 @@ def check_closely(message: Record | Document) -> list[Issue]:
         found += [one for one in message.issues if one.reason not in reasons]
         found += doubts(message)
     return found
+
+
+def _reads_strictly(message: Record, text: str) -> bool:
+    """True if strict reading takes what was written: then lenient reading, which forgives more, has no say."""
+    try:
+        _verify(message, text)
+    except EncodeError:
+        return False
+    return True
 
 
 def doubts(message: CspMessage) -> list[Issue]:
