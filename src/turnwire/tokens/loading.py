@@ -127,7 +127,7 @@ def vocabulary(name: str) -> Vocabulary:
     try:
         return VOCABULARIES[_ALIASES.get(name, name)]
     except KeyError:
-        model = name.rpartition("/")[2].lower()  # "openai/gpt-4o"
+        model = str(name).rpartition("/")[2].lower()  # "openai/gpt-4o"
         begins = max((known for known in MODELS if model.startswith(known)), key=len, default=None)
         if begins is not None:
             found = MODELS[begins]
