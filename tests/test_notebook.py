@@ -42,7 +42,7 @@ def test_every_cell_runs_and_says_what_is_true(tmp_path: Path) -> None:
     ]
     assert "act=REQUEST" in said[0]
     assert said[1] == """'@a6|f0|c3|S1|d0|T2|gH|kg|q2|t"refactor_auth"#'"""
-    assert "('nslip', 'EVAL'), 1089" in said[3]
+    assert "('EVAL', 1089)" in said[3]
     assert "('partial', 467, 6.04)" in said[4]
     assert "'bad_digit'" in said[6] and said[6].startswith("(3,")
     assert said[7] == "'6,651 tokens one by one, 706 as one session'"

@@ -334,7 +334,7 @@ static int tw_behind_prefix(tw_search *w, tw_region *r, size_t q, size_t *at, in
     const uint8_t *s = tw_text(k, r), *newline;
     size_t line = tw_line_in(w, r, q), rows = k->rows.count, rejects = k->rejects.count;
     int is = tw_is_prefix(s, line, q), result;
-    tw_form f = { { TW_REPEATED, s + line, q - line, r->fence }, 0, 0, object };
+    tw_form f = { { TW_REPEATED, s + line, q - line, r->fence, NULL, 0 }, 0, 0, object };
     if (w->mid && !r->level && !line) return TW_FINE;
     if (is <= 0) return is < 0 ? TW_ASK : TW_FINE;
     if (q - line >= 3 && s[line] == 0xEF && s[line + 1] == 0xBB && s[line + 2] == 0xBF) {

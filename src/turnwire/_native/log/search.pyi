@@ -8,8 +8,6 @@ from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason
 from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN
 from turnwire.json.plan import WirePlan
-from turnwire.log.search.carriers import MOST_FOREIGN as MOST_FOREIGN
-from turnwire.log.search.carriers import MOST_FOREIGN_LINES as MOST_FOREIGN_LINES
 from turnwire.log.search.rows import DTYPES as DTYPES
 from turnwire.log.search.rows import REJECT_DTYPES as REJECT_DTYPES
 from turnwire.log.search.state import LONGEST_LINE as LONGEST_LINE
@@ -68,6 +66,7 @@ class Walked:
     def add(self, spans: list[tuple[int, int]]) -> None: ...
     def behind(self, at: int) -> int: ...
     def up_to(self, at: int, end: int) -> int: ...
+    def last_end(self, at: int) -> int: ...
 
 @disjoint_base
 class Call: ...

@@ -7,12 +7,7 @@ from turnwire.contract import LIMITS as LIMITS
 from turnwire.sap.spec import MUST as MUST
 from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
 from turnwire.sap.spec import VERSION as VERSION
-from turnwire.sap.spec import Field as Field
 from turnwire.sap.spec import Table
-
-@disjoint_base
-class Rules:
-    def __init__(self, *tables: Table) -> None: ...
 
 @disjoint_base
 class Walks:
@@ -20,7 +15,8 @@ class Walks:
 
 @disjoint_base
 class Plan:
-    def __init__(self, table: Table) -> None: ...
+    table: Any
+    def __init__(self, *tables: Table) -> None: ...
 
 @disjoint_base
 class Messages:
@@ -40,4 +36,3 @@ class Messages:
 
 def sound(fields: Any, plan: Plan, /) -> bool: ...
 def quiet(value: Any, /) -> bool: ...
-def clean(task: Plan, result: Plan, fields: dict[str, Any], /) -> bool: ...

@@ -4,17 +4,14 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from turnwire.sstp._codec_py import Row
-
-@disjoint_base
-class Table:
-    def __init__(self, rows: Iterable[Row]) -> None: ...
+from turnwire.sstp.spec import WIRE as WIRE
 
 @disjoint_base
 class Rules:
     def __init__(self, rows: Iterable[Row]) -> None: ...
 
 @disjoint_base
-class Walks:
+class KindRules:
     def __init__(self, kinds: list[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]]) -> None: ...
 
 @disjoint_base
