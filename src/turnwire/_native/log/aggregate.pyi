@@ -1,8 +1,8 @@
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self, disjoint_base
+from typing_extensions import disjoint_base
 
 FINAL: int
 ASKS: int
