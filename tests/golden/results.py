@@ -115,12 +115,15 @@ def resumed(data: bytes, chance: Chance) -> Any:
 
 
 def blocks(data: bytes, chance: Chance) -> Any:
-    """The blocks of a plan."""
+    """The blocks of a plan; of one that refuses its cut, the place."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.log")
         path.write_bytes(data)
         for block in turnwire.log.plan(path, block_bytes=100 + chance.below(400)):
-            yield tables(turnwire.log.read_block(block))
+            try:
+                yield tables(turnwire.log.read_block(block))
+            except turnwire.DecodeError as refused:
+                yield str(refused.reason), refused.offset
 
 
 WAYS: tuple[Callable[[bytes, Chance], Any], ...] = (
