@@ -516,6 +516,8 @@ def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() ->
 
     def note(frame: Any, event: str, _argument: Any) -> None:
         name = frame.f_code.co_filename
+        if frame.f_code.co_name == "find_spec":  # another library looks for a module; turnwire.slip finds some
+            return
         if event == "call" and f"{os.sep}turnwire{os.sep}" in name and f"{os.sep}tests{os.sep}" not in name:
             ways[-1].add(name.rpartition(f"{os.sep}turnwire{os.sep}")[2])
             if name.endswith(f"sap{os.sep}codec.py") and frame.f_code.co_name in calls:
@@ -537,7 +539,7 @@ def test_a_task_over_http_is_decoded_once_encoded_once_and_enters_few_files() ->
 
     asyncio.run(main())
     least = min(ways[1:], key=len)  # on a busy machine a task may wait, which enters one more
-    assert len(least) <= 10, sorted(least)
+    assert len(least) <= 10, " ".join(sorted(least))
     assert calls == {"encode": 3, "decode": 3}
 
 
