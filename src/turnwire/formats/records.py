@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.json.plan import MISSING, value_at
 from turnwire.json.text import input_bytes, locate, read_object, write
 from turnwire.message import Message
 from turnwire.pairs import Work
@@ -17,33 +18,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.formats.table import Compiled
-
-MISSING: Any = object()
-"""Stands for a value that is not there."""
-
-
-def value_at(fields: Any, path: str) -> Any:
-    """The value at a path without arrays, ``MISSING`` where there is none."""
-    for step in path.split("/"):
-        if not isinstance(fields, dict) or step not in fields:
-            return MISSING
-        fields = fields[step]
-    return fields
-
-
-def last_value(value: Any, steps: Sequence[str]) -> Any:
-    """The value at a path in which "*" stands for the items of an array: of these the last that has one; ``MISSING``
-    where none has."""
-    for place, step in enumerate(steps):
-        if step == "*":
-            items = reversed(value) if isinstance(value, list) else ()
-            found = (last_value(item, steps[place + 1 :]) for item in items)
-            return next((one for one in found if one is not MISSING), MISSING)
-        if not isinstance(value, dict) or step not in value:
-            return MISSING
-        value = value[step]
-    return value
-
 
 _KINDS = {str: "string", dict: "object", list: "array", bool: "boolean", type(None): "null", float: "fraction"}
 
@@ -173,7 +147,7 @@ class Reading:
             return None
         layout = next((layout for layout in self.layouts if layout.is_signed(fields)), None)
         for path in () if layout is None else layout.calls:
-            value = last_value(fields, path.split("/"))
+            value = value_at(fields, path)
             if isinstance(value, str) or type(value) is int:
                 return Work(str(value))
         return None

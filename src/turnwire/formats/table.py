@@ -12,8 +12,8 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from turnwire.contract import OBJECT, BulkScanner, Column, Wire
-from turnwire.formats.records import MISSING, Reading, kind_of, value_at
-from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_signed
+from turnwire.formats.records import Reading, kind_of
+from turnwire.json.plan import MISSING, Fill, Need, Sign, Value, Variant, WirePlan, are_signed, value_at
 from turnwire.json.scanner import scanner
 from turnwire.pairs import AnswerPattern, Key, PairRule
 

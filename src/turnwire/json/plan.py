@@ -153,6 +153,23 @@ def are_signed(signs: Signs, raw: bytes) -> bool:
     return any(all(sign.stands_in(raw) for sign in every) for every in signs)
 
 
+MISSING: Any = object()
+"""Stands for a value that is not there."""
+
+
+def value_at(fields: Any, path: str) -> Any:
+    """The value at a path of an object: of the items that "*" stands for the last that has one; ``MISSING`` where none
+    is there."""
+    step, _, rest = path.partition("/")
+    if step == "*":
+        items = reversed(fields) if isinstance(fields, list) else ()
+        found = ((value_at(item, rest) if rest else item) for item in items)
+        return next((one for one in found if one is not MISSING), MISSING)
+    if not isinstance(fields, dict) or step not in fields:
+        return MISSING
+    return value_at(fields[step], rest) if rest else fields[step]
+
+
 class WirePlan(NamedTuple):
     """A JSON wire.
 

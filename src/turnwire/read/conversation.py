@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import FORMATS
-from turnwire.formats.records import MISSING, last_value
+from turnwire.json.plan import MISSING, value_at
 from turnwire.log.output.json_lines import times
 from turnwire.log.scanning import Counts, scan
 
@@ -64,7 +64,7 @@ class Turns:
             return None
         fields = found.decode(raw).fields
         for path in found.table.arguments:
-            value = last_value(fields, path.split("/"))
+            value = value_at(fields, path)
             if value is not MISSING:
                 return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return None

@@ -167,15 +167,14 @@ class UsageSum:
         tokens = {name: np.array(one, np.int64) for name, one in self._tokens.items()}
         models = np.array(self._groups["model"], np.int64)
         costs, unpriced = self._priced(tokens, models, names, known)
-        groups = np.array(self._groups[by], np.int64)
-        different, place = np.unique(groups, return_inverse=True)
-        rows = []
-        for number, group in enumerate(different.tolist()):
-            rows.append({by: names[group], **_sums(tokens, costs, place == number)})
+        different, place = np.unique(np.array(self._groups[by], np.int64), return_inverse=True)
+        each = _sums(tokens, costs, place, len(different))
+        rows = [{by: names[group], **sums} for group, sums in zip(different.tolist(), each, strict=True)]
         rows.sort(key=lambda row: (-row["cost"], -row["tokens"], row[by] or ""))
         if by == "day":
             rows.sort(key=lambda row: row[by] or "")
-        return Usage(by, rows, _sums(tokens, costs, np.ones(len(costs), bool)), self.copies, unpriced, counts)
+        [total] = _sums(tokens, costs, np.zeros(len(costs), np.int64), 1)
+        return Usage(by, rows, total, self.copies, unpriced, counts)
 
     def _priced(
         self,
@@ -187,30 +186,37 @@ class UsageSum:
         """The cost of each response: what its file says, else by the price of its model; and the tokens of models
         without one."""
         costs = np.array(self._costs, np.float64)
-        unpriced: dict[str, int] = {}
-        for number in np.unique(models).tolist():
-            mine = (models == number) & np.isnan(costs)
-            if not mine.any():
-                continue
-            price = None if names[number] is None else price_of(str(names[number]), prices)
-            if price is None:
-                if spent := sum(int(tokens[name][mine].sum()) for name in _PAID):
-                    unpriced[names[number] or ""] = spent
-                costs[mine] = 0
-                continue
-            each = (price.input, price.output, price.cache_write, price.cache_read)
-            costs[mine] = sum(tokens[name][mine] * one for name, one in zip(_PAID, each, strict=True)) / 1e6
+        different, place = np.unique(models, return_inverse=True)
+        each = [price_of(str(names[number]), prices) if names[number] else None for number in different.tolist()]
+        asked = np.isnan(costs)
+        spent = _added(sum(tokens[name] for name in _PAID) * asked, place, len(different))
+        unpriced = {
+            names[number] or "": count
+            for number, price, count in zip(different.tolist(), each, spent, strict=True)
+            if price is None and count
+        }
+        for name, kind in zip(_PAID, ("input", "output", "cache_write", "cache_read"), strict=True):
+            rates = np.array([0.0 if price is None else getattr(price, kind) for price in each])
+            costs[asked] = np.nan_to_num(costs[asked]) + tokens[name][asked] * rates[place[asked]] / 1e6
         return costs, unpriced
 
 
-def _sums(tokens: dict[str, NDArray[np.int64]], costs: NDArray[np.float64], mine: NDArray[np.bool_]) -> dict[str, Any]:
-    found = {name: int(one[mine].sum()) for name, one in tokens.items()}
-    return {
-        "responses": int(mine.sum()),
-        **found,
-        "tokens": sum(found[name] for name in _PAID),
-        "cost": float(costs[mine].sum()),
-    }
+def _added(numbers: NDArray[np.int64], place: NDArray[np.intp], count: int) -> list[int]:
+    """The sums of the numbers at each of ``count`` places, whole."""
+    found = np.zeros(count, np.int64)
+    np.add.at(found, place, numbers)
+    return found.tolist()
+
+
+def _sums(
+    tokens: dict[str, NDArray[np.int64]], costs: NDArray[np.float64], place: NDArray[np.intp], count: int
+) -> list[dict[str, Any]]:
+    """The sums of the responses at each of ``count`` places."""
+    columns = {"responses": np.bincount(place, minlength=count).tolist()}
+    columns |= {name: _added(one, place, count) for name, one in tokens.items()}
+    columns["tokens"] = _added(sum(tokens[name] for name in _PAID), place, count)  # type: ignore[arg-type]
+    columns["cost"] = np.bincount(place, costs, count).tolist()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def usage(

@@ -10,7 +10,7 @@ from turnwire.json._objects_py import opened_at, parse
 from turnwire.json._text_py import Reader
 from turnwire.json._values_py import are_values
 from turnwire.json._wrapper_py import wrapper_time
-from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
+from turnwire.json.plan import MISSING, OTHER, RECORD, REJECT, Judgement, value_at
 from turnwire.log.search import carriers
 from turnwire.log.search.state import LONGEST_LINE, Match, More, SearchState, Walk
 from turnwire.log.search.texts import BOM, Text
@@ -46,15 +46,6 @@ class Tried(NamedTuple):
     value: Any = None
 
 
-def _is_there(fields: Any, path: str) -> bool:
-    """True if an object has a value at a path."""
-    for step in path.split("/"):
-        if not isinstance(fields, dict) or step not in fields:
-            return False
-        fields = fields[step]
-    return True
-
-
 class Objects:
     """Finds messages of JSON wires, and what stands in other JSON. torn: a pattern for the keys of these wires."""
 
@@ -84,7 +75,11 @@ class Objects:
                 if not cut or whole:  # one that the limit cuts off may hold whole ones
                     state.hopeless |= {at + place for place in opened_at(data[at:stop], 0, fault)}
                 return Tried(None, fault=at + fault, cut=cut)
-        if not any(all(_is_there(value, path) for path in clue) for plan in self._plan.plans for clue in plan.clues):
+        if not any(
+            all(value_at(value, path) is not MISSING for path in clue)
+            for plan in self._plan.plans
+            for clue in plan.clues
+        ):
             return Tried(OTHER, at + size, value=value)
         what, wire, reason, fault = self._judgement.whole(data[at : at + size])
         return Tried(what, at + size, wire, self._plan.reasons[reason], at + fault, value=value)
