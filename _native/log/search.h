@@ -938,8 +938,8 @@ static int tw_may_begin_document(const tw_search *w, const tw_region *r)
     return r->fence.run ? found <= w->since && !w->fence_touched : !found && !w->touched;
 }
 
-/* A line of strings and arrays: each of its strings is a text, and its objects are what they are anywhere. Where nothing is in
- * it, it may be the tail of a message. */
+/* A line of strings and arrays: each of its strings is a text, and each list of lines; its objects are what they are
+ * anywhere. Where nothing is in it, it may be the tail of a message. */
 static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
 {
     tw_lines *k = &w->k;
@@ -967,6 +967,10 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
         } else if (s[p] == '{') {
             size_t behind = p;
             result = tw_at_object(w, r, &behind, end);
+            p = behind;
+        } else if (s[p] == '[' && r->depth < TW_DEEPEST_STRING) {
+            size_t behind = p + 1;
+            result = tw_look_into_list(w, r, p, &behind);
             p = behind;
         } else p++;
         s = tw_text(k, r);                   /* the arena may have moved */

@@ -270,7 +270,7 @@ class Objects:
         return self._search.strings.around(walk, at)
 
     def at_values(self, walk: Walk, at: int, match: re.Match[bytes]) -> int:
-        """A line of strings and arrays: each of its strings is a text."""
+        """A line of strings and arrays: each of its strings is a text, and each list of lines."""
         walk.needs_line(at)
         text, strings = walk.text, self._search.strings
         stop = min(text.line_end(at), walk.end)
@@ -280,7 +280,7 @@ class Objects:
         place, before = at, len(walk.found)
         while (token := _TOKEN.search(text.data, place, stop)) is not None:
             first, place = token.span()
-            if text.data[first] == 0x22:
+            if text.data[first] in b'"[':
                 inner, place = strings.text_at(text, first, place)
                 if inner is not None:
                     strings.search(inner, first, place, walk.found)
