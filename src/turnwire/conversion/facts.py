@@ -209,6 +209,7 @@ def _from_json(value: Any, names: Names, wire: str) -> Any:
 FORMS: dict[str, Pair] = {
     "text": _when(_any),
     "filled": _when(_filled),
+    "not_blank": _when(str.strip),
     "name": _when(_name),
     "token": _when(_TOKEN.fullmatch),
     "tag": _when(_short),

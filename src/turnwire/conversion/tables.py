@@ -221,7 +221,7 @@ _SAP_FACTS: dict[str, tuple[str, str]] = {
 _FAILED = {
     "status": Place("status", "", need="must"),
     "output": Place("output", ""),
-    "error.message": Place("error.message", "text", need="must"),
+    "error.message": Place("error.message", "text", "not_blank", "must"),
 }
 """Fields of a Result that says why something failed."""
 
