@@ -13,6 +13,13 @@ static inline const uint8_t *tw_behind_space(const uint8_t *p)
     return p;
 }
 
+/* The same within a text that need not be good JSON and ends at `end`. */
+static inline const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
+    return p;
+}
+
 /* The closing quote of the good string whose inside starts at p. */
 static inline const uint8_t *tw_closing_quote(const uint8_t *p, const uint8_t *hard)
 {
@@ -100,15 +107,15 @@ static int tw_wrapper_time(const uint8_t *p, const uint8_t *hard, int64_t *micro
 }
 
 /* Where the array of bytes stands that the key `MESSAGE` with its closing quote at p has: its bracket in *open, its first
- * number in *first, its closing bracket is returned. NULL where its value is anything else. */
-static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t **open, const uint8_t **first)
+ * number in *first, its closing bracket is returned. NULL where its value is anything else in front of `end`. */
+static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t *end, const uint8_t **open, const uint8_t **first)
 {
     int value = -1;
-    p = tw_behind_space(p + 1);
-    if (*p != ':' || *(p = tw_behind_space(p + 1)) != '[') return NULL;
+    p = tw_behind_space_to(p + 1, end);
+    if (p == end || *p != ':' || (p = tw_behind_space_to(p + 1, end)) == end || *p != '[') return NULL;
     *open = p;
-    *first = p = tw_behind_space(p + 1);
-    for (;; p++) {
+    *first = p = tw_behind_space_to(p + 1, end);
+    for (; p < end; p++) {
         if ((uint8_t)(*p - '0') < 10) value = (value < 0 ? 0 : value) * 10 + (*p - '0');
         if (value > 255) return NULL;
         if ((uint8_t)(*p - '0') < 10 || *p == ' ' || *p == '\t' || *p == '\n' || *p == '\r') continue;
@@ -116,6 +123,7 @@ static const uint8_t *tw_message_bytes(const uint8_t *p, const uint8_t **open, c
         if (*p == ']') return p;
         value = -1;
     }
+    return NULL;
 }
 
 /* The next number of the array of bytes at p, which ends at `end`: into *said; returns where the one behind it starts. */

@@ -262,26 +262,27 @@ static int tw_search_said(tw_search *w, tw_region *r, tw_stretch *stretches, siz
     return tw_search_inner(w, &inner);
 }
 
-/* Searches the text of a list of strings that are lines, as notebooks keep them, where one stands at the bracket `open`: *behind is
- * then its end. */
-static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t *behind)
+/* Searches the text of a list of strings that are lines, as notebooks keep them, where one stands at the bracket `open` in front of
+ * `end`: *behind is then its end. It may have none; its strings are closed in front of `end`. */
+static int tw_look_into_list(tw_search *w, tw_region *r, size_t open, size_t end, size_t *behind)
 {
-    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *p = tw_behind_space(s + open + 1), *close = p;
+    const uint8_t *s = tw_text(&w->k, r), *hard = s + tw_hard(&w->k, r), *stop = s + end;
+    const uint8_t *p = tw_behind_space_to(s + open + 1, stop), *close = p;
     tw_stretch *lines = NULL;
     size_t count = 0, room = 0;
     int result = TW_FINE;
-    while (*p == '"') {
+    while (p < stop && *p == '"') {
         close = tw_closing_quote(p + 1, hard);
         if (!tw_more_room((void **)&lines, &room, count, 1, sizeof *lines)) { result = TW_STOPPED; break; }
         lines[count++] = (tw_stretch){ .outer = (size_t)(p + 1 - s), .until = (size_t)(close - s), .quote = (size_t)(p - s),
                                        .written = TW_WITH_ESCAPES };
-        p = tw_behind_space(close + 1);
-        if (*p != ',') break;
+        p = tw_behind_space_to(close + 1, stop);
+        if (p == stop || *p != ',') break;
         if (close - s < (ptrdiff_t)lines[count - 1].outer + 2 || close[-1] != 'n' || close[-2] != '\\') break;
-        p = tw_behind_space(p + 1);
+        p = tw_behind_space_to(p + 1, stop);
     }
     if (result == TW_STOPPED) w->k.json.no_memory = 1;
-    else if (count > 1 && *p == ']' && tw_is_worth(s + open, p)) {
+    else if (count > 1 && p < stop && *p == ']' && tw_is_worth(s + open, p)) {
         *behind = (size_t)(p - s) + 1;
         result = tw_search_said(w, r, lines, count);
     }
@@ -321,7 +322,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
             tw_stretch said = { .outer = q + 1, .until = (size_t)(close - s), .quote = q, .written = TW_WITH_ESCAPES };
             q = said.until + 1;
             if (r->depth >= TW_DEEPEST_STRING) continue;
-            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && (last = tw_message_bytes(close, &bracket, &first))) {
+            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && (last = tw_message_bytes(close, s + end, &bracket, &first))) {
                 q = (size_t)(last - s) + 1;
                 said = (tw_stretch){ .outer = (size_t)(first - s), .until = q - 1, .quote = (size_t)(bracket - s), .written = TW_AS_NUMBERS };
             } else if (!tw_is_worth(s + said.outer, close)) {
@@ -330,7 +331,7 @@ static int tw_look_inside(tw_search *w, tw_region *r, size_t at, size_t end)
             result = tw_search_said(w, r, &said, 1);
         } else if (s[q] == '[' && r->depth < TW_DEEPEST_STRING) {
             size_t behind = q + 1;
-            result = tw_look_into_list(w, r, q, &behind);
+            result = tw_look_into_list(w, r, q, end, &behind);
             q = behind;
         } else {
             q++;
@@ -431,12 +432,6 @@ static int tw_try_here(tw_search *w, tw_region *r, size_t at, size_t end, int wh
     /* A string that does not end is at fault from its quote on. */
     if (t->cut && tw_why_object(&w->k.json, s + at, s + end, w->k.json.fault, &why, &place)) t->fault = (size_t)(place - s);
     return t->cut && !whole ? TW_FINE : tw_add_hopeless(w, r, 0);
-}
-
-static const uint8_t *tw_behind_space_to(const uint8_t *p, const uint8_t *end)
-{
-    while (p < end && (tw_is_blank(*p) || *p == '\r' || *p == '\n')) p++;
-    return p;
 }
 
 /* Drops the rejects that were stored between two moments. */
@@ -962,7 +957,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
             const uint8_t *close = tw_closing_quote(s + p + 1, s + tw_hard(k, r)), *bracket, *first;
             tw_stretch said = { .outer = p + 1, .until = (size_t)(close - s), .quote = p, .written = TW_WITH_ESCAPES };
             p = said.until + 1;
-            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, &bracket, &first)) return TW_ASK;
+            if (tw_is_key(s + said.outer, said.until - said.outer, "MESSAGE") && tw_message_bytes(close, s + stop, &bracket, &first)) return TW_ASK;
             if (r->depth < TW_DEEPEST_STRING && tw_is_worth(s + said.outer, close)) result = tw_search_said(w, r, &said, 1);
         } else if (s[p] == '{') {
             size_t behind = p;
@@ -970,7 +965,7 @@ static int tw_at_values(tw_search *w, tw_region *r, size_t *at, size_t end)
             p = behind;
         } else if (s[p] == '[' && r->depth < TW_DEEPEST_STRING) {
             size_t behind = p + 1;
-            result = tw_look_into_list(w, r, p, &behind);
+            result = tw_look_into_list(w, r, p, stop, &behind);
             p = behind;
         } else p++;
         s = tw_text(k, r);                   /* the arena may have moved */

@@ -33,6 +33,13 @@ ENDINGS = (
     b"CSP/1\n<<<\n>>>",
 )
 ENDINGS += (b'{"a": "\\u00', b'{"a": 1.5e', b'{"a": -', b"@a3|f0|c", b'@a3|f0|c1|S0|d1|T1|t"\xe2\x82', b"\xe2\xab")
+ENDINGS += (
+    b'["@a3|#\\n"',
+    b'["@a3|#\\n", ',
+    b'["@a3|#", "MESSAGE"',
+    b'["@a3|#", "MESSAGE": ',
+    b'["@a3|#", "MESSAGE": [1, 2',
+)
 
 
 def texts() -> Iterator[bytes]:
