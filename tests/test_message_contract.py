@@ -417,8 +417,7 @@ def test_slip_message_is_the_dataclass_that_slipcore_s_is(backend: str) -> None:
 
 
 def test_hypothesis_builds_slip_messages(backend: str) -> None:
-    from hypothesis import given, settings
-    from hypothesis import strategies as st
+    from hypothesis import given, settings, strategies as st
 
     cls = type(samples(backend)["slip"])
 

@@ -112,8 +112,14 @@ def _rich_bar(total: int | None) -> Any:
     """A progress bar of rich, or None where it is not installed."""
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bar
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress as Bar,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
     except ImportError:
         return None
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.fields[records]}"))

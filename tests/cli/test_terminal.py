@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.cli.running import HASTY, REAL, environment, needs_posix, on_terminal, process, turnwire
 from turnwire import nslip, progress
 from turnwire.characters import escaped_json
-from turnwire.cli import program
-from turnwire.cli import terminal as tables
+from turnwire.cli import program, terminal as tables
 from turnwire.cli.terminal import escaped, printable, shortened, width
 
 pytestmark = pytest.mark.once

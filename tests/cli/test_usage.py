@@ -15,10 +15,8 @@ import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_policy import CLAUSES
 from turnwire import kick
-from turnwire.cli import cluster as spreading
-from turnwire.cli import options, outcome, program
-from turnwire.cli.commands import mcp as model_tools
-from turnwire.cli.commands import validate
+from turnwire.cli import cluster as spreading, options, outcome, program
+from turnwire.cli.commands import mcp as model_tools, validate
 from turnwire.cli.outcome import Terminated
 from turnwire.cli.output import Output, Screen
 from turnwire.cli.sinks import TableSink

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find
-from hypothesis import strategies as st
+from hypothesis import find, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from turnwire import csp

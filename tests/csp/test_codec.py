@@ -6,8 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests import vectors
 from tests.csp.generate import document as generated

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES
 from turnwire import LIMITS, csp

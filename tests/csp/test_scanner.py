@@ -10,13 +10,11 @@ import pytest
 
 from tests.conftest import needs_both
 from tests.csp.generate import GOOD_BLOCKS, ODD_LINES, document
-from tests.csp.test_bulk import CORES, GOOD, TASK, begins_message
-from tests.csp.test_bulk import agreed as scanned
+from tests.csp.test_bulk import CORES, GOOD, TASK, agreed as scanned, begins_message
 from tests.log.engines import Read, read
 from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
-from turnwire.csp import _codec_py as pure
-from turnwire.csp import spec
+from turnwire.csp import _codec_py as pure, spec
 from turnwire.csp._marks_py import are_flags
 from turnwire.csp.spec import REASONS
 from turnwire.errors import Reason

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.above import backend  # noqa: F401  (a fixture)
 from tests.csp.generate import kept

@@ -17,15 +17,10 @@ from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import sap, sstp
 from turnwire.contract import LIMITS
-from turnwire.json import _text_py as pure_text
-from turnwire.json import _write_py as pure_write
-from turnwire.sap import _codec_py as pure_sap
-from turnwire.sap import codec as sap_codec
-from turnwire.sap import messages as sap_messages
-from turnwire.sap import rules as sap_rules
+from turnwire.json import _text_py as pure_text, _write_py as pure_write
+from turnwire.sap import _codec_py as pure_sap, codec as sap_codec, messages as sap_messages, rules as sap_rules
 from turnwire.sap.codec import kind_of
-from turnwire.sstp import codec as sstp_codec
-from turnwire.sstp import messages as sstp_messages
+from turnwire.sstp import codec as sstp_codec, messages as sstp_messages
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
 

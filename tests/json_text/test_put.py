@@ -16,10 +16,8 @@ from tests.json_text.test_held import good
 from turnwire import sap, sstp
 from turnwire.errors import EncodeError
 from turnwire.json.text import reader
-from turnwire.sap import _codec_py as pure_sap
-from turnwire.sap import codec as sap_codec
-from turnwire.sstp import _codec_py as pure_sstp
-from turnwire.sstp import codec as sstp_codec
+from turnwire.sap import _codec_py as pure_sap, codec as sap_codec
+from turnwire.sstp import _codec_py as pure_sstp, codec as sstp_codec
 from turnwire.sstp.messages import CLASSES
 from turnwire.sstp.spec import WIRE
 

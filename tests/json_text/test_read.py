@@ -7,8 +7,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.conftest import BACKENDS, needs_both
 from tests.nslip.twins import rounds

@@ -6,8 +6,7 @@ import itertools
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from turnwire.kick import times
 from turnwire.kick.times import _grammar, _of_grammar, is_timestamp, seconds

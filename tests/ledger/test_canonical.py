@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.conftest import BACKENDS
 from turnwire._backend import core_module

@@ -7,8 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from turnwire.ledger.hashing import fold, follow, leaf_of, link, seal
 

@@ -22,8 +22,7 @@ from tests.conftest import PURE_ONLY
 from tests.log.engines import GOOD
 from tests.log.test_memory import numbered
 from tests.log.test_scan import scan_nslip, table
-from turnwire import backend as process_backend
-from turnwire import nslip
+from turnwire import backend as process_backend, nslip
 from turnwire.log.output import arrow
 from turnwire.nslip.spec import Slot
 

@@ -14,8 +14,7 @@ import pytest
 
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
-from tests.log.found import add_up as check_sums
-from tests.log.found import everything
+from tests.log.found import add_up as check_sums, everything
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan

@@ -15,8 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import turnwire
-from examples.mixed_log import Log
-from examples.mixed_log import log as made_log
+from examples.mixed_log import Log, log as made_log
 from tests.fuzz.messages import MESSAGES
 from tests.log.found import everything, plain_values
 from tests.log.mixed_logs import NSLIP, assembled, csp_message, damaged_log, good_log

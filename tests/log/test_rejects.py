@@ -23,8 +23,7 @@ from turnwire import LIMITS, DecodeError, Decoder, extract, scan
 from turnwire.kick.spec import REQUIRED_FIELDS
 from turnwire.log.engine.columns import bulk_scanner
 from turnwire.log.output import rejects as quarantine
-from turnwire.sap import Result, Task
-from turnwire.sap import spec as sap
+from turnwire.sap import Result, Task, spec as sap
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
 
 DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0|'

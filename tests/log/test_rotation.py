@@ -18,8 +18,7 @@ from tests.log.rotating import KINDS, Log, record
 from tests.log.test_following import ENDLESS, append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following, reading, rotation
-from turnwire.log.input.rotated_names import added as added_to
-from turnwire.log.input.rotated_names import plain_name
+from turnwire.log.input.rotated_names import added as added_to, plain_name
 
 pytestmark = pytest.mark.once
 

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log
-from tests.log.found import add_up as check_sums
-from tests.log.found import everything as with_raw
-from tests.log.found import plain_values
+from tests.log.found import add_up as check_sums, everything as with_raw, plain_values
 from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
 from turnwire.nslip.spec import Slot

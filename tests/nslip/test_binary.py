@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import cbor2
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import BACKENDS
 from tests.nslip import twins

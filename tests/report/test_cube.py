@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from tests.report.chunks import Made, Row, chunks
-from tests.report.chunks import shown as shown_of
+from tests.report.chunks import Made, Row, chunks, shown as shown_of
 from turnwire.report import cube as cubes
 from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Different
 from turnwire.report.records import OTHERS

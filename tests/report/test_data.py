@@ -14,8 +14,7 @@ import pytest
 
 import turnwire
 from tests.report.chunks import Made, Row, chunks, shown
-from turnwire.report import cube as cubes
-from turnwire.report import page, report
+from turnwire.report import cube as cubes, page, report
 from turnwire.report.cube import MOST_SHOWN, WIDTHS, Cube, NameCodes, _core
 from turnwire.report.figures import ANSWER_COLUMNS, Answers, TokenMeter, tokens_of
 from turnwire.report.findings import Finding

@@ -6,16 +6,14 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import turnwire
 from examples.mixed_log import WIRES, entries
 from tests.report.chunks import Made, Row, chunks
 from turnwire import csp
 from turnwire.errors import DecodeError, Reason
-from turnwire.report import records
-from turnwire.report import sample as samples
+from turnwire.report import records, sample as samples
 from turnwire.report.records import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
 from turnwire.report.sample import KeptConversations, MessageSample, Quarantine
 

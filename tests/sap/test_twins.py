@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.conftest import PURE_ONLY
 from tests.nslip.twins import rounds
@@ -19,8 +18,7 @@ from turnwire import sap
 from turnwire.errors import DecodeError
 from turnwire.json.pointers import place_of
 from turnwire.json.text import reader
-from turnwire.sap import _codec_py as pure
-from turnwire.sap import codec
+from turnwire.sap import _codec_py as pure, codec
 from turnwire.sap.codec import all_clear
 from turnwire.sap.messages import KEYS, MESSAGES, JsonObject
 from turnwire.sap.spec import WIRE

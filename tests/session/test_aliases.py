@@ -9,8 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from turnwire import session, tokens
 from turnwire.errors import DecodeError

@@ -8,8 +8,7 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from benchmarks.session_traffic import interleaved_nslip
 from tests.session.material import choices, composed, sessions

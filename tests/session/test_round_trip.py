@@ -9,8 +9,7 @@ from enum import IntEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import turnwire
 from tests.session.material import KEYS, choices, composed, few_shapes, long_session, plain, sessions

@@ -8,8 +8,7 @@ import pickle
 from threading import Thread
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON

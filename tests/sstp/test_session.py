@@ -7,8 +7,7 @@ import random
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import turnwire
 from tests.tokens.material import CSP, KICK, PATCH, REQUEST, SAP, TEXTS, UUID

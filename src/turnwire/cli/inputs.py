@@ -170,8 +170,7 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool, option: str
 
 def _hint(name: str, wire: str | None, option: str) -> str | None:
     """The reason, in words, for which there is no record in a file, where its beginning tells."""
-    from turnwire.read.signs import LOOKED_AT as SIGNS_IN
-    from turnwire.read.signs import looks_like, wide_from
+    from turnwire.read.signs import LOOKED_AT as SIGNS_IN, looks_like, wide_from
 
     beginning = _beginning(name)
     if beginning[:2] in UTF_16 or (looks_binary(name) and wide_from(beginning[:BEGINNING]) is not None):
@@ -193,8 +192,7 @@ def _hint(name: str, wire: str | None, option: str) -> str | None:
 def of_formats(names: Sequence[str]) -> bool:
     """True if a file of these inputs begins as one of a format of real traffic; tells that it is read as such. For who
     found nothing of any wire in them, and may read them again."""
-    from turnwire.read.signs import LOOKED_AT as SIGNS_IN
-    from turnwire.read.signs import looks_like
+    from turnwire.read.signs import LOOKED_AT as SIGNS_IN, looks_like
 
     if STANDARD_INPUT in names:
         return False

@@ -15,8 +15,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnwire.csp._marks_py import EXACT, LOOK_ALIKE, NEAR, NeedMore, classify_magic_line, has_title
-from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
+from turnwire.csp._marks_py import (
+    EXACT,
+    LOOK_ALIKE,
+    NEAR,
+    TEMPLATE as TEMPLATE_LINE,
+    NeedMore,
+    classify_magic_line,
+    has_title,
+)
 from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,

@@ -13,8 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from turnwire.contract import Limits
-from turnwire.csp._marks_py import EXACT, NEAR, has_title
-from turnwire.csp._marks_py import TEMPLATE as TEMPLATE_LINE
+from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE as TEMPLATE_LINE, has_title
 from turnwire.csp._scanner_py import (
     CHECKPOINT,
     KEY,

@@ -19,8 +19,7 @@ from turnwire.json.pointers import place_of as locate
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire.json import _text_py as _core
-    from turnwire.json import _write_py as _writer
+    from turnwire.json import _text_py as _core, _write_py as _writer
 else:
     _core = _backend.load("json.text")
     _writer = _backend.load("json.write")

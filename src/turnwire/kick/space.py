@@ -7,8 +7,7 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire import _backend
-from turnwire import message as contract
+from turnwire import _backend, message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.kick.faults import input_source, space_fault
 from turnwire.kick.section_methods import header_text

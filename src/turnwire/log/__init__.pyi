@@ -1,20 +1,11 @@
-from turnwire.log.cluster_plan import Block as Block
-from turnwire.log.cluster_plan import plan as plan
-from turnwire.log.cluster_plan import read_block as read_block
+from turnwire.log.cluster_plan import Block as Block, plan as plan, read_block as read_block
 from turnwire.log.input.bookmarks import Gap as Gap
 from turnwire.log.output.batch import Batch as Batch
-from turnwire.log.output.messages import Message as Message
-from turnwire.log.output.messages import Reject as Reject
+from turnwire.log.output.messages import Message as Message, Reject as Reject
 from turnwire.log.output.outputs import write as write
 from turnwire.log.output.rejects import Rejects as Rejects
 from turnwire.log.output.texts import TextColumn as TextColumn
-from turnwire.log.output.writers import guarded as guarded
-from turnwire.log.output.writers import unguarded as unguarded
-from turnwire.log.scanning import Counts as Counts
-from turnwire.log.scanning import Scan as Scan
-from turnwire.log.scanning import ScanResult as ScanResult
-from turnwire.log.scanning import scan as scan
-from turnwire.read.grouping import Grouped as Grouped
-from turnwire.read.grouping import group_by as group_by
-from turnwire.read.stats import Stats as Stats
-from turnwire.read.stats import stats as stats
+from turnwire.log.output.writers import guarded as guarded, unguarded as unguarded
+from turnwire.log.scanning import Counts as Counts, Scan as Scan, ScanResult as ScanResult, scan as scan
+from turnwire.read.grouping import Grouped as Grouped, group_by as group_by
+from turnwire.read.stats import Stats as Stats, stats as stats

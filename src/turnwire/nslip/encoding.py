@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.nslip._base62_py import decode as decode_base62
-from turnwire.nslip._base62_py import encode as encode_base62
+from turnwire.nslip._base62_py import decode as decode_base62, encode as encode_base62
 from turnwire.nslip.faults import encode_fault
 from turnwire.nslip.spec import (
     HEADER,

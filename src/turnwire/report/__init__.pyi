@@ -1,2 +1,1 @@
-from turnwire.report.build import Report as Report
-from turnwire.report.build import report as report
+from turnwire.report.build import Report as Report, report as report

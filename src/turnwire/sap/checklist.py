@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from turnwire import checklists
-from turnwire.checklists import Checklist as Checklist
-from turnwire.checklists import Clause, Specification, Unjudged
+from turnwire.checklists import Checklist as Checklist, Clause, Specification, Unjudged
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.registry import reading
 from turnwire.sap import judgement

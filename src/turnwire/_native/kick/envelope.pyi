@@ -8,10 +8,7 @@ from turnwire.contract import Limits
 from turnwire.errors import Issue
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space
-from turnwire.kick.spec import FIELDS as FIELDS
-from turnwire.kick.spec import TYPES as TYPES
-from turnwire.kick.spec import WIRE as WIRE
-from turnwire.kick.spec import MessageType
+from turnwire.kick.spec import FIELDS as FIELDS, TYPES as TYPES, WIRE as WIRE, MessageType
 
 @disjoint_base
 class Envelope:

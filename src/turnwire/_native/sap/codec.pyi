@@ -4,10 +4,7 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from turnwire.contract import LIMITS as LIMITS
-from turnwire.sap.spec import MUST as MUST
-from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
-from turnwire.sap.spec import VERSION as VERSION
-from turnwire.sap.spec import Table
+from turnwire.sap.spec import MUST as MUST, RESULT_MARKS as RESULT_MARKS, VERSION as VERSION, Table
 
 @disjoint_base
 class Walks:

@@ -151,8 +151,7 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
     FILE is a file, a URL, or - for standard input. What is no session, damaged or not, is refused, and said to be none.
     Exits with 1 then and when the session is damaged or incomplete, with 4 when the file is empty.
     """
-    from turnwire.session import lines_of
-    from turnwire.session import salvage as salvaged
+    from turnwire.session import lines_of, salvage as salvaged
 
     text = _session(*_prepared([file], output))
     if salvage:

@@ -39,8 +39,7 @@ try:
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
-    from starlette.types import Receive as Receiving
-    from starlette.types import Scope, Send
+    from starlette.types import Receive as Receiving, Scope, Send
 except ImportError as missing:
     raise MissingDependency(
         "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"

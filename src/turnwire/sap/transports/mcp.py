@@ -40,8 +40,7 @@ from turnwire.sap.transports import Serving, answered
 try:
     import anyio
     import mcp_types as types
-    from mcp import Client as McpClient
-    from mcp import MCPError
+    from mcp import Client as McpClient, MCPError
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
     from mcp.shared.message import SessionMessage

@@ -40,9 +40,13 @@ from turnwire.sap.transports import Serving
 
 try:
     from nats.aio.client import Client as Connection
-    from nats.errors import ConnectionClosedError, MaxPayloadError, NoRespondersError
-    from nats.errors import Error as NatsError
-    from nats.errors import TimeoutError as NatsTimeout
+    from nats.errors import (
+        ConnectionClosedError,
+        Error as NatsError,
+        MaxPayloadError,
+        NoRespondersError,
+        TimeoutError as NatsTimeout,
+    )
     from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
     from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 except ImportError as missing:
