@@ -131,12 +131,6 @@ def test_a_fault_in_a_string_is_explained() -> None:
     assert told in done.out.decode()
 
 
-def test_lines_only_are_for_wires_of_one_line() -> None:
-    turnwire.register(made())
-    done = run("validate", "-", "--wire", "ticket", "--mode", "lines")
-    assert (done.code, "one of ticket may have several lines" in done.err) == (2, True)
-
-
 @pytest.mark.usefixtures("scan_core")
 def test_a_json_wire_without_a_kind_has_its_name_as_kind() -> None:
     turnwire.register(made(common={"subject": ("column", "text")}))

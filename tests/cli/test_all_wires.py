@@ -52,12 +52,3 @@ def test_faults_say_their_wire(made: Log, path: Path) -> None:
     done = turnwire("validate", path)
     assert f"{len(made.sound)} good records, {made.damaged} faults" in done.err
     assert done.out.decode().count(": nslip: bad_digit: ") == made.damaged
-
-
-def test_lines_of_any_wire(made: Log, tmp_path: Path) -> None:
-    messages = [entry for entry in made.sound if entry.wire != "csp"]
-    (tmp_path / "a").write_text("".join(f"{entry.text}\n" for entry in messages) + '{"x": 1}\n@a3|f0|c1#\n', "utf-8")
-    done = turnwire("validate", tmp_path / "a", "--mode", "lines", "--json")
-    errors = [(row["line"], row["wire"], row["reason"]) for row in done.records if row["severity"] == "error"]
-    last = len(messages) + 1
-    assert errors == [(last, None, "unknown_wire"), (last + 1, "nslip", "missing_field")]

@@ -37,13 +37,13 @@ def long_log(tmp_path: Path) -> Path:
     [
         ("scan --json", "head -1"),
         ("scan --json --rejects -", "true"),
-        ("validate --mode lines", "head -1"),
+        ("validate --json", "head -1"),
         ("scan --limit 9000", "true"),
     ],
 )
 def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
     if what.startswith("validate"):
-        long_log.write_bytes(b"this is not a message at all\n" * 40_000)
+        long_log.write_bytes(b"@a3|f0|c1#\n" * 40_000)
     done = process(*what.split(), long_log, out=f"| {reader} > /dev/null")
     assert (done.code, done.err) == (0, "")
 
@@ -91,7 +91,7 @@ def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> Non
 
 def test_an_interruption_while_it_waits_for_input() -> None:
     with subprocess.Popen(
-        command("validate", "-", "--mode", "lines"),
+        command("validate", "-"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

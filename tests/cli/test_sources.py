@@ -26,7 +26,6 @@ COMMANDS: dict[str, tuple[bytes, int, tuple[str, ...], tuple[str, ...]]] = {
     "scan": (NSLIP, 0, ("scan", "-q"), ()),
     "scan to a file": (NSLIP, 0, ("scan", "-q", "--format", "ndjson", "-o", "-"), ()),
     "validate": (NSLIP, 0, ("validate",), ()),
-    "lines": (NSLIP, 0, ("validate", "--mode", "lines"), ()),
     "stats": (NSLIP, 0, ("stats",), ()),
     "tokens": (NSLIP, 0, ("tokens",), ()),
     "report": (NSLIP, 0, ("report", "-o", "-"), ()),
@@ -138,7 +137,7 @@ def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch
 
     memory = type(storage)
     monkeypatch.setattr(memory, "open", lambda *_, **__: Broken())
-    for words in (("scan",), ("conform", "nslip"), ("validate", "--mode", "lines")):
+    for words in (("scan",), ("conform", "nslip"), ("validate",)):
         done = turnwire(*words, "memory://sources/a.log")
         assert done.code == 3 and "memory:///sources/a.log: 'the session is over'" in done.err
     monkeypatch.setattr(memory, "ls", lambda *_, **__: 1 / 0)
@@ -159,10 +158,10 @@ def test_the_code_of_a_packed_file_that_is_cut_off(name: str, tmp_path: Path) ->
     assert done.code == (3 if name in READS_ALL_OR_NOTHING else 1), done.err
 
 
-@pytest.mark.parametrize("name", ["scan", "validate", "lines", "stats", "tokens", "report"])
+@pytest.mark.parametrize("name", ["scan", "validate", "stats", "tokens", "report"])
 def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Path) -> None:
     _, _, before, _ = COMMANDS[name]
-    words = [word for word in before if word not in ("-q", "--mode", "lines")]
+    words = [word for word in before if word != "-q"]
     empty, log = tmp_path / "empty.log", tmp_path / "a.log.gz"
     empty.write_bytes(b"")
     log.write_bytes(gzip.compress(NSLIP))

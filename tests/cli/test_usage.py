@@ -15,12 +15,11 @@ import turnwire as library
 from tests.cli.running import BAD_DIGIT, GOOD, turnwire
 from tests.cli.test_policy import CLAUSES
 from turnwire import kick
-from turnwire.cli import cluster as spreading, options, outcome, program
-from turnwire.cli.commands import mcp as model_tools, validate
+from turnwire.cli import options, outcome, program
+from turnwire.cli.commands import mcp as model_tools
 from turnwire.cli.outcome import Terminated
 from turnwire.cli.output import Output, Screen
 from turnwire.cli.sinks import TableSink
-from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, MissingDependency, Reason, UnknownName
 
 pytestmark = pytest.mark.once
@@ -106,18 +105,6 @@ def test_what_is_doubtful_is_no_reject_for_models() -> None:
     assert (found["records"], found["rejects"]) == (records, 1)
     assert {fault["severity"] for fault in found["faults"]} > {"error"}
     assert (found["more"], len(found["faults"])) == (0, len(found["faults"]))
-
-
-@pytest.mark.parametrize("end", [b"", b"\n"])
-@pytest.mark.parametrize("more", [-1, 0, 1, 2])
-def test_a_line_is_as_long_as_the_limit_at_most(more: int, end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its end; what is longer is told, and the next line is read."""
-    monkeypatch.setattr(validate, "LIMITS", LIMITS._replace(message=10))
-    long = b"x" * (10 + more)
-    found = list(validate._lines(io.BytesIO(b"one\n" + long + (end + b"two" if end else b""))))
-    kept = long + end if more <= 0 else None
-    rest = [(3, 4 + len(long) + 1, b"two", 3)] if end else []
-    assert found == [(1, 0, b"one\n", 4), (2, 4, kept, len(long) + len(end)), *rest]
 
 
 def test_a_policy_that_forbids_more_is_asked_of_each_record(tmp_path: Path) -> None:
@@ -290,31 +277,3 @@ def test_a_table_is_shown_as_soon_as_it_has_its_rows(limit: int) -> None:
     sink.finish()
     assert bool(before) is sink.full and stream.getvalue().count(b"\n") >= 1 + min(limit, 2)
     assert before in (b"", stream.getvalue())
-
-
-@pytest.mark.parametrize(
-    ("output", "manifest", "fits"),
-    [
-        ("out", "out/m", True),
-        ("out/", "out/m", True),
-        ("./out", "out/m", True),
-        ("out", "out/../out/m", True),
-        ("link", "out/m", True),
-        ("out", "link/m", True),
-        ("out", "m", False),
-        ("out", "out/below/m", False),
-    ],
-)
-def test_a_manifest_is_in_the_directory_however_that_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, manifest: str, fits: bool
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "link").symlink_to("out")
-    settings = {**dict.fromkeys(spreading.REFUSED), "dask": "local", "errors": "skip"}
-    settings |= {"output": output, "resume": manifest}
-    if fits:
-        spreading.check(settings)
-    else:
-        with pytest.raises(click.UsageError, match="the manifest in the --output directory"):
-            spreading.check(settings)

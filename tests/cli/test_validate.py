@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import BAD_TEXT, GOOD, REAL, process, turnwire
+from tests.cli.running import GOOD, REAL, process, turnwire
 from turnwire import nslip, registry
 from turnwire.cli import main
-from turnwire.contract import LIMITS
 from turnwire.errors import Issue, Reason
 
 
-def test_good_messages_pass_in_both_modes() -> None:
-    for mode in ("log", "lines"):
-        done = turnwire("validate", "--wire", "nslip", REAL, "--mode", mode)
-        assert (done.code, done.out) == (0, b"")
-        assert "4,356 good nslip records, 0 faults" in done.err
+def test_good_messages_pass() -> None:
+    done = turnwire("validate", "--wire", "nslip", REAL)
+    assert (done.code, done.out) == (0, b"")
+    assert "4,356 good nslip records, 0 faults" in done.err
 
 
 def test_every_fault_of_a_log_has_a_place_a_reason_and_words(log: Path) -> None:
@@ -40,31 +38,6 @@ def test_a_fault_that_only_a_log_has_is_explained_too(tmp_path: Path) -> None:
     assert (finding["reason"], finding["text"], finding["offset"]) == ("newline_in_string", "newline in string", 22)
 
 
-def test_lines_mode_judges_every_line(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(
-        GOOD + b"\r\n\n  \nnoise " + GOOD + b"\n" + GOOD + b" \n" + GOOD + GOOD + b"\n" + BAD_TEXT
-    )
-    done = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--mode", "lines", "--json")
-    data = (tmp_path / "a").read_bytes()
-    expected = [
-        (4, data.index(b"noise"), "bad_framing"),
-        (6, data.index(GOOD + GOOD) + len(GOOD), "trailing_junk"),
-        (7, data.index(0xFF), "bad_utf8"),
-    ]
-    assert [(row["line"], row["offset"], row["reason"]) for row in done.records] == expected
-    assert {row["severity"] for row in done.records} == {"error"}
-    assert done.code == 1
-    assert turnwire("validate", tmp_path / "a").out.count(b"\n") == 1, "in a log the noise is text"
-
-
-def test_lines_over_the_limit_are_not_held(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x" * (LIMITS.message + (3 << 20)) + b"\n" + GOOD + b"\nbad\n")
-    done = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--mode", "lines", "--json")
-    places = [(row["line"], row["offset"], row["reason"]) for row in done.records]
-    start = LIMITS.message + (3 << 20) + 1
-    assert places == [(1, 0, "message_too_large"), (3, start + len(GOOD) + 1, "bad_framing")]
-
-
 def test_standard_input_and_several_files(log: Path) -> None:
     done = turnwire("validate", "-", stdin=log.read_bytes())
     assert done.out.startswith(b"<stdin>:2: byte ")
@@ -75,15 +48,12 @@ def test_standard_input_and_several_files(log: Path) -> None:
         ("agents.log", 4),
         ("b.log", 2),
     ]
-    lines = turnwire("validate", "--wire", "nslip", "-", "--mode", "lines", stdin=b"bad\n")
-    assert lines.out.startswith(b"<stdin>:1: byte 0: bad_framing: ")
 
 
 @pytest.mark.once
 def test_both_cores_find_the_same(log: Path) -> None:
-    for mode in ("log", "lines"):
-        arguments = ("validate", log, "--mode", mode, "--json")
-        assert process(*arguments, TURNWIRE_PURE="1") == turnwire(*arguments)
+    arguments = ("validate", log, "--json")
+    assert process(*arguments, TURNWIRE_PURE="1") == turnwire(*arguments)
 
 
 @pytest.fixture
@@ -117,21 +87,18 @@ def test_issues_of_the_check_stand_where_their_records_stand(
     assert b"2 faults, 1 warning" in captured.err
 
 
-@pytest.mark.parametrize("mode", ["log", "lines"])
-def test_warnings_count_only_when_strict(doubtful: Path, mode: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_warnings_count_only_when_strict(doubtful: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     doubtful.write_bytes(doubtful.read_bytes().replace(b"@a3|f0|c1#", GOOD))
-    assert main(["validate", str(doubtful), "--mode", mode]) == 0
+    assert main(["validate", str(doubtful)]) == 0
     assert b"warning: long_string" in capfdbinary.readouterr().out
-    assert main(["validate", str(doubtful), "--mode", mode, "--strict"]) == 1
+    assert main(["validate", str(doubtful), "--strict"]) == 1
 
 
-def test_csp_logs_are_validated_as_logs_only(tmp_path: Path) -> None:
+def test_a_message_of_several_lines_is_a_record(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"noted\nCSP/1\nFROM A\nTO B C\n\nnoted\n")
     done = turnwire("validate", tmp_path / "a", "--wire", "csp", "--json")
     assert [(one["line"], one["offset"], one["reason"]) for one in done.records] == [(4, 19, "bad_header_value")]
     assert done.code == 1
-    refused = turnwire("validate", tmp_path / "a", "--wire", "csp", "--mode", "lines")
-    assert (refused.code, "several lines" in refused.err) == (2, True)
 
 
 def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is_missed(

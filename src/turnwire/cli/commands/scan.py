@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import cluster, inputs, options
+from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
@@ -85,7 +85,6 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "--resume", type=options.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
-@cluster.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary; only the exit code shows damage.")
 @options.exit_zero_option
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
@@ -98,8 +97,6 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     _check(settings)
     names = inputs.checked(sources)
     chosen = _listed(columns, wire, settings.pop("explain"))
-    if settings["dask"] is not None:
-        return cluster.scan_on_cluster(names, wire, chosen, settings)
     for path in (settings["rejects"], settings["output"], settings["resume"]):
         if path is not None:
             inputs.refuse_overwriting(path, names)
@@ -157,7 +154,6 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
         raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
-    cluster.check(settings)
 
 
 def _listed(columns: str | None, wire: str | None, explain: bool) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""``turnwire validate``: every fault of a log, or of a file that should hold nothing but messages."""
+"""``turnwire validate``: every fault of a log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from heapq import merge
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,9 +15,8 @@ from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, named, standard_output
+from turnwire.cli.output import complain, standard_output
 from turnwire.cli.terminal import printable
-from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -119,13 +118,6 @@ class ValidationCounts:
 @click.command("validate", short_help="Check every record; name each fault with file, line and byte.")
 @options.sources_argument
 @options.wire_option
-@click.option(
-    "--mode",
-    type=options.Choice(["log", "lines"]),
-    default="log",
-    help="log: records among other text. lines: every line that is not blank must be one record.",
-    show_default=True,
-)
 @options.unknown_option
 @options.fences_option
 @options.policy_option
@@ -133,27 +125,23 @@ class ValidationCounts:
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @options.exit_zero_option
-def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: Any) -> int:
+def command(sources: tuple[str, ...], wire: str | None, **settings: Any) -> int:
     """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
     is named, the wire comes before the reason.
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
-    from turnwire.log.engine.columns import bulk_scanner
     from turnwire.log.output.json_lines import json_line
 
-    if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
-        raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")
     names = inputs.checked(sources)
     validator = RecordValidator(wire, settings["unknown"], settings["fences"], settings["policy"])
     tally = ValidationCounts()
     output = standard_output()
     looks_binary = cache(inputs.looks_binary)
     unlisted: Counter[str] = Counter()  # findings in files that look binary
-    findings_in = _findings_in_logs if mode == "log" else _findings_in_lines
     with Progress(inputs.size(names), wanted=not settings["quiet"]) as progress:
-        for finding in findings_in(names, validator, tally, progress):
+        for finding in _findings(names, validator, tally, progress):
             tally.severities[finding.severity] += 1
             if finding.severity == ERROR:
                 tally.reasons[finding.reason] += 1
@@ -167,7 +155,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     for file, count in unlisted.items():
         complain(f"{inputs.shown(file)}: looks binary: its faults ({count:,}) are not listed; --json lists them")
     if not settings["quiet"]:
-        _summarize(wire, tally, mode)
+        _summarize(wire, tally)
         if tally.records + tally.severities[ERROR]:
             page = ("-o", "report.html") if tally.reasons else ()
             following = next_command("report" if tally.reasons else "stats", names, *page, wire=wire)
@@ -178,20 +166,18 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **settings: A
     return BAD_RECORDS if bad else GOOD
 
 
-def _summarize(wire: str | None, tally: ValidationCounts, mode: str) -> None:
+def _summarize(wire: str | None, tally: ValidationCounts) -> None:
     warnings, infos = tally.severities[WARNING], tally.severities["info"]
     others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
-    text = f", {counted(tally.text, 'byte')} of them other text" if mode == "log" else ""
     good = counted(tally.records, f"good {'' if wire is None else wire + ' '}record")
     faults = counted(tally.severities[ERROR], "fault")
-    complain(f"{good}, {faults}{others} in {counted(tally.bytes, 'byte')}{text}")
+    complain(
+        f"{good}, {faults}{others} in {counted(tally.bytes, 'byte')}, {counted(tally.text, 'byte')} of them other text"
+    )
 
 
-# --- logs -----------------------------------------------------------------------------------------------------------
-
-
-def _findings_in_logs(
+def _findings(
     names: Sequence[str], validator: RecordValidator, tally: ValidationCounts, progress: Progress
 ) -> Iterator[Finding]:
     """The findings in logs, in the order of the input."""
@@ -287,68 +273,3 @@ def document_findings(raw: bytes, faults: list[DecodeError], issues: list[Issue]
             line, place = line + 1, raw.index(b"\n", place) + 1
         found.append(Finding("", line, place, None, issue.severity, str(issue.reason), issue.text))
     return sorted(found, key=lambda one: one.line)
-
-
-# --- one record a line ----------------------------------------------------------------------------------------------
-
-
-def _findings_in_lines(
-    names: Sequence[str], validator: RecordValidator, tally: ValidationCounts, progress: Progress
-) -> Iterator[Finding]:
-    """The findings in files of one record a line."""
-    from turnwire.read.contents import unpacked
-
-    for name in inputs.files(names):
-        number = 0
-        try:
-            with inputs.opened(name) as file, unpacked(file) as reader:
-                for number, offset, line, size in _lines(reader):
-                    tally.bytes += size
-                    yield from _findings_in_line(line, number, offset, name, validator, tally)
-                    progress.update(tally.bytes, tally.records)
-        except OSError as error:
-            raise named(error, error.filename or name) from None
-        except DecodeError as error:  # a damaged compressed stream
-            text = f"{error.text} (a byte of the stream as stored)"
-            yield Finding(name, number + 1, error.offset or 0, error.wire, ERROR, str(error.reason), text)
-
-
-def _findings_in_line(
-    line: bytes | None, number: int, offset: int, name: str, validator: RecordValidator, tally: ValidationCounts
-) -> Iterator[Finding]:
-    if line is None:
-        text = f"the line is longer than the limit of {LIMITS.message:,} bytes"
-        yield Finding(name, number, offset, validator.wire, ERROR, str(Reason.MESSAGE_TOO_LARGE), text)
-        return
-    if not line.strip():
-        return
-    wire = validator.wire or registry.detect(line)
-    if wire is None:
-        text = "the line is not a message of any wire"
-        yield Finding(name, number, offset, None, ERROR, str(Reason.UNKNOWN_WIRE), text)
-        return
-    try:
-        message = validator.decode(line, wire)
-    except DecodeError as error:
-        severity = _severity(error.reason)
-        yield Finding(name, number, offset + (error.offset or 0), wire, severity, str(error.reason), error.text)
-        return
-    tally.records += 1
-    for issue in validator.checks[wire](message):
-        yield _of_issue(issue, name, number, offset, wire)
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
-    """(number, offset, line or None where it is over the limit, its bytes) of each line, never held whole beyond it."""
-    number = offset = 0
-    while line := file.readline(LIMITS.message + 1):
-        number += 1
-        size = len(line)
-        kept: bytes | None = line
-        if size > LIMITS.message and not line.endswith(b"\n"):
-            kept = None
-            while line and not line.endswith(b"\n"):
-                line = file.readline(1 << 20)
-                size += len(line)
-        yield number, offset, kept, size
-        offset += size

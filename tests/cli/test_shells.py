@@ -1,9 +1,8 @@
-"""What is generated for other programs: manual pages, completion of shells, and the calls of the action."""
+"""What other programs ask for: completion in shells, and the calls of the action."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,28 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import GOOD, ROOT, environment, needs_posix, process, turnwire
-from turnwire.cli.manual import main, pages
 
 pytestmark = pytest.mark.once
 ACTION = ROOT / "packaging" / "action"
-
-
-def test_every_command_has_a_page_with_all_its_options() -> None:
-    found = dict(pages())
-    assert {"turnwire.1", "turnwire-scan.1", "turnwire-ledger.1", "turnwire-ledger-prove.1"} <= set(found)
-    for option in ("\\-\\-where", "\\-\\-partition\\-by", "\\-\\-batch\\-bytes"):
-        assert option in found["turnwire-scan.1"]
-    for text in found.values():
-        requests = {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))}
-        assert requests == {".TH", ".SH", ".nf", ".fi"}, "no text of a command is a request"
-
-
-@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
-def test_the_pages_are_roff(tmp_path: Path) -> None:
-    main(str(tmp_path / "man"))
-    for page in sorted((tmp_path / "man").iterdir()):
-        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", page], capture_output=True, timeout=120)
-        assert (done.returncode, done.stderr) == (0, b""), page.name
 
 
 @pytest.mark.parametrize(
