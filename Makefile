@@ -23,6 +23,7 @@ ifneq ($(PURE),)
 NATIVE :=
 endif
 SOURCES := setup.py $(wildcard _native/*/*.pyx _native/*/*.px[di] _native/*/*.h)
+STUBBED = $(subst /,.,$(patsubst src/%.pyi,%,$(wildcard src/turnwire/_native/*/*.pyi)))
 TESTED := tests
 
 # Compiled modules are kept, whatever the surroundings say: the tests start hundreds of interpreters.
@@ -163,8 +164,9 @@ lint: $(VENV)/.extra-lint ## ruff: rules and format; import-linter: who may impo
 	$(PY) -m ruff format --check .
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache --no-logo
 
-typecheck: $(VENV)/.extra-lint ## mypy --strict
+typecheck: $(VENV)/.extra-lint build/.native-$(TAG) ## mypy --strict, and the stubs against the compiled modules
 	$(PY) -m mypy
+	$(PY) .ci/stubtest --mypy-config-file .ci/stubtest.ini $(STUBBED)
 
 # ---- measuring
 

@@ -136,11 +136,12 @@ def test_an_sdist_is_built_without_cython_until_a_source_is_changed(sdist: Path,
     assert "a value of its own" in (tree / "build" / "_native" / "log" / "callbacks.c").read_text("utf-8")
 
 
-def test_wheel_holds_every_compiled_module(wheel_names: set[str]) -> None:
+def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -> None:
     folder = "turnwire/_native/"
     stems = {Path(name).with_suffix("").as_posix() for name in sources(".pyx")}
     compiled = {name[len(folder) :].split(".")[0] for name in wheel_names if name.endswith((".so", ".pyd"))}
     assert compiled == stems | {"cython_shared"}  # what Cython's modules have in common
+    assert {f"{folder}{stem}.pyi" for stem in stems} - wheel_names == set()
     assert "turnwire/py.typed" in wheel_names
 
 

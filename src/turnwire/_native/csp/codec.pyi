@@ -1,0 +1,30 @@
+from typing import Any
+
+from typing_extensions import Buffer, disjoint_base
+
+from turnwire.contract import Limits
+from turnwire.csp.messages import CspMessage, Document, Record
+from turnwire.errors import Issue
+
+_Table = list[tuple[int, ...]]
+
+NO_LIMIT: tuple[int, int, int]
+
+def tables(data: bytes, limits: tuple[int, int, int] = ..., wanted: str = "all") -> tuple[_Table, _Table, _Table]: ...
+def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
+
+@disjoint_base
+class OwnColumns:
+    @property
+    def pointer(self) -> Any: ...
+    def attach(self, columns: dict[str, Any], room: int) -> None: ...
+
+def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None: ...
+def usual_message(data: Any) -> CspMessage | None: ...
+def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = ...) -> CspMessage: ...
+def encode(record: Record | Document, strict: bool = True) -> str: ...
+def check(message: Record | Document) -> list[Issue]: ...
+
+keys_pointer: object
+match_pointer: object
+store_pointer: object

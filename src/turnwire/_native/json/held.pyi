@@ -1,0 +1,9 @@
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Maker:
+    def __init__(self, fields: Any, held: Any, read: Callable[[Any], dict[str, Any]]) -> None: ...
+    def __call__(self, message: Any, /) -> dict[str, Any]: ...

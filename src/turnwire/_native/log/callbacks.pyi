@@ -1,0 +1,3 @@
+from collections.abc import Callable
+
+def foreign(function: Callable[[int], object], release: int | None = None) -> int: ...

@@ -1,0 +1,73 @@
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+from typing_extensions import disjoint_base
+
+from turnwire.contract import Column, Packed
+from turnwire.csp.spec import REASONS
+from turnwire.errors import Reason
+from turnwire.json.plan import TIME_COLUMN as TIME_COLUMN, WirePlan
+from turnwire.log.search.rows import DTYPES as DTYPES, REJECT_DTYPES as REJECT_DTYPES
+from turnwire.log.search.state import LONGEST_LINE as LONGEST_LINE
+from turnwire.log.search.streams import Streams
+
+CSP_REASONS = REASONS
+LEVELS: tuple[str, ...]
+SIMD: str
+
+def choose_simd(most: str = "avx512") -> str: ...
+def searched(
+    finder: Any,
+    block: Any,
+    final: bool,
+    line: int,
+    state: Any,
+    keep: bool,
+    limit: int,
+    dtypes: dict[str, Any],
+    memory: Callable[[dict[str, Any], int], dict[str, Any]] | None = None,
+) -> tuple[dict[str, Any], int, list[tuple[dict[str, Any], int]], int, int]: ...
+def merged(
+    parts: list[Any], dtypes: dict[str, Any], size: int, packed: Packed | None
+) -> tuple[dict[str, Any], dict[str, Any], bytes]: ...
+
+@disjoint_base
+class Plan:
+    plans: tuple[WirePlan, ...]
+    columns: tuple[Column, ...]
+    reasons: tuple[Reason | None, ...]
+    valid: dict[str, int]
+    escaped: dict[str, int]
+    nslip: tuple[int, Sequence[int], Sequence[int]] | None
+    def __new__(
+        cls,
+        plans: Sequence[WirePlan],
+        columns: Sequence[Column],
+        valid: Mapping[str, int],
+        escaped: Mapping[str, int],
+        reasons: Sequence[Reason | None],
+        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
+    ) -> Self: ...
+
+@disjoint_base
+class Core: ...
+
+@disjoint_base
+class Block:
+    def streams(self, walk: Any, at: int, carrier: str) -> int: ...
+
+@disjoint_base
+class Part: ...
+
+@disjoint_base
+class Walked:
+    def add(self, spans: list[tuple[int, int]]) -> None: ...
+    def behind(self, at: int) -> int: ...
+    def up_to(self, at: int, end: int) -> int: ...
+    def last_end(self, at: int) -> int: ...
+
+@disjoint_base
+class Call: ...
+
+class NativeStreams(Streams):
+    block: Block | None
