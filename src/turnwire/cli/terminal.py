@@ -6,11 +6,13 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from shutil import get_terminal_size
 from typing import Any
 
 from turnwire.characters import UNSAFE, visible, visible_escape
+from turnwire.phrases import counted
 
 printable = visible
 """The text on one line, unsafe characters written as escapes; for messages, file names included."""
@@ -27,8 +29,6 @@ _PATHS = frozenset({"file", "where"})
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _UNSAFE_OR_BACKSLASH = re.compile(rf"[\\\x00-\x1f{UNSAFE}]")
 _UNSAFE_IN_LINES = re.compile(rf"[\x00-\x08\x0b-\x1f{UNSAFE}]")
-_EMOJI_STYLE = "\ufe0f"  # behind a sign: as a picture, not as text
-_SKIN_TONES = frozenset("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 
 
 def shown_as_lines(text: str) -> str:
@@ -52,48 +52,23 @@ def milliseconds(time: str | None) -> str | None:
 
 
 def width(text: str) -> int:
-    """Cells of a terminal that the (escaped) text takes."""
-    return len(text) if text.isascii() else sum(_cells(text))
+    """Cells of a terminal that the (escaped) text takes: as rich has them, or where that is not installed, about."""
+    if text.isascii():
+        return len(text)
+    try:
+        from rich.cells import cell_len
+    except ImportError:
+        return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text if not unicodedata.combining(one))
+    return cell_len(text)
 
 
 def shortened(text: str, cells: int, from_start: bool = False) -> str:
     """The text cut to that many cells at its end (or its start), marked where something is missing."""
     if width(text) <= cells:
         return text
-    widths = list(_cells(text))
-    used = 0
-    if not from_start:
-        end = 0
-        while (used := used + widths[end]) < cells:
-            end += 1
-        return text[:end] + ELLIPSIS
-    start = len(text)
-    while (used := used + widths[start - 1]) < cells:
-        start -= 1
-    while start < len(text) and _joins(text[start]):  # what it is drawn upon is cut
-        start += 1
-    return ELLIPSIS + text[start:]
-
-
-def _cells(text: str) -> Iterator[int]:
-    """The cells that each character adds to those in front of it."""
-    before = 0
-    for character in text:
-        if character == _EMOJI_STYLE:
-            cells = int(before == 1)  # a sign of one cell is drawn on two
-        elif _joins(character) and (before == 2 or character not in _SKIN_TONES):
-            cells = 0
-        else:
-            cells = 1 + (unicodedata.east_asian_width(character) in "WF")
-        before = cells or before
-        yield cells
-
-
-def _joins(character: str) -> bool:
-    """Drawn upon the character in front: accents and vowel signs, letters within a Korean syllable, skin tones."""
-    return (
-        unicodedata.category(character) in ("Mn", "Me") or "\u1160" <= character <= "\u11ff" or character in _SKIN_TONES
-    )
+    while width(text) >= cells:
+        text = text[1:] if from_start else text[:-1]
+    return ELLIPSIS + text if from_start else text + ELLIPSIS
 
 
 def cell(value: Any, path: bool = False) -> str:
@@ -119,8 +94,8 @@ def table(
 ) -> str:
     """The rows under their names, numbers to the right; ends with a newline.
 
-    On a terminal it is no wider than that: texts are cut down to NARROW cells, then whole columns are left out from the
-    right, and a line below names them.
+    On a terminal, where rich is installed, it is no wider than that: texts are cut down to NARROW cells, then whole
+    columns are left out from the right, and a line below names them.
 
     Args:
         decimals: column -> how many its numbers have after the point.
@@ -156,9 +131,18 @@ def _laid_out(
     kept = [place for place in range(len(names)) if empty or not cells or any(row[place] for row in cells)]
     names, cells = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
     right = [name in numbers for name in names]
-    if sys.stdout is None or not sys.stdout.isatty():
-        return aligned(names, cells, right)
-    return _on_terminal(names, cells, right, option, get_terminal_size().columns)
+    if sys.stdout is not None and sys.stdout.isatty():
+        with suppress(ImportError):  # without rich as in a pipe
+            return _on_terminal(names, cells, right, option, get_terminal_size().columns)
+    lines = []
+    widest = _widest(names, cells)
+    for row in (names, *cells):
+        padded = []
+        for text, wide, number in zip(row, widest, right, strict=True):
+            gap = " " * (wide - width(text))
+            padded.append(gap + text if number else text + gap)
+        lines.append((" " * GAP).join(padded).rstrip() + "\n")
+    return "".join(lines)
 
 
 def _number(value: float, amounts: bool, decimals: int | None = None) -> str:
@@ -175,24 +159,18 @@ def _widest(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
 def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], room: int) -> list[int]:
     """The widths of as many columns, from the left, as fit into ``room`` cells; of one at least.
 
-    A number is never cut, a text not below NARROW cells or its name; what is left over goes to those that want it.
+    A number is never cut, a text not below NARROW cells; what is left over goes to those that want it.
     """
     widest = _widest(names, cells)
-    least = [
-        wide if number else max(width(name), min(wide, NARROW))
-        for name, wide, number in zip(names, widest, numbers, strict=True)
-    ]
-    count, used = 0, -GAP
-    while count < len(names) and used + GAP + least[count] <= room:
-        used += GAP + least[count]
-        count += 1
-    if not count:
-        return [min(widest[0], room)]
-    widths = least[:count]
-    left = room - used
-    wanting = sorted(range(count), key=lambda place: widest[place] - least[place])
+    widths = [wide if number else min(wide, NARROW) for wide, number in zip(widest, numbers, strict=True)]
+    while len(widths) > 1 and sum(widths) + GAP * (len(widths) - 1) > room:
+        widths.pop()
+    left = room - sum(widths) - GAP * (len(widths) - 1)
+    if left < 0:
+        return [room]
+    wanting = sorted(range(len(widths)), key=lambda place: widest[place] - widths[place])
     for done, place in enumerate(wanting):
-        more = min(widest[place] - least[place], left // (count - done))
+        more = min(widest[place] - widths[place], left // (len(wanting) - done))
         widths[place] += more
         left -= more
     return widths
@@ -201,66 +179,39 @@ def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequen
 def _on_terminal(
     names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str, room: int
 ) -> str:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     widths = fitted(names, cells, numbers, room)
-    if len(widths) < len(names):
-        widths = [NARROW] * len(names)  # a shorter time may make room for a column
-    columns = [_without_day([row[place] for row in cells], wide) for place, wide in enumerate(widths)]
-    cells = list(zip(*columns, strict=True))
-    widths = fitted(names, cells, numbers, room)
-    cut = [
-        [shortened(text, wide, name in _PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
-        for row in cells
-    ]
-    shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]
-    text = _with_rich(shown, cut, numbers, widths) or aligned(shown, cut, numbers[: len(shown)])
-    hidden = names[len(shown) :]
-    if not hidden:
-        return text
-    word = "column" if len(hidden) == 1 else "columns"
-    said = f"--columns {','.join(hidden)}" if option == "--columns" else f"{', '.join(hidden)} ({option})"
-    return f"{text}+{len(hidden)} {word}: {said}\n"  # whole, to be copied, however narrow the terminal is
-
-
-def _without_day(texts: Sequence[str], wide: int) -> Sequence[str]:
-    """The texts of a column; times for which it is too narrow without their day where all are of one, else without
-    their year: what tells rows apart is shown."""
-    times = [text for text in texts if text]
-    if not times or max(map(width, times)) <= wide or not all(map(_TIME.fullmatch, times)):
-        return texts
-    start = len("2026-01-05T" if len({time[:10] for time in times}) == 1 else "2026-")
-    return [text[start:-1] for text in texts]
-
-
-def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> str:
-    """Columns of text with two spaces between them."""
-    widths = _widest(names, cells)
-    lines = []
-    for row in (names, *cells):
-        padded = []
-        for text, wide, number in zip(row, widths, numbers, strict=True):
-            gap = " " * (wide - width(text))
-            padded.append(gap + text if number else text + gap)
-        lines.append((" " * GAP).join(padded).rstrip() + "\n")
-    return "".join(lines)
-
-
-def _with_rich(
-    names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], widths: Sequence[int]
-) -> str | None:
-    try:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-    except ImportError:
-        return None
+    if widths != _widest(names, cells):
+        cells = list(zip(*(_without_day([row[place] for row in cells]) for place in range(len(names))), strict=True))
+        widths = fitted(names, cells, numbers, room)
     # The widths are ours: rich would cut all columns alike. Its line between columns is one cell of the gap.
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold")
     for name, number, wide in zip(names, numbers, widths, strict=False):
-        shown.add_column(Text(name), width=wide, justify="right" if number else "left", no_wrap=True, overflow="crop")
-    for row in cells:
-        shown.add_row(*map(Text, row))  # as Text: markup in a field stays what it is
+        justify: Any = "right" if number else "left"
+        shown.add_column(Text(shortened(name, wide)), width=wide, justify=justify, no_wrap=True, overflow="crop")
+    for row in cells:  # as Text: markup in a field stays what it is
+        cut = (shortened(text, wide, name in _PATHS) for text, wide, name in zip(row, widths, names, strict=False))
+        shown.add_row(*map(Text, cut))
     console = Console(width=sum(widths) + GAP * len(widths))
     with console.capture() as captured:
         console.print(shown)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().strip("\n").split("\n"))
+    text = "".join(f"{line.rstrip()}\n" for line in captured.get().strip("\n").split("\n"))
+    hidden = names[len(widths) :]
+    if not hidden:
+        return text
+    said = f"--columns {','.join(hidden)}" if option == "--columns" else f"{', '.join(hidden)} ({option})"
+    return f"{text}+{counted(len(hidden), 'column')}: {said}\n"  # whole, to be copied, however narrow the terminal is
+
+
+def _without_day(texts: Sequence[str]) -> Sequence[str]:
+    """The texts of a column; times without their day where all are of one, else without their year: what tells rows
+    apart is shown."""
+    times = [text for text in texts if text]
+    if not times or not all(map(_TIME.fullmatch, times)):
+        return texts
+    start = len("2026-01-05T" if len({time[:10] for time in times}) == 1 else "2026-")
+    return [text[start:-1] for text in texts]
