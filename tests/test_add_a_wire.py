@@ -89,7 +89,8 @@ MORE = """if True:
     assert turnwire.convert(there.message, "ping").message.subject == "hello", there
     assert {part.part for part in turnwire.tokens.ablate([ping])} == {"names", "text"}
     assert turnwire.tokens.advise(log).table()
-    [clause] = turnwire.wires()["ping"].conform(log)
+    from turnwire.read.judging import conform
+    [clause] = conform("ping", log)
     assert (clause.status, clause.reason) == ("fail", "line 2: it says more")
     print("more")
 """

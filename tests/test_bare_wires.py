@@ -23,7 +23,7 @@ TEXTS = {
 }
 DAMAGED = {"note": '{"note":"ask","id":"7","from":3}', "beep": "~ada>bob:cut", "memo": "MEMO eve"}
 NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
-NEEDED = ("detect", "decode", "encode", "message", "check", "prompt", "plan", "bulk", "damaged")
+NEEDED = ("detect", "decode", "encode", "message", "check", "prompt", "plan", "bulk")
 
 
 @pytest.fixture(params=NAMES)

@@ -47,6 +47,11 @@ def decode(data: Any) -> Day:
     return Day(int(found[1]), found[2].decode())
 
 
+def damaged(line: bytes) -> bool:
+    """True if a line begins a day."""
+    return re.fullmatch(rb"(?:DAY|T..G)/[0-9x]+ \w+", line) is not None
+
+
 def made(
     columns: tuple[Column, ...] = (), common: Any = None, values: Any = None, whole: re.Pattern[bytes] = WHOLE
 ) -> Wire:
@@ -63,8 +68,7 @@ def made(
         check=lambda message: [],
         prompt=str,
         plain=Day._asdict,
-        damaged=lambda line: re.fullmatch(rb"(?:DAY|T..G)/[0-9x]+ \w+", line) is not None,
-        plan=TextPlan(OPENINGS, whole, columns, common or {}, values=values),
+        plan=TextPlan(OPENINGS, whole, columns, common or {}, values, damaged),
     )
 
 

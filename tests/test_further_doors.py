@@ -13,6 +13,7 @@ from tests.cli.running import turnwire as run
 from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import DecodeError, Decoder
 from turnwire.log import plan, read_block
+from turnwire.read.judging import conform
 from turnwire.read.located import located
 from turnwire.tokens import advise
 
@@ -147,8 +148,8 @@ def test_what_the_commands_say(name: str, container: str, log: Path, tmp_path: P
 @pytest.mark.usefixtures("toys")
 def test_the_rest(name: str, tmp_path: Path) -> None:
     good = f"{TEXTS[name]}\n".encode()
-    assert turnwire.wires()[name].conform(good)
-    assert not turnwire.wires()[name].conform(f"{DAMAGED[name]}\n".encode())
+    assert conform(name, good)
+    assert not conform(name, f"{DAMAGED[name]}\n".encode())
     file = tmp_path / "a.log"
     file.write_bytes(good)
     done = run("conform", name, file)

@@ -496,16 +496,6 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     return envelope
 
 
-def all_clear(bytes data not None):
-    """True if ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
-    if data[:1] != b"{":
-        return False
-    envelope = quick(data)
-    if envelope is None:
-        envelope = build(READ(data)[0])
-    return envelope is not None and not has_extra(<Envelope>envelope) and verdict(<Envelope>envelope, STANDARD) == ()
-
-
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     """Lists what is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
     what lenient reading forgave, and its lints; ``where`` is a line of it then.

@@ -263,11 +263,6 @@ cdef class Messages:
         fill_slot(message, self.source_at, True if source is None else source)
         return message
 
-    def is_calm(self, data, /):
-        """True if surely nothing is to be said about the message of a text, which is surely one."""
-        cdef tw_walk walk
-        return bool(self.walks.kind(data, &walk)) and bool(walk.calm)
-
     def made(self, dict fields not None, source, /):
         """The Task or Result over a sound object that was read; None for any other."""
         cdef bint calm

@@ -198,11 +198,6 @@ cdef class PlainCodec:
         plain = in_slot(message, self.plain_at)
         return plain != NULL and <object>plain is not False
 
-    def is_plain_text(self, data):
-        """True if a text is surely a plain message."""
-        cdef bint writable, own
-        return self.rules.of_text(data, &writable, &own) >= 0
-
     def is_plain(self, fields):
         """True if no rule can have a finding about this object."""
         cdef bint writable

@@ -212,11 +212,6 @@ class RecordChecklist:
         """Judges one message. line: its place, or its number; raw: its bytes, where they are known."""
         raise NotImplementedError
 
-    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
-        """Judges a good record by its bytes, where that gives what judging its message would; else it is False, and
-        nothing was judged."""
-        return False
-
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges what cannot be read."""
         raise NotImplementedError

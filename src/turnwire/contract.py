@@ -14,13 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from re import Pattern
-    from typing import Any, NamedTuple, Protocol
-
-    from typing_extensions import Buffer
+    from typing import Any, NamedTuple
 
     from turnwire.errors import Issue
 else:
-    from turnwire._light import NamedTuple, Protocol
+    from turnwire._light import NamedTuple
 
 
 class Limits(NamedTuple):
@@ -79,19 +77,6 @@ class Column(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class MessageStream(Protocol):
-    """The stream of a wire for :class:`turnwire.Decoder` (``<package>.stream(unknown=, limits=)``)."""
-
-    def write(self, data: Buffer, /) -> None:
-        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when too much would be held."""
-
-    def end(self) -> None:
-        """Nothing follows."""
-
-    def read(self) -> Any | None:
-        """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
-
-
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
 """What a message is: a JSON object; a token, which may be anywhere in a line; whole lines."""
@@ -99,6 +84,16 @@ FORMATS = "formats"
 """All formats of real traffic: the ``wire`` of a scan that looks for each of them."""
 MATCHED = ("nslip", "csp")
 """Wires that the search of logs has a matcher of its own for."""
+
+
+_NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
+_OPTIONAL = {
+    **dict.fromkeys(("short_prompt", "bulk", "plan", "work", "parts", "plain", "shape", "checklist"), None),
+    **dict.fromkeys(("documents", "replay", "table"), None),
+    **dict.fromkeys(("pairs", "marks"), ()),
+    **{"advice": {}, "doubtful": (0, ()), "always_strict": False},
+}
+"""The further attributes of a wire, and what stands for those that it has not."""
 
 
 class Wire:
@@ -123,24 +118,18 @@ class Wire:
     - short_prompt: () -> a shorter text of that kind, without an example of everything.
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); of a ``TextPlan`` a scan makes one.
-    - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
-    - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
+    - marks: bytes one of which every damaged message holds.
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.PairRule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
     - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: what can be changed to
       make messages cheaper, name -> (how to say it, the change: texts of messages in order -> those after it).
-    - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
-      options) -> its ``Checklist``, where it is judged in another way.
+    - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
-    - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
-      records in which it can, by their names in the column ``kind``; () for all. doubtful_texts: (columns, bytes): it
-      can only where a text in one of these columns has more bytes, as it is written; () for anywhere.
-    - all_clear: (bytes of a good record) -> whether ``check`` surely finds nothing in it: quicker than making its
-      message. False says only that the message must be asked.
-    - joined: what is between two messages of one file.
+    - doubtful: the bytes of the shortest record in which ``check`` can find anything, and the kinds of records in which
+      it can, by their names in the column ``kind``; () for all.
     - table: of a format of real traffic, its ``turnwire.formats.table.Format``. A scan looks for such a wire where it,
       or ``FORMATS``, is named, and its ``plan`` is a tuple of plans, one for each form in which it writes objects.
 
@@ -151,10 +140,6 @@ class Wire:
     title: str
     package: str
     style: str
-    always_strict: bool
-    table: Any
-    joined: str
-    marks: tuple[bytes, ...]
     if TYPE_CHECKING:
         detect: Callable[[Any], bool]
         decode: Callable[..., Any]
@@ -165,22 +150,19 @@ class Wire:
         short_prompt: Callable[[], str] | None
         bulk: BulkScanner | None
         plan: Any
-        stream: Callable[..., MessageStream] | None
-        damaged: Callable[[bytes], bool] | None
         pairs: tuple[Any, ...]
         work: Callable[[bytes], Any] | None
         parts: Pattern[str] | None
         plain: Callable[[Any], dict[str, Any]] | None
-        least_doubtful: int
-        doubtful_kinds: tuple[str, ...]
-        doubtful_texts: tuple[()] | tuple[tuple[str, ...], int]
-        all_clear: Callable[[bytes], bool] | None
+        doubtful: tuple[int, tuple[str, ...]]
         advice: Mapping[str, tuple[str, Callable[[Sequence[str]], list[str]]]]
         shape: Any
         checklist: Any
-        conform: Callable[..., Any] | None
         documents: Any
         replay: Any
+        always_strict: bool
+        marks: tuple[bytes, ...]
+        table: Any
     else:
 
         def __getattr__(self, name):
@@ -191,75 +173,18 @@ class Wire:
             self.__dict__[name] = found
             return found
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        title: str,
-        package: str,
-        style: str,
-        detect: Any,
-        decode: Any,
-        encode: Any,
-        message: Any,
-        check: Any,
-        prompt: Any,
-        short_prompt: Any = None,
-        always_strict: bool = False,
-        least_doubtful: Any = 0,
-        doubtful_kinds: Any = (),
-        doubtful_texts: Any = (),
-        all_clear: Any = None,
-        joined: str = "",
-        marks: tuple[bytes, ...] = (),
-        bulk: Any = None,
-        plan: Any = None,
-        stream: Any = None,
-        damaged: Any = None,
-        pairs: Any = (),
-        work: Any = None,
-        parts: Any = None,
-        plain: Any = None,
-        advice: Any = None,
-        shape: Any = None,
-        checklist: Any = None,
-        conform: Any = None,
-        documents: Any = None,
-        replay: Any = None,
-        table: Any = None,
-    ) -> None:
+    def __init__(self, name: str, *, title: str, package: str, style: str, **references: Any) -> None:
         if not isinstance(name, str) or not name.isidentifier() or not name.islower():
             raise ValueError(f"the name of a wire is a word in lower case, not {name!r}")
         if style not in STYLES:
             text = f"the style of a wire is one of {', '.join(STYLES)}, not {style!r}"
             raise UnknownName("style", style, STYLES, text)
+        if missing := [one for one in _NEEDED if one not in references]:
+            raise TypeError(f"the wire {name} lacks {', '.join(missing)}")
+        if strange := [one for one in references if one not in (*_NEEDED, *_OPTIONAL)]:
+            raise TypeError(f"a Wire has no {', '.join(strange)}")
         self.name, self.title, self.package, self.style = name, title, package, style
-        self.always_strict, self.joined, self.marks = always_strict, joined, marks
-        self.table = table
-        self._references = {
-            **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
-            **{"prompt": prompt, "bulk": bulk, "plan": plan, "stream": stream},
-            **{
-                "damaged": damaged,
-                "pairs": pairs,
-                "work": work,
-                "parts": parts,
-                "plain": plain,
-                "advice": advice or {},
-            },
-            **{
-                "shape": shape,
-                "checklist": checklist,
-                "conform": conform,
-                "documents": documents,
-                "replay": replay,
-            },
-            "least_doubtful": least_doubtful,
-            "short_prompt": short_prompt,
-            "doubtful_kinds": doubtful_kinds,
-            "doubtful_texts": doubtful_texts,
-            "all_clear": all_clear,
-        }
+        self._references = {**_OPTIONAL, **references}
 
     def __repr__(self) -> str:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
@@ -267,6 +192,11 @@ class Wire:
     def has(self, name: str) -> bool:
         """True if the wire has an optional attribute such as "bulk"; imports nothing."""
         return self._references[name] not in (None, (), {})
+
+    @property
+    def joined(self) -> str:
+        """The text between two messages of one file."""
+        return "\n" if self.style == LINES else ""
 
     @property
     def is_format(self) -> bool:
@@ -336,9 +266,9 @@ class TextPlan(NamedTuple):
     depend on more than one byte after it. Lines end with LF or CRLF, and the pattern and ``decode`` see the CR.
 
     A match is a record if the wire's ``decode`` takes it, else a reject with the reason and place that ``decode``
-    gives. Where nothing matches, the wire's ``damaged`` gets the bytes up to the next opening or the end of the line:
-    if it says yes, that is a reject, else text (also if the wire has no ``damaged``). Of style "lines", ``damaged`` is
-    asked about the first line of every candidate; if it says no, the whole candidate is text.
+    gives. Where nothing matches, ``damaged`` gets the bytes up to the next opening or the end of the line: if it says
+    yes, that is a reject, else text (also without a ``damaged``). Of style "lines", ``damaged`` is asked about the
+    first line of every candidate; if it says no, the whole candidate is text.
 
     columns: the wire's own columns. values: (message) -> their values by name: text, a number, True or False, the name
     of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default
@@ -351,6 +281,7 @@ class TextPlan(NamedTuple):
     columns: tuple[Column, ...] = ()
     common: Mapping[str, str] = {}
     values: Callable[[Any], Mapping[str, Any]] | None = None
+    damaged: Callable[[bytes], bool] | None = None
 
 
 def _meant(reference: Any, package: str) -> Any:

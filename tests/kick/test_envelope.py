@@ -375,23 +375,6 @@ def test_plain_times(core: Callable[[str], ModuleType], stamp: str) -> None:
         assert not plain(wrong)
 
 
-@pytest.mark.parametrize("made", [seed(), REPORT, ALERT, seed(correlation_id=OTHER)])
-def test_a_record_of_which_nothing_is_said_is_clear(core: Callable[[str], ModuleType], made: dict[str, Any]) -> None:
-    """Once its roles and channel were looked at; whatever changes in it, nothing is said to be clear that is not."""
-    module = core("kick.envelope")
-    data = json.dumps(made).encode()
-    assert (module.check(module.decode(data)) == []) is module.all_clear(data)
-    for name in made:
-        for value in ("", "x", "⫻a b/c\n", OTHER, "Info", ...):
-            changed = json.dumps({key: one for key, one in {**made, name: value}.items() if one is not ...}).encode()
-            try:
-                found = module.check(module.decode(changed))
-            except DecodeError:
-                continue
-            assert found == [] or not module.all_clear(changed), changed
-    assert not module.all_clear("⫻a/b:c/1\nx\n".encode())
-
-
 # --- contents, faults by their section, and what claims to be one ---------------------------------------------------
 
 GOOD = channels.dispatch("T-7", "WePlan", "Write the plan.")

@@ -172,14 +172,6 @@ def decode(
     return envelope
 
 
-def all_clear(data: bytes) -> bool:
-    """True if ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
-    if data[:1] != b"{":
-        return False
-    envelope = build(_read_object(data, LIMITS))
-    return envelope is not None and not envelope._extra and verdict(envelope, DEFAULT_POLICY) == ()
-
-
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
     """The doubts about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
     what lenient reading forgave, and its lints; ``where`` is a line of it then.

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.kick import _envelope_py as _core
-    from turnwire.kick._envelope_py import Envelope, all_clear, check, decode, encode
+    from turnwire.kick._envelope_py import Envelope, check, decode, encode
 else:
     _core = _backend.load("kick.envelope")
     Envelope = _core.Envelope  # the core's own class, so that decoding makes no second object
     decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
     check = _core.check
     encode = _core.encode
-    all_clear = _core.all_clear
 
-__all__ = ["Envelope", "_core", "all_clear", "check", "decode", "detect", "encode", "json_schema"]
+__all__ = ["Envelope", "_core", "check", "decode", "detect", "encode", "json_schema"]
 
 
 _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')

@@ -11,7 +11,6 @@ DESCRIPTOR = Wire(
     decode=".documents:read",
     encode=".codec:encode",
     message=".codec:Envelope",
-    all_clear=".codec:all_clear",
     check=".codec:check",
     prompt=".prompt:prompt",
     short_prompt=".prompt:short",

@@ -10,7 +10,7 @@ from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, U
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import SlipMessage, encode
 from turnwire.nslip.rules import check
-from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS, WIRE
+from turnwire.nslip.spec import STRING_SLOTS, WIRE
 from turnwire.registry import reading
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
@@ -69,21 +69,6 @@ UNJUDGED = (
 """Demands of the specification that no log can show."""
 
 
-_INTEGER = rb"(?:0|[1-9A-Za-z][0-9A-Za-z]*+)"
-_LETTER = rb'(?:[^"\\\x80-\xbf][\x80-\xbf]*+|\\.)'
-_STRING = rb'"(?:[^"\\]{0,%d}+"|%b{0,%d}+")' % (SHORT_STRING, _LETTER, SHORT_STRING)
-_SLOT = rb"(?:\|[%b]%b|(\|[%b]%b))" % (
-    "".join(prefix for slot, prefix in SLOT_PREFIX.items() if slot not in STRING_SLOTS).encode(),
-    _INTEGER,
-    "".join(SLOT_PREFIX[slot] for slot in STRING_SLOTS).encode(),
-    _STRING,
-)
-_HEAD = rb"\|".join(b"%b%b" % (prefix.encode(), _INTEGER) for prefix, _ in HEADER)
-_PLAIN = re.compile(rb"@%b(%b)*+#" % (_HEAD, _SLOT))
-"""A good record in the form in which ``encode`` writes it, with no long string. Groups: the last slot, the last one
-with a string."""
-
-
 _LOOSE = rb"@[ \t]*a%b[ \t]*[|,;:/][ \t]*f%b[ \t]*[|,;:/][ \t]*c%b[ \t]*[|,;:/]" % ((rb"[0-9A-Za-z]{1,11}",) * 3)
 _BARE = rb"(?<![@|0-9A-Za-z])a[0-9A-Za-z]{1,2}\|f[0-9A-Za-z]{1,2}\|c[0-9A-Za-z]{1,11}\|"
 _EMPTY = rb"[ \t]*@[ \t]*#[ \t]*"
@@ -132,14 +117,6 @@ class NslipChecklist(checklists.RecordChecklist):
         self._reached = offset, line
         return line
 
-    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
-        """Judges a good record by its bytes, where they are as ``encode`` writes them and no string may be long."""
-        found = _PLAIN.fullmatch(raw)
-        if found is None:
-            return False
-        self.applied.update(_PLAINLY if found[1] is None else _WITH_SLOTS if found[2] is None else _WITH_STRINGS)
-        return True
-
     def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message, and its text where that is known."""
         expect(message, SlipMessage, "a SlipMessage or its text is judged")
@@ -178,9 +155,6 @@ class NslipChecklist(checklists.RecordChecklist):
 
 
 _ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
-_PLAINLY = _ALWAYS | {"shape"}
-_WITH_SLOTS = _PLAINLY | {"slots", "types"}
-_WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
 CHECKLIST = Specification(CLAUSES, UNJUDGED, NslipChecklist, around=True)
 """The specification that nSLIP is judged by."""
 

@@ -109,11 +109,9 @@ MAX_ACT, MAX_FRAME = max(Act), max(FrameType)
 SHORT_STRING = 64
 """Characters beyond which ``check`` warns: large artifacts live in stores and are referenced by id (section 2)."""
 
-LEAST_DOUBTFUL = len('@a0|f0|c0|S0|d0|T0|t""#') + SHORT_STRING + 1
+DOUBTFUL = (len('@a0|f0|c0|S0|d0|T0|t""#') + SHORT_STRING + 1, ())
 """Bytes of the shortest record without unknown fields that ``check`` doubts: in those it finds long strings
 and nothing else, since what was read can be written."""
-DOUBTFUL_TEXTS = (tuple(sorted(slot.name.lower() for slot in STRING_SLOTS)), SHORT_STRING)
-"""The columns of the strings that may be long, and their bytes beyond which they may have too many characters."""
 
 
 class Extra(dict[str, str]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic
 
-from turnwire import registry
 from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.errors import DecodeError
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from turnwire import csp, kick, nslip, sap, sstp
-    from turnwire.contract import MessageStream
 
     M = TypeVar("M", default=Any)
 else:
@@ -76,15 +74,10 @@ class Decoder(Generic[M]):
         # fmt: on
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
-        checked_limits(limits)
-        own = None if wire is None else registry.wire(wire).stream
-        self._stream: MessageStream
-        if own is not None:
-            self._stream = own(unknown=unknown, limits=limits)
-        else:
-            from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
+        from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
 
-            self._stream = BlockStream(wire, unknown, limits)
+        checked_limits(limits)
+        self._stream = BlockStream(wire, unknown, limits)
         self._lines: Any = getattr(self._stream, "lines", None)
         self._ready: list[M] = []
         self._lock = RLock()

@@ -61,8 +61,7 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
 
 
 def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str, refusals: Refusals) -> None:
-    """Gives a judge the records and rejects of a wire in a piece, in order; messages are made of what its bytes do not
-    settle."""
+    """Gives a judge the records and rejects of a wire in a piece, in order."""
     refusals.take(piece)
     batch = piece.batch
     if batch is not None and len(batch):
@@ -72,12 +71,10 @@ def _judged(judge: RecordChecklist, piece: ScannedPiece, wire: str, refusals: Re
         inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)
         inside = batch.valid("inner")[rows].tolist() if refusals.waiting else inners
         message, decode = judge.message, batch.decoder(wire)
-        settled = None if type(judge).settled is RecordChecklist.settled else judge.settled
         for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
             if refusals.first < offset or (refusals.first == offset and there):
                 refusals.tell(offset, inner if there else -1)
-            if settled is None or not settled(raw, line, offset):
-                message(decode(raw), line, offset, raw)
+            message(decode(raw), line, offset, raw)
         judge.records += len(rows)
     refusals.tell()
 

@@ -54,10 +54,6 @@ class Messages:
         """The message of a text that is surely good and sound, or None; this twin leaves them all."""
         return None
 
-    def is_calm(self, data: Any) -> bool:
-        """True if surely nothing is to be said about the message of a text, which this twin cannot tell in one pass."""
-        return False
-
     def made(self, fields: dict[str, Any], source: str | bytes | None) -> Any:
         """The message over a sound object that was read, or None; this twin leaves them all."""
         return None

@@ -64,11 +64,6 @@ def is_clean(message: JsonObject) -> bool:
     return bool(_makers[_core].is_clean(message))
 
 
-def all_clear(data: bytes) -> bool:
-    """True if ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
-    return bool(_makers[_core].is_calm(data))
-
-
 def is_quiet(value: Any) -> bool:
     """True if surely nothing below ``value`` looks like a secret."""
     return _core.quiet(value)

@@ -48,10 +48,6 @@ class PlainCodec:
         """True if a message was found plain, and nothing that could be changed has been handed out since."""
         return type(message) in self.classes and message._plain is not False
 
-    def is_plain_text(self, data: Any) -> bool:
-        """True if a text is surely a plain message, which this twin cannot tell without reading it."""
-        return False
-
     def is_plain(self, fields: Any) -> bool:
         """True if no rule can have a finding about this object."""
         return self._class(fields) is not None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("sstp.codec")
 
-__all__ = ["Salvaged", "all_clear", "check", "decode", "detect", "encode", "from_fields", "salvage"]
+__all__ = ["Salvaged", "check", "decode", "detect", "encode", "from_fields", "salvage"]
 
 
 def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
@@ -92,11 +92,6 @@ def check(message: Message) -> list[Issue]:
         return []
     expect(message, Message, "an SSTP message is checked")
     return list(findings(message._fields))
-
-
-def all_clear(data: bytes) -> bool:
-    """True if ``check`` surely finds nothing in the message of a good record."""
-    return bool(_plain_codec.is_plain_text(data) or _plain_codec.is_plain(_read(data, LIMITS)))
 
 
 def encode(message: Message, strict: bool = True) -> str:

@@ -11,7 +11,6 @@ DESCRIPTOR = Wire(
     decode=".codec:decode",
     encode=".codec:encode",
     message=".messages:Message",
-    all_clear=".codec:all_clear",
     check=".codec:check",
     prompt=".prompt:prompt",
     short_prompt=".prompt:short",

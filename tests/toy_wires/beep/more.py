@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, ClauseFault, judged
+from tests.toy_wires import ReadChecklist
+from turnwire.checklists import Clause, Specification
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.read.located import located
 
 from .codec import Beep
 
@@ -48,12 +48,4 @@ SHAPE = Shape(
         )
     },
 )
-_CLAUSES = (Clause("reads", "1", "Every message is a beep"),)
-
-
-def conform(data: bytes) -> Checklist:
-    """Judges the beeps that a scan finds in a file."""
-    found = list(located(data, "beep"))
-    faults = [ClauseFault("reads", one.line, one.error.text) for one in found if one.error is not None]
-    good = len(found) - len(faults)
-    return judged("beep", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))
+CHECKLIST = Specification((Clause("reads", "1", "Every message is a beep"),), (), ReadChecklist)

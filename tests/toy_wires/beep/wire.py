@@ -15,9 +15,8 @@ DESCRIPTOR = Wire(
     prompt=".codec:prompt",
     marks=(b"~",),
     plan=".bulk:PLAN",
-    damaged=".codec:damaged",
     plain=".codec:plain",
     parts=".more:PARTS",
     shape=".more:SHAPE",
-    conform=".more:conform",
+    checklist=".more:CHECKLIST",
 )

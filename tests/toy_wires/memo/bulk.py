@@ -4,7 +4,7 @@ import re
 
 from turnwire.contract import Column, TextPlan
 
-from .codec import Memo
+from .codec import Memo, damaged
 
 PLAN = TextPlan(
     opening=(b"MEMO ",),
@@ -17,6 +17,7 @@ PLAN = TextPlan(
     ),
     common={"kind": "urgency", "sequence": "lines", "subject": "first"},
     values=lambda message: values(message),
+    damaged=damaged,
 )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, ClauseFault, judged
+from tests.toy_wires import ReadChecklist
+from turnwire.checklists import Clause, Specification
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.read.located import located
 
 from .codec import Memo
 
@@ -47,12 +47,4 @@ SHAPE = Shape(
         )
     },
 )
-_CLAUSES = (Clause("reads", "1", "Every message is a memo"),)
-
-
-def conform(data: bytes) -> Checklist:
-    """Judges the memos that a scan finds in a file."""
-    found = list(located(data, "memo"))
-    faults = [ClauseFault("reads", one.line, one.error.text) for one in found if one.error is not None]
-    good = len(found) - len(faults)
-    return judged("memo", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))
+CHECKLIST = Specification((Clause("reads", "1", "Every message is a memo"),), (), ReadChecklist)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, ClauseFault, judged
+from tests.toy_wires import ReadChecklist
+from turnwire.checklists import Clause, Specification
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
 from turnwire.pairs import BACK, THERE, AnswerPattern, PairRule
-from turnwire.read.located import located
 
 from .codec import Note
 
@@ -54,12 +54,4 @@ SHAPE = Shape(
         )
     },
 )
-_CLAUSES = (Clause("reads", "1", "Every line is a note"),)
-
-
-def conform(data: bytes) -> Checklist:
-    """Judges the notes that a scan finds in a file."""
-    found = list(located(data, "note"))
-    faults = [ClauseFault("reads", one.line, one.error.text) for one in found if one.error is not None]
-    good = len(found) - len(faults)
-    return judged("note", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))
+CHECKLIST = Specification((Clause("reads", "1", "Every line is a note"),), (), ReadChecklist)

@@ -18,5 +18,5 @@ DESCRIPTOR = Wire(
     pairs=".more:PAIRS",
     parts="turnwire.json.parts:PARTS",
     shape=".more:SHAPE",
-    conform=".more:conform",
+    checklist=".more:CHECKLIST",
 )

@@ -43,7 +43,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **s
     file.
     """
     found = registry.wire(wire)
-    if found.conform is None and found.checklist is None:
+    if found.checklist is None:
         raise click.UsageError(f"{wire} has no checklist")
     if clauses:
         _show_clauses(wire, as_json)
@@ -78,18 +78,16 @@ def _checklists(wire: str, names: list[str], settings: dict[str, Any]) -> Iterat
     """(bytes read so far, file as shown, its checklist) for each file."""
     from turnwire.read.judging import conform
 
-    judges = registry.wire(wire).checklist is not None
-    own: Any = registry.wire(wire).conform
     choices: dict[str, Any] = {"fences": True} if settings["fences"] else {}
     if settings["policy"] is not None:
         choices["policy"] = options.policies(settings["policy"], (wire,))[wire]
-    if settings["now"] is not None and judges:
+    if settings["now"] is not None:
         choices["now"] = settings["now"]
     done = 0
     for name in names:
         data, shown = inputs.whole(name), inputs.shown(name)
         done += len(data)
-        yield done, shown, conform(wire, data, file=shown, **choices) if judges else own(data, **choices)
+        yield done, shown, conform(wire, data, file=shown, **choices)
 
 
 def _show_table(judged: list[tuple[str, Checklist]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,15 +70,8 @@ class RecordValidator:
             check: Any = self.checks[name]
             self.checks[name] = partial(check, policy=value)
 
-    @cached_property
-    def texts(self) -> tuple[tuple[str, ...], int] | None:
-        """The columns of which one must have a text of more bytes than this where the check can find anything."""
-        if self.wire is None or self.unknown != "error":
-            return None
-        return registry.wire(self.wire).doubtful_texts or None
-
     def doubtful(self, batch: Batch) -> Any:
-        """The rows of a batch in which their wire's check can find anything, by their length, kind and texts.
+        """The rows of a batch in which their wire's check can find anything, by their length and kind.
 
         A record in a JSON string has at least as many bytes as what it says."""
         import numpy as np
@@ -87,23 +80,17 @@ class RecordValidator:
             return np.arange(len(batch))
         codes, kinds = batch.codes("wire"), batch.column("kind").names
         wires = [registry.wire(name) if name in self.wires else None for name in registry.names()]
-        found = batch["length"] >= np.array([0 if wire is None else wire.least_doubtful for wire in wires])[codes]
-        if self.texts is not None:
-            columns, most = self.texts
-            found &= np.any([batch.valid(name) & (batch[name].lengths > most) for name in columns], axis=0)
-        for code, wire in enumerate(wires):
-            if wire is not None and wire.doubtful_kinds:
-                among = np.array([kind in wire.doubtful_kinds for kind in kinds])
+        doubtful = [(0, ()) if wire is None else wire.doubtful for wire in wires]
+        found = batch["length"] >= np.array([least for least, _ in doubtful])[codes]
+        for code, (_, some) in enumerate(doubtful):
+            if some:
+                among = np.array([kind in some for kind in kinds])
                 found &= (codes != code) | among[batch.codes("kind")]
         return found.nonzero()[0]
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
         return self._scanner_of(wire).decode(raw, unknown=self.unknown)
-
-    def all_clear(self, wire: str) -> Callable[[bytes], bool] | None:
-        """A test of the bytes of a record: True where its check surely finds nothing. None without such a test."""
-        return None if wire in self._policies else registry.wire(wire).all_clear
 
 
 class ValidationCounts:
@@ -201,7 +188,7 @@ def _findings(
             for one in scan.rejects.since(start)
         ]
 
-    columns = ["offset", "length", "line", "wire", "kind", *(validator.texts[0] if validator.texts else ())]
+    columns = ["offset", "length", "line", "wire", "kind"]
     scan = turnwire.scan(
         list(names), wire=validator.wire, columns=columns, unknown=validator.unknown, fences=validator.fences
     )
@@ -233,10 +220,7 @@ def _issues_of_rows(batch: Batch, rows: Any, wire: str, validator: RecordValidat
     """The issues of records of one wire, each with its row."""
     file = batch.file or ""
     decode, check, own = batch.decoder(wire), validator.checks[wire], registry.wire(wire).documents
-    clear = validator.all_clear(wire)
     for row, raw in zip(rows, batch.raws(rows), strict=True):
-        if clear is not None and clear(raw):
-            continue
         message = decode(raw)
         issues = check(message)
         document = own is not None and isinstance(message, own.message)

@@ -71,7 +71,7 @@ class TextWires:
                 return self._whole(wire, code, data, at, whole.end())
             following = self._opening.search(data, at + 1, stop)
             end = stop if following is None else following.start()
-            if wire.damaged is not None and wire.damaged(data[at:end]):
+            if wire.plan.damaged is not None and wire.plan.damaged(data[at:end]):
                 return self._reject(wire, code, data, at, end)
         return None
 
@@ -85,7 +85,7 @@ class TextWires:
                 continue
             if newline is None and not final and stop - at <= limit:
                 return TextSpan(at, stop, code, is_open=True)
-            if wire.damaged is not None and not wire.damaged(first):
+            if wire.plan.damaged is not None and not wire.plan.damaged(first):
                 continue
             to = self._following(opening, data, at + 1, min(stop, at + limit))
             whole = wire.plan.whole.match(data, at, to)
@@ -93,7 +93,7 @@ class TextWires:
                 return TextSpan(at, stop, code, is_open=True)
             if whole is not None and whole.end() > at:
                 return self._whole(wire, code, data, at, whole.end())
-            if wire.damaged is not None:
+            if wire.plan.damaged is not None:
                 return self._reject(wire, code, data, at, at + len(first))
         return None
 
