@@ -165,15 +165,6 @@ def test_nobody_answers_a_question_of_their_own() -> None:
     assert told(monitor, more.replace(channel="⫻query/context", content="⫻other/x\ntext\n")) == ["asked"]
 
 
-@pytest.mark.parametrize("remember", [1, 3])
-def test_runs_are_forgotten_with_their_tasks(remember: int) -> None:
-    monitor = Monitor(remember=remember)
-    for number in range(10 * remember):
-        task = dispatch(f"T-{number}")
-        told(monitor, task, channels.stop(task, timestamp=AT))
-    assert all(len(runs._runs) <= remember for runs in monitor._loop.runs)
-
-
 # ---------------------------------------------------------------- the checklist
 
 
@@ -294,7 +285,9 @@ def test_a_violation_goes_to_whom_the_row_of_its_channel_names(receivers: tuple[
     alert = channels.violation("Auditor", "T-1", "x")
     monitor.feed(alert, 0.0)
     told = channels.escalate(alert, "x", receiver="Human", policy=kick.DEFAULT_POLICY)
-    assert str(monitor.judged(told, 0.0, [])[0].kind) == kind
+    events: list[kick.Event] = []
+    monitor.judged(told, 0.0, [], events.append)
+    assert str(events[0].kind) == kind
 
 
 def test_a_task_that_has_ended_is_not_paused() -> None:

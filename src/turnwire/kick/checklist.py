@@ -86,11 +86,7 @@ BEGINS: dict[EventKind, str] = {
     EventKind.VIOLATION: "escalation",
 }
 """Event that begins something that has to end -> the clause by which it has to."""
-_FAULTS = frozenset(EVENTS)
-_NONE: frozenset[EventKind] = frozenset()
-_NOTHING: frozenset[str] = frozenset()
 _MOST_MET, _LONGEST_CHANNEL = 1024, 128
-_HEARD = frozenset((*BEGINS, *EVENTS, EventKind.OVERDUE))
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
@@ -152,11 +148,17 @@ class KickChecklist(checklists.RecordChecklist):
         if met not in self._met:
             self._meet(*met)
         issues = check(message, self._policy)
-        told = self._tell(issues, line, offset) if issues else _NOTHING
-        unless = _FAULTS if self._tries else _NONE
-        for event in self._monitor.judged(message, seconds(message.timestamp), issues, unless):
-            if event.kind in _HEARD:
-                self._event(event, message, line, offset, told)
+        broken = self._tell(issues, line, offset) if issues else set()
+        events: list[Event] = []
+
+        def tell(event: Event) -> None:
+            if self._tries and event.kind in EVENTS:  # before the monitor changes anything
+                self._event(event, message, line, offset, broken)
+            events.append(event)
+
+        self._monitor.judged(message, seconds(message.timestamp), issues, tell)
+        for event in events:
+            self._event(event, message, line, offset, broken)
 
     def _meet(self, channel: str, correlated: bool) -> None:
         """Notes the clauses that have something to say of an envelope on a channel."""
@@ -176,7 +178,7 @@ class KickChecklist(checklists.RecordChecklist):
                 self.doubt("space", line, f"{issue.reason}: {issue.text}", offset)
         return told
 
-    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, told: Set[str]) -> None:
+    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, broken: Set[str]) -> None:
         if event.kind in BEGINS:
             begun = _Begun(BEGINS[event.kind], line, offset, envelope.timestamp)
             self._begun[event.subject or envelope.id] = begun
@@ -184,7 +186,7 @@ class KickChecklist(checklists.RecordChecklist):
             self._overdue.setdefault(event.subject or "", []).append(event.text)
         elif event.kind in EVENTS:
             refused = event.kind in (EventKind.UNAUTHORISED, EventKind.UNCORRELATED) and event.issues
-            if not (refused and told):
+            if not (refused and broken):
                 self.fault(EVENTS[event.kind], line, f"{event.kind}: {event.text}", offset)
 
     def _document(self, document: Space, line: int, offset: int | None) -> None:

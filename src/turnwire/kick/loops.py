@@ -1,12 +1,11 @@
 """The loops of sections 002 and 003: tasks from their dispatch to their end, questions and the answers they are owed,
-violations that pause tasks and wait for ``⫻command/escalate``."""
+violations that pause tasks and wait for ``⫻command/escalate``.
+
+All of them keep what they follow in one table. What is a fault is told before anything changes.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from functools import partial
-from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from turnwire.kick.envelope_methods import channel_parts
@@ -17,38 +16,19 @@ from turnwire.kick.spec import (
     CLOSED,
     ESCALATION_RECEIVERS,
     FORWARD,
-    SIGNAL_EVENT,
     SIGNAL_STATE,
     TASK_TRANSITIONS,
     EventKind,
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import (
-    EnvelopeReaders,
-    LoopMemory,
-    Query,
-    Recent,
-    Runs,
-    Table,
-    Task,
-    Tell,
-    Unfinished,
-    Violation,
-    drop,
-    event,
-    first,
-    first_line,
-    put,
-)
+from turnwire.kick.tracking import LoopMemory, Query, Recent, Task, Tell, Unfinished, Violation, event, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Hashable
 
     from turnwire.kick.codec import Envelope
 
-
-# --- tasks ---------------------------------------------------------------------------------------------------------
 
 MOST_ENDED = 64
 """Limit: where all tasks of a correlation have ended, a stop is told to be late for so many: it can come again and
@@ -57,151 +37,100 @@ MOST_RESUMED = 64
 """Resumes let so many tasks go on for each dispatch and each ``⫻command/resume`` that came: a violation and a resume
 can come in turn again and again. A correlation of no more tasks than that never comes to it."""
 
+# Words of the table, and the values that they go with.
+DISPATCH, GROUP, RUN, NAME = "dispatch", "group", "run", "name"  # id; correlation; (correlation, task id); task id
+OPEN, RUNNING, PAUSED = "open", "running", "paused"  # _places(); correlation; _places()
+QUESTION, ASKED, ANSWERED = "question", "asked", "answered"  # id, correlation; these with asker, with asker and asked
+VIOLATION, WAITING, DECISION = "violation", "waiting", "decision"  # what it is about; the same; (id, receiver)
+
+
+# --- tasks ---------------------------------------------------------------------------------------------------------
+
+
+def _places(task: Task) -> tuple[Hashable, ...]:
+    """The values under which a task is found in its state: one for all of them, its correlation, its agent."""
+    return None, task.group, ("agent", task.agent)
+
 
 class TaskLoop:
-    """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task; commands
-    remembers those that are not dispatchs. What is a fault is told before anything changes."""
+    """The tasks and what envelopes do to them. A report that is about no task may answer a question, or respond to a
+    command: ``commands`` remembers those that are not dispatches."""
 
-    def __init__(
-        self, kept: LoopMemory, reading: EnvelopeReaders, answered: Callable[[Envelope, Tell], bool], commands: Recent
-    ) -> None:
+    def __init__(self, kept: LoopMemory, questions: Questions, commands: Recent) -> None:
         self._commands = commands  # id or correlation -> the agent that it went to, and the task that it names
         self._kept = kept
-        self._reading = reading
-        self.answered = answered
-        self._tasks: dict[str, Task] = {}  # by dispatch id, that of a second dispatch of a task included
-        self._named: dict[str, Task] = {}  # by task id, the latest run
-        self._groups: Table[Task] = {}  # by correlation
-        self._runs: dict[tuple[str, str | None], list[Task]] = {}  # by correlation and task id, the latest run last
-        self._open: dict[str, Task] = {}  # those that are not closed, by dispatch id
-        self._open_groups: Table[Task] = {}  # the same by correlation
-        self._open_agents: Table[Task] = {}  # the same by agent
-        self._running: Table[Task] = {}  # those that are open and not paused, by correlation
-        self._paused: Table[Task] = {}  # those that are paused, by correlation
-        self._paused_agents: Table[Task] = {}  # the same by agent
+        self._table = kept.table
+        self._reading = kept.reading
+        self._questions = questions
         self._to_resume = 0  # so many tasks may go on by now
-        self._count = 0
-        self.runs = Runs(), Runs()  # for the violations, all and those that wait
-        self.waiting: Callable[[Task], int] = lambda task: 0  # how many violations of a task are not escalated
-        self.decided: Callable[[Envelope, Tell], bool] = lambda envelope, tell: False  # a decision, which is told
 
     def open(self) -> list[Task]:
         """The tasks that are not closed, in the order of their dispatch."""
-        return list(self._open.values())
+        return self._table.all(OPEN)
 
     def unfinished(self) -> list[Unfinished]:
         """The tasks that are not closed, in the order of their dispatch."""
         found = []
-        for task in self._open.values():
+        for task in self.open():
             paused = " and paused" if task.paused else ""
             text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
             found.append(Unfinished("task", task.id, task.name, text))
         return found
 
-    def named(self, name: str) -> Task | None:
+    def named(self, name: str | None) -> Task | None:
         """The latest task of that id."""
-        return self._named.get(name)
-
-    def knows(self, correlation: str) -> bool:
-        """True if a dispatch or a group of tasks has this correlation."""
-        return correlation in self._tasks or correlation in self._groups
-
-    def count(self) -> int:
-        """The next number of what begins and ends."""
-        self._count += 1
-        return self._count
-
-    def related(self, envelope: Envelope) -> list[str]:
-        """The correlations of an alert: its own, and that of the task it names."""
-        groups: dict[str, None] = {}
-        correlation = envelope.correlation_id
-        if correlation is not None:
-            groups[correlation] = None
-            if correlation in self._tasks:
-                groups[self._tasks[correlation].group] = None
-        named = self._named.get(self._reading.task_of(envelope) or "")
-        if named is not None:
-            groups[named.group] = None
-        return list(groups)
-
-    def pause(self, groups: list[str]) -> list[Task]:
-        """Pauses the open tasks of these correlations; those that were not paused before."""
-        found: list[Task] = []
-        for group in groups:
-            found += _in_order(self._running.pop(group, {}).values())
-        for task in found:
-            task.paused = True
-            put(self._paused, task.group, task)
-            put(self._paused_agents, task.agent, task)
-            self._kept.alarms.clear(task)
+        found: Task | None = self._table.last(NAME, name)
         return found
 
     def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
-        self._to_resume += MOST_RESUMED
         name = self._reading.task_of(envelope)
-        running = self._named.get(name) if name is not None else None
-        if running is not None and running.state not in CLOSED:
-            goes_on = running.paused and running.agent == envelope.receiver
-            if goes_on:
-                self._too_early(running, envelope, tell)
-                tell(event(EventKind.RESUMED, envelope, "dispatched again", running))
-                self.resume(running, now)
-            else:
-                tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {running.state}", running))
-            self._tasks[envelope.id] = running
-            running.aliases.append(envelope.id)
-            return
-        task = Task(envelope, name, now, self.count())
-        self._tasks[envelope.id] = task
-        put(self._groups, task.group, task)
-        self._runs.setdefault((task.group, name), []).append(task)
-        self._open[task.id] = task
-        put(self._open_groups, task.group, task)
-        put(self._open_agents, task.agent, task)
-        put(self._running, task.group, task)
-        for runs in self.runs:
-            runs.add(task)
-        if name is not None:
-            self._named[name] = task
-        first = "accept" if self._kept.deadlines.accept is not None else "finish"
-        self._kept.alarms.set(task, first, now, getattr(self._kept.deadlines, first))
-        tell(event(EventKind.DISPATCHED, envelope, "", task))
+        task = self.named(name)
+        if task is None or task.state in CLOSED:
+            task = Task(envelope, name, self._kept.count(), now)
+            self._table.put(task, GROUP, task.group)
+            if name is not None:
+                self._table.put(task, RUN, (task.group, name))
+                self._table.put(task, NAME, name)
+            self._table.put(task, OPEN, *_places(task))
+            self._table.put(task, RUNNING, task.group)
+            self._kept.watch(task, "finish" if self._kept.deadlines.accept is None else "accept", now)
+            tell(event(EventKind.DISPATCHED, envelope, "", task))
+        elif task.paused and task.agent == envelope.receiver:
+            self._too_early(task, envelope, tell)
+            tell(event(EventKind.RESUMED, envelope, "dispatched again", task))
+            self.resume(task, now)
+        else:
+            tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {task.state}", task))
+        self._table.put(task, DISPATCH, envelope.id)
+        self._to_resume += MOST_RESUMED
 
     def status(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻report/status``: a status word about a task."""
         word = self._reading.status_of(envelope)
         signal = self._reading.words.get(word)
-        task = self._reported(envelope, tell)
-        if task is None:
-            return
-        if signal is None:
+        task = self.reported(envelope, tell)
+        if task is not None and signal is None:
             tell(event(EventKind.UNKNOWN_STATUS, envelope, f"{word!r} is not a status", task))
-            return
-        self._signal(task, signal, envelope, now, word, tell)
+        elif task is not None and signal is not None:
+            self._signal(task, signal, envelope, now, word, tell)
 
     def artifact(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻report/artifact``: the path of what was made."""
-        task = self._reported(envelope, tell)
+        task = self.reported(envelope, tell)
         if task is not None:
             path = self._reading.artifact_of(envelope)
             self._signal(task, Signal.ARTIFACT, envelope, now, path, tell)
             task.artifacts.append(path)
 
-    def report(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
-        """Any other report: a decision, or it must belong to something, and that is all the loop asks."""
-        if not self.decided(envelope, tell):
-            self._reported(envelope, tell)
-
-    def _reported(self, envelope: Envelope, tell: Tell) -> Task | None:
+    def reported(self, envelope: Envelope, tell: Tell) -> Task | None:
         """The task a report is about; None (and the event is told) where there is none or it is another agent's."""
         task = self._correlated(envelope)
         if task is None:
-            if not self.answered(envelope, tell) and not self._responds(envelope):
+            if not self._questions.answered(envelope, tell) and not self._responds(envelope):
                 text = f"nothing that was sent has the correlation_id {envelope.correlation_id!r} and this task"
                 tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
-            return None
-        if task.agent != envelope.sender:
+        elif task.agent != envelope.sender:
             text = f"the task is {task.agent!r}'s, not {envelope.sender!r}'s"
             tell(event(EventKind.UNAUTHORISED, envelope, text, task))
             return None
@@ -217,36 +146,26 @@ class TaskLoop:
         """True if a report is the response to a command of its own correlation by the agent that it went to."""
         correlation = envelope.correlation_id or ""
         agent, name = self._commands.get(correlation) or (None, None)
+        if agent != envelope.sender or self._table.has(DISPATCH, correlation) or self._table.has(GROUP, correlation):
+            return False
         task = self._reading.task_of(envelope)
-        return (
-            agent == envelope.sender and not self.knows(correlation) and (task in (None, name) or task in self._named)
-        )
+        return task in (None, name) or self.named(task) is not None
 
     def _correlated(self, envelope: Envelope) -> Task | None:
         correlation = envelope.correlation_id
         if correlation is None:
             return None
         name = self._reading.task_of(envelope)
-        task = self._tasks.get(correlation)
+        task: Task | None = self._table.last(DISPATCH, correlation)
         if task is not None and (name is None or task.name is None or task.name == name):
             return task
-        latest = self._named.get(name) if name is not None else None
-        if latest is not None and latest.group == correlation:
-            return latest
         if name is None:
-            return first(self._groups, correlation) if len(self._groups.get(correlation, ())) == 1 else None
-        runs = self._runs.get((correlation, name))
-        return runs[-1] if runs else None
+            several = self._table.all(GROUP, correlation, 2)
+            return several[0] if len(several) == 1 else None
+        task = self._table.last(RUN, (correlation, name))
+        return task
 
-    def _signal(
-        self,
-        task: Task,
-        signal: Signal,
-        envelope: Envelope,
-        now: float | None,
-        text: str,
-        tell: Tell,
-    ) -> None:
+    def _signal(self, task: Task, signal: Signal, envelope: Envelope, now: float | None, text: str, tell: Tell) -> None:
         before = task.state
         after = TASK_TRANSITIONS.get((before, signal))
         if after is None and before in CLOSED:
@@ -256,48 +175,28 @@ class TaskLoop:
             tell(event(EventKind.WHILE_PAUSED, envelope, f"{text!r}, but the task is paused", task))
         if after is None:
             tell(event(EventKind.OUT_OF_ORDER, envelope, f"{text!r}, but the task is {before}", task))
-            after = SIGNAL_STATE[signal]
-            after = after if FORWARD.index(after) > FORWARD.index(before) else before
+            after = max(before, SIGNAL_STATE[signal], key=FORWARD.index)
         else:
-            tell(event(SIGNAL_EVENT[signal], envelope, text, task))
+            tell(event(EventKind(signal.value), envelope, text, task))
         task.state = after
         if after in CLOSED:
             if before not in CLOSED:
                 self._close(task)
         elif before is TaskState.DISPATCHED and not task.paused:
-            started = now if task.started is None else task.started
-            self._kept.alarms.set(task, "finish", started, self._kept.deadlines.finish)
+            self._kept.watch(task, "finish", now if task.started is None else task.started)
 
     def _close(self, task: Task) -> None:
-        self._kept.alarms.clear(task)
-        self._go_on(task)
-        drop(self._running, task.group, task)
-        task.ended = self.count()
-        self._open.pop(task.id, None)
-        drop(self._open_groups, task.group, task)
-        drop(self._open_agents, task.agent, task)
-        self._kept.forget_later(partial(self._forget_task, task))
-
-    def _forget_task(self, task: Task) -> None:
-        for several in self.runs:
-            several.forget(task)
-        drop(self._groups, task.group, task)
-        runs = self._runs[task.group, task.name]
-        runs.remove(task)
-        if not runs:
-            del self._runs[task.group, task.name]
-        for key in (task.id, *task.aliases):
-            self._tasks.pop(key, None)
-        if task.name is not None and self._named.get(task.name) is task:
-            del self._named[task.name]
+        task.paused = False
+        self._kept.end(task, OPEN, RUNNING, PAUSED)
 
     def stop(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
-        found = self._meant(envelope, self._open_groups, self._open_agents, self._groups)
-        if found is None:
+        found = self._meant(envelope, OPEN)
+        if not found and envelope.correlation_id is not None:
+            found = self._table.all(GROUP, envelope.correlation_id, MOST_ENDED)
+        if not found:
             text = "the stop names a task or a correlation that is not known"
             tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
-            return
         for task in found:
             if task.state in CLOSED:
                 tell(event(EventKind.LATE, envelope, f"the task is {task.state}", task))
@@ -308,31 +207,23 @@ class TaskLoop:
                 task.state = TaskState.STOPPED
                 self._close(task)
 
-    def _meant(
-        self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task], most: int | None = None
-    ) -> list[Task] | None:
-        """The tasks a command is about: one by name, those of a correlation, or all of the receiver.
-        groups, agents: what is looked for, so many of it at most; ended: where a correlation has none of it, the first
-        of that."""
-        name = self._reading.task_of(envelope)
-        correlation = envelope.correlation_id
-        if name is not None and name in self._named:
-            return [self._named[name]]
+    def _meant(self, envelope: Envelope, state: str, most: int | None = None) -> list[Task]:
+        """The tasks a command is about: one by name; of those in a state, so many at most, the ones of a correlation,
+        or all of the receiver."""
+        name, correlation = self._reading.task_of(envelope), envelope.correlation_id
+        task = self.named(name)
+        if task is None and correlation is not None:
+            task = self._table.last(DISPATCH, correlation)
+        if task is not None:
+            return [task]
         if correlation is not None:
-            task = self._tasks.get(correlation)
-            if task is not None:
-                return [task]
-            if correlation in groups:
-                return _in_order(islice(groups[correlation].values(), most))
-            return list(islice(ended.get(correlation, {}).values(), MOST_ENDED)) or None
-        own = _in_order(islice(agents.get(envelope.receiver, {}).values(), most))
-        return own if own and name in (None, envelope.receiver) else None
+            return self._table.all(state, correlation, most)
+        return self._table.all(state, ("agent", envelope.receiver), most) if name in (None, envelope.receiver) else []
 
     def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/resume``: lets paused tasks go on."""
         self._to_resume += MOST_RESUMED
-        meant = self._meant(envelope, self._paused, self._paused_agents, {}, self._to_resume + 1)
-        found = [task for task in meant or [] if task.paused]
+        found = [task for task in self._meant(envelope, PAUSED, self._to_resume + 1) if task.paused]
         if not found:
             text = "there is no paused task to resume"
             tell(event(EventKind.UNCORRELATED, envelope, text, name=self._reading.task_of(envelope)))
@@ -347,32 +238,31 @@ class TaskLoop:
 
     def _too_early(self, task: Task, envelope: Envelope, tell: Tell) -> None:
         """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
-        waiting = self.waiting(task)
-        if waiting:
-            text = f"the task continues before {waiting} of its violations was escalated"
-            tell(event(EventKind.UNESCALATED, envelope, text, task))
+        violation = self._table.last(WAITING, task.group)
+        if violation is not None and violation.number > task.number:
+            tell(event(EventKind.UNESCALATED, envelope, "the task continues before its violation was escalated", task))
+
+    def pause(self, groups: list[str]) -> list[Task]:
+        """Pauses the open tasks of these correlations; those that were not paused before."""
+        found: list[Task] = [task for group in groups for task in self._table.all(RUNNING, group)]
+        for task in found:
+            task.paused = True
+            self._table.take(task, RUNNING)
+            self._table.put(task, PAUSED, *_places(task))
+            self._kept.alarms.clear(task)
+        return found
 
     def resume(self, task: Task, now: float | None) -> None:
         """Lets one paused task go on; its deadline starts anew."""
-        self._go_on(task)
-        self._kept.alarms.set(task, "finish", now, self._kept.deadlines.finish)
-
-    def _go_on(self, task: Task) -> None:
-        if task.paused:
-            task.paused = False
-            drop(self._paused, task.group, task)
-            drop(self._paused_agents, task.agent, task)
-            put(self._running, task.group, task)
-
-
-def _in_order(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks in the order of their dispatch."""
-    return sorted(tasks, key=attrgetter("number"))
+        task.paused = False
+        self._table.take(task, PAUSED)
+        self._table.put(task, RUNNING, task.group)
+        self._kept.watch(task, "finish", now)
 
 
 # --- questions -----------------------------------------------------------------------------------------------------
 
-ANSWER, QUESTION, EITHER = "answer", "question", "either"
+ANSWER, ASKING, EITHER = "answer", "asking", "either"
 
 
 def is_answer(name: str | None, content: str) -> bool:
@@ -388,221 +278,154 @@ def kind_of(envelope: Envelope) -> str:
     if is_answer(channel_parts(envelope.channel)[1], envelope.content):
         return ANSWER
     section = first_section(envelope.content)
-    return QUESTION if section is not None and section.name == "query" else EITHER
+    return ASKING if section is not None and section.name == "query" else EITHER
 
 
 class Questions:
-    """The questions. ``known`` says whether anything else than a question has a correlation. What is a fault is told
-    before anything changes."""
+    """The questions and their answers."""
 
     def __init__(self, kept: LoopMemory) -> None:
         self._kept = kept
-        self.known: Callable[[str], bool] = lambda correlation: False
-        self._open: dict[str, Query] = {}  # those that wait for an answer, by question id
-        self._waiting: Table[Query] = {}  # the same by their keys
-        self._answered: Table[Query] = {}  # those that have their answer, by their marks
-        self._turn = 0
+        self._table = kept.table
 
     def query(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻query/*``: an answer where a question is open on that correlation, else a question. One that says of
         itself that it is a question answers none."""
         kind, correlation = kind_of(envelope), envelope.correlation_id
-        if correlation is None:
-            if kind == ANSWER:
-                text = "an answer has the correlation_id of its question"
-                tell(event(EventKind.UNCORRELATED, envelope, text))
+        if correlation is None and kind == ANSWER:
+            tell(event(EventKind.UNCORRELATED, envelope, "an answer has the correlation_id of its question"))
+            return
+        if correlation is not None:
+            if kind != ASKING and self.answered(envelope, tell):
                 return
-        else:
-            if kind != QUESTION and self.answered(envelope, tell):
-                return
-            there = correlation in self._answered or correlation in self._waiting
-            if kind == ANSWER or not (there or self.known(correlation)):
+            there = self._table.has(QUESTION, correlation)
+            if kind == ANSWER or not any(self._table.has(word, correlation) for word in _KNOWN):
                 text = f"nothing that was sent has the correlation_id {correlation!r}"
                 tell(event(EventKind.UNCORRELATED, envelope, "this answers no question" if there else text))
                 return
-        query = Query(envelope)
-        self._open[query.id] = query
-        self._put(self._waiting, query)
-        self._kept.alarms.set(query, "answer", now, self._kept.deadlines.answer)
-        tell(event(EventKind.ASKED, envelope, "", subject=query))
+        query = Query(envelope, self._kept.count())
+        self._table.put(query, QUESTION, query.id, query.group)
+        self._table.put(query, ASKED, None, *_pairs(query, envelope.sender))
+        self._kept.watch(query, "answer", now)
+        tell(event(EventKind.ASKED, envelope, "", query))
 
     def answered(self, envelope: Envelope, tell: Tell) -> bool:
         """True if the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
-        correlation, sender, asker = envelope.correlation_id or "", envelope.sender, envelope.receiver
+        correlation, sender, asker = envelope.correlation_id, envelope.sender, envelope.receiver
         if sender == asker:
             return False
-        table = self._waiting if (correlation, asker) in self._waiting else self._answered
-        mine = first(table, (correlation, asker))
+        state = ASKED if self._table.has(ASKED, (correlation, asker)) else ANSWERED
+        mine = self._table.first(state, (correlation, asker))
         if mine is None:
             return False
-        fit = [first(table, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
-        query = min((one for one in fit if one is not None), key=lambda one: one.turn, default=None)
+        fit = [self._table.first(state, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
+        query = min((one for one in fit if one is not None), key=lambda one: one.number, default=None)
         if query is None:
             text = f"the question went to {mine.asked!r}, not to {sender!r}"
-            tell(event(EventKind.UNAUTHORISED, envelope, text, subject=mine))
-            return True
-        if query.answered and query.asked != BROADCAST:
-            tell(event(EventKind.LATE, envelope, "the question has its answer", subject=query))
-            return True
-        if not query.answered:
-            query.answered = True
-            self._settle(query)
-            self._kept.alarms.clear(query)
-            self._kept.forget_later(partial(self._take, self._answered, query))
-        tell(event(EventKind.ANSWERED, envelope, "", subject=query))
+            tell(event(EventKind.UNAUTHORISED, envelope, text, mine))
+        elif query.answered and query.asked != BROADCAST:
+            tell(event(EventKind.LATE, envelope, "the question has its answer", query))
+        else:
+            if not query.answered:
+                query.answered = True
+                self._table.put(query, ANSWERED, *_pairs(query, asker))
+                self._kept.end(query, ASKED)
+            tell(event(EventKind.ANSWERED, envelope, "", query))
         return True
-
-    def _settle(self, query: Query) -> None:
-        """Moves a question to those that have their answer."""
-        self._open.pop(query.id, None)
-        self._take(self._waiting, query)
-        self._put(self._answered, query)
-
-    def _put(self, table: Table[Query], query: Query) -> None:
-        self._turn += 1
-        query.turn = self._turn
-        for key in query.marks():
-            put(table, key, query)
-
-    @staticmethod
-    def _take(table: Table[Query], query: Query) -> None:
-        for key in query.marks():
-            drop(table, key, query)
 
     def unfinished(self) -> list[Unfinished]:
         """The questions without an answer, in order."""
-        return [
-            Unfinished("question", query.id, None, f"{query.asked} has not answered") for query in self._open.values()
-        ]
+        return [Unfinished("question", one.id, None, f"{one.asked} has not answered") for one in self._table.all(ASKED)]
+
+
+_KNOWN = (QUESTION, DISPATCH, GROUP, VIOLATION)
+"""The words under which something has a correlation that a question can be about."""
+
+
+def _pairs(query: Query, asker: str) -> list[Hashable]:
+    """Who asked, and who asked whom, on each correlation of a question."""
+    return [pair for key in (query.id, query.group) for pair in ((key, asker), (key, asker, query.asked))]
 
 
 # --- violations ----------------------------------------------------------------------------------------------------
 
 
 class Escalation:
-    """The violations and what became of them. What is a fault is told before anything changes. decide: the names of
-    those to whom they go, as rows of a policy have them."""
+    """The violations and what became of them. decide: the names of those to whom they go, as rows of a policy have
+    them."""
 
-    def __init__(
-        self, kept: LoopMemory, reading: EnvelopeReaders, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
-    ) -> None:
+    def __init__(self, kept: LoopMemory, tasks: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS) -> None:
         self._decide = decide
         self._kept = kept
-        self._reading = reading
-        self._loop = loop
-        self._violations: Table[Violation] = {}  # by alert id and by correlation
-        self._waiting: Table[Violation] = {}  # those that are not escalated, by the same
-        self._open: dict[str, Violation] = {}  # the same by alert id
-        self._numbers: dict[str, list[int]] = {}  # of all, by the correlations of their tasks
-        self._waiting_numbers: dict[str, list[int]] = {}  # of those that are not escalated, by the same
-        self._by_number: dict[int, Violation] = {}
-        self._undecided: Table[Violation] = {}  # those that were escalated, by correlation and whom they went to
-        self._runs, self._waiting_runs = loop.runs
-        loop.waiting = self._concerning
-        loop.decided = self.decided
-
-    def knows(self, correlation: str) -> bool:
-        """True if a violation has this id or correlation."""
-        return correlation in self._violations
+        self._table = kept.table
+        self._task_of = kept.reading.task_of
+        self._tasks = tasks
 
     def alert(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻alert/error`` and other alerts: told, and that is all."""
-        tell(event(EventKind.ALERT, envelope, first_line(envelope), name=self._reading.task_of(envelope)))
+        tell(event(EventKind.ALERT, envelope, first_line(envelope), name=self._task_of(envelope)))
 
     def violation(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
-        """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
-        name = self._reading.task_of(envelope)
-        violation = Violation(envelope, name, self._loop.related(envelope), self._loop.count())
-        for key in {violation.id, violation.group}:
-            put(self._violations, key, violation)
-            put(self._waiting, key, violation)
-        self._open[violation.id] = violation
-        self._by_number[violation.number] = violation
-        for group in violation.groups:
-            self._numbers.setdefault(group, []).append(violation.number)
-            self._waiting_numbers.setdefault(group, []).append(violation.number)
-        self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
+        """``⫻alert/violation``: pauses the tasks of its correlation, of the dispatch that this is, and of the task that
+        it names, with all their relatives; sets the alarm for the escalation."""
+        name = self._task_of(envelope)
+        about = self._table.last(DISPATCH, envelope.correlation_id), self._tasks.named(name)
+        groups = dict.fromkeys(task.group for task in about if task is not None)
+        if envelope.correlation_id is not None:
+            groups = {envelope.correlation_id: None, **groups}
+        violation = Violation(envelope, name, self._kept.count())
+        marks: list[Hashable] = [violation.id, violation.group, *groups]
+        if name is not None:
+            marks.append((NAME, name))
+        self._table.put(violation, VIOLATION, *marks)
+        self._table.put(violation, WAITING, None, *marks)
+        self._kept.watch(violation, "escalate", now)
         tell(event(EventKind.VIOLATION, envelope, first_line(envelope), name=name))
-        for task in self._loop.pause(violation.groups):
+        for task in self._tasks.pause(list(groups)):
             tell(event(EventKind.PAUSED, envelope, "pause this task", task))
 
     def escalate(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
-        violation = self._escalated(envelope)
-        name = self._reading.task_of(envelope)
+        name = self._task_of(envelope)
+        violation = self._escalated(envelope, name)
         if violation is None:
             text = "no violation with this correlation_id or task is known"
             tell(event(EventKind.UNCORRELATED, envelope, text, name=name))
             return
         if not allows(self._decide, envelope.receiver):
             text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
-            tell(event(EventKind.MISDIRECTED, envelope, text, subject=violation, name=name or violation.name))
+            tell(event(EventKind.MISDIRECTED, envelope, text, violation, name=name))
             return
         if not violation.escalated:
             violation.escalated = True
-            self._settle(violation)
-            self._kept.alarms.clear(violation)
-        for key in {violation.id, violation.group, envelope.id, envelope.correlation_id or envelope.id}:
-            mark = key, envelope.receiver
-            violation.decisions.add(mark)
-            put(self._undecided, mark, violation)
-        tell(event(EventKind.ESCALATED, envelope, "", subject=violation, name=name or violation.name))
+            self._kept.end(violation, WAITING)
+        keys = (violation.id, violation.group, envelope.id, envelope.correlation_id or envelope.id)
+        self._table.put(violation, DECISION, *((key, envelope.receiver) for key in keys))
+        tell(event(EventKind.ESCALATED, envelope, "", violation, name=name))
 
-    def decided(self, envelope: Envelope, tell: Tell) -> bool:
-        """True if a report is the decision of the one to whom a violation was escalated; then that is told. Of several
-        it is that on the oldest; on the last one more can follow."""
-        mark = envelope.correlation_id, envelope.sender
-        violation = first(self._undecided, mark)
+    def _escalated(self, envelope: Envelope, name: str | None) -> Violation | None:
+        """The violation that is escalated: by correlation, else by the task that it names or has paused; the oldest
+        that waits comes first."""
+        task = self._tasks.named(name)
+        keys: tuple[Hashable, ...] = (envelope.correlation_id,)
+        if envelope.correlation_id is None:
+            keys = ((NAME, name),) if task is None else ((NAME, name), task.group)
+        found = (self._table.first(word, key) for word in (WAITING, VIOLATION) for key in keys)
+        return next((one for one in found if one is not None), None)
+
+    def report(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻report/*``: the decision of the one to whom a violation was escalated (of several that on the oldest; on
+        the last one more can follow), or it must belong to something, and that is all the loops ask."""
+        key = envelope.correlation_id, envelope.sender
+        violation = self._table.first(DECISION, key)
         if violation is None:
-            return False
-        if len(self._undecided[mark]) > 1:
-            drop(self._undecided, mark, violation)
-            violation.decisions.discard(mark)
-        name = self._reading.task_of(envelope) or violation.name
-        tell(event(EventKind.DECIDED, envelope, first_line(envelope), subject=violation, name=name))
-        return True
-
-    def _escalated(self, envelope: Envelope) -> Violation | None:
-        """The violation that is escalated: by correlation, else by task; the oldest open one comes first."""
-        key = envelope.correlation_id
-        if key is not None:
-            return first(self._waiting, key) or first(self._violations, key)
-        name = self._reading.task_of(envelope) or ""
-        number = self._waiting_runs.first(name, self._waiting_numbers)
-        if number is None:
-            number = self._runs.first(name, self._numbers)
-        return None if number is None else self._by_number[number]
-
-    def _concerning(self, task: Task) -> int:
-        """The number of violations that are not escalated and concern a task that is open."""
-        numbers = self._waiting_numbers.get(task.group, [])
-        return len(numbers) - bisect_right(numbers, task.number)
-
-    def _settle(self, violation: Violation) -> None:
-        """Takes a violation that was escalated from those that wait."""
-        self._open.pop(violation.id, None)
-        for key in {violation.id, violation.group}:
-            drop(self._waiting, key, violation)
-        _take_out(self._waiting_numbers, violation)
-        self._kept.forget_later(partial(self._forget, violation))
-
-    def _forget(self, violation: Violation) -> None:
-        for key in {violation.id, violation.group}:
-            drop(self._violations, key, violation)
-        for mark in violation.decisions:
-            drop(self._undecided, mark, violation)
-        _take_out(self._numbers, violation)
-        del self._by_number[violation.number]
+            self._tasks.reported(envelope, tell)
+            return
+        if violation is not self._table.last(DECISION, key):
+            self._table.drop(violation, DECISION, key)
+        tell(event(EventKind.DECIDED, envelope, first_line(envelope), violation, name=self._task_of(envelope)))
 
     def unfinished(self) -> list[Unfinished]:
         """The violations that are not escalated, in order."""
         text = "the violation is not escalated"
-        return [Unfinished("violation", one.id, one.name, text) for one in self._open.values()]
-
-
-def _take_out(numbers: dict[str, list[int]], violation: Violation) -> None:
-    for group in violation.groups:
-        several = numbers[group]
-        del several[bisect_right(several, violation.number) - 1]
-        if not several:
-            del numbers[group]
+        return [Unfinished("violation", one.id, one.name, text) for one in self._table.all(WAITING)]

@@ -6,7 +6,6 @@ The tables are in ``spec.py``. No clock is read here: the host passes the time, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -29,12 +28,12 @@ from turnwire.kick.tracking import (
     Deadlines,
     EnvelopeReaders,
     Event,
+    Followed,
     LoopMemory,
     Recent,
     Task,
     Tell,
     Unfinished,
-    Watched,
     event,
     first_line,
     task_name,
@@ -45,22 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 
-_MOST_CHANNELS, _LONGEST_CHANNEL = 1024, 128
 _OVERDUE_TEXT = {
     "accept": "the dispatch was not taken up in time",
     "finish": "the task was not finished in time",
     "answer": "the question was not answered in time",
     "escalate": "the violation was not escalated in time",
 }
-_NONE: frozenset[EventKind] = frozenset()
-
-
-class _Unwanted(Exception):
-    """An event that may not come."""
-
-    def __init__(self, event: Event) -> None:
-        super().__init__(event)
-        self.event = event
 
 
 class Monitor:
@@ -93,27 +82,24 @@ class Monitor:
             expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
         self.policy = policy
         self._seen = Recent(remember)
-        self._kept = LoopMemory(deadlines, remember)
         self._task_of = task_of
-        reading = EnvelopeReaders(task_of, status_of, artifact_of, words)
+        self._kept = LoopMemory(deadlines, EnvelopeReaders(task_of, status_of, artifact_of, words), remember)
         questions = Questions(self._kept)
-        self._loop = TaskLoop(self._kept, reading, questions.answered, Recent(remember))
-        escalation = Escalation(self._kept, reading, self._loop, _who_decides(policy))
-        self._unfinished = (self._loop.unfinished, questions.unfinished, escalation.unfinished)
-        questions.known = partial(_knows, self._loop, escalation)
-        self._handlers: dict[tuple[str | None, str | None], Callable[..., None]] = {
-            ("command", "dispatch"): self._loop.dispatch,
-            ("command", "stop"): self._loop.stop,
-            ("command", "resume"): self._loop.resumed,
+        self._tasks = TaskLoop(self._kept, questions, Recent(remember))
+        escalation = Escalation(self._kept, self._tasks, _who_decides(policy))
+        self._unfinished = (self._tasks.unfinished, questions.unfinished, escalation.unfinished)
+        self._handlers: dict[tuple[str | None, str | None], Callable[[Envelope, float | None, Tell], None]] = {
+            ("command", "dispatch"): self._tasks.dispatch,
+            ("command", "stop"): self._tasks.stop,
+            ("command", "resume"): self._tasks.resumed,
             ("command", "escalate"): escalation.escalate,
-            ("report", "status"): self._loop.status,
-            ("report", "artifact"): self._loop.artifact,
-            ("report", "*"): self._loop.report,
+            ("report", "status"): self._tasks.status,
+            ("report", "artifact"): self._tasks.artifact,
+            ("report", "*"): escalation.report,
             ("alert", "violation"): escalation.violation,
             ("alert", "*"): escalation.alert,
             ("query", "*"): questions.query,
         }  # commands of other names pass
-        self._channels: dict[str, tuple[bool, Callable[..., None] | None]] = {}
 
     # --- what the host asks --------------------------------------------------------------------------------------
 
@@ -124,50 +110,29 @@ class Monitor:
         and nothing falls overdue until :meth:`overdue` is asked.
         """
         expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
-        return self.judged(envelope, now, codec._core.check(envelope, self.policy))
-
-    def judged(
-        self, envelope: Envelope, now: float | None, issues: list[Issue], unless: frozenset[EventKind] = _NONE
-    ) -> list[Event]:
-        """The same of an envelope of which it is known what ``check`` finds by the monitor's policy. unless: where an
-        event of one of these kinds would come, that one alone, and nothing has changed."""
-        due = [] if now is None or not self._kept.alarms.any_due(now) else self._kept.alarms.due(now)
-        events = [_overdue(kind, what) for _, kind, what in due]
-        if not unless:
-            self._judge(envelope, now, issues, events.append, self._seen.remember)
-            return events
-
-        marks: list[int] = []
-
-        def tell(one: Event) -> None:
-            if one.kind in unless:
-                raise _Unwanted(one)
-            events.append(one)
-
-        def seen(name: str, mark: int) -> object:
-            marks.append(mark)
-            return self._seen.get(name)
-
-        try:
-            self._judge(envelope, now, issues, tell, seen)
-        except _Unwanted as unwanted:
-            self._kept.alarms.again(due)
-            return [unwanted.event]
-        for mark in marks:
-            self._seen.remember(envelope.id, mark)
+        events: list[Event] = []
+        self.judged(envelope, now, codec._core.check(envelope, self.policy), events.append)
         return events
 
-    def _judge(
-        self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, seen: Callable[[str, int], object]
-    ) -> None:
-        """Tells whatever can be a fault before anything else changes. seen: (id, mark) -> the mark of an envelope of
-        that id before, or None."""
+    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
+        """Tells the events of an envelope of which it is known what ``check`` finds by the monitor's policy. What can
+        be a fault is told before anything changes: where ``tell`` raises then, nothing has changed."""
+        due = [] if now is None else self._kept.alarms.due(now)
+        try:
+            for _, kind, what in due:
+                tell(_overdue(kind, what))
+            self._judge(envelope, now, issues, tell)
+        except BaseException:
+            self._kept.alarms.again(due)
+            raise
+
+    def _judge(self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell) -> None:
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
             tell(event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings))  # nothing else can be read
             return
         mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
-        before = seen(envelope.id, mark)
+        before = self._seen.get(envelope.id)
         if before is not None:
             kind = EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
             tell(event(kind, envelope, "the id was seen before", name=self._named(envelope)))
@@ -176,12 +141,14 @@ class Monitor:
         if warnings:
             void, found = self._doubts(envelope, warnings)
             tell(found)
-        other_command, handler = self._given_to(envelope.channel)
         if not void:
+            family, name = channel_parts(envelope.channel)
+            handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
             if handler is not None:
                 handler(envelope, _stamped(envelope) if now is None else now, tell)
-            if other_command:
-                self._loop.command(envelope)
+            if family == "command" and name != "dispatch":
+                self._tasks.command(envelope)
+        self._seen.put(envelope.id, mark)
 
     def feed_many(
         self, envelopes: Iterable[Envelope], clock: Callable[[Envelope], float | None] | None = None
@@ -197,15 +164,15 @@ class Monitor:
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
         """The host lets a paused task go on (so does ``⫻command/resume``, or dispatching the task again)."""
-        task = self._loop.named(name)
+        task = self._tasks.named(name)
         if task is None or not task.paused:
             return []
-        self._loop.resume(task, now)
+        self._tasks.resume(task, now)
         return [Event(EventKind.RESUMED, task.name, None, task.id, "resumed by the host")]
 
     def task(self, name: str) -> Task | None:
         """The latest task of that id, as long as it is remembered."""
-        return self._loop.named(name)
+        return self._tasks.named(name)
 
     @property
     def unfinished(self) -> list[Unfinished]:
@@ -216,19 +183,7 @@ class Monitor:
     @property
     def tasks(self) -> list[Task]:
         """All tasks that are not closed, in the order of their dispatch."""
-        return self._loop.open()
-
-    def _given_to(self, channel: str) -> tuple[bool, Callable[..., None] | None]:
-        """True if a channel is for commands other than dispatches, and what its envelopes are given to. The channels of
-        a stream are few."""
-        if channel in self._channels:
-            return self._channels[channel]
-        family, name = channel_parts(channel)
-        handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
-        found = family == "command" and name != "dispatch", handler
-        if len(self._channels) < _MOST_CHANNELS and len(channel) <= _LONGEST_CHANNEL:
-            self._channels[channel] = found
-        return found
+        return self._tasks.open()
 
     # --- what every envelope goes through ---------------------------------------------------------------------------
 
@@ -256,13 +211,8 @@ def _who_decides(policy: Policy) -> tuple[str, ...]:
 _NO_TEXT = frozenset(BAD_TYPE.values())
 
 
-def _knows(loop: TaskLoop, escalation: Escalation, correlation: str) -> bool:
-    """True if anything else than a question has a correlation."""
-    return loop.knows(correlation) or escalation.knows(correlation)
-
-
-def _overdue(kind: str, what: Watched) -> Event:
-    return Event(EventKind.OVERDUE, getattr(what, "name", None), None, what.id, _OVERDUE_TEXT[kind])
+def _overdue(kind: str, what: Followed) -> Event:
+    return Event(EventKind.OVERDUE, what.name, None, what.id, _OVERDUE_TEXT[kind])
 
 
 def _stamped(envelope: Envelope) -> float | None:

@@ -219,7 +219,5 @@ class EventKind(str, Enum):
 
 FAULTS = frozenset(list(EventKind)[list(EventKind).index(EventKind.INVALID) :])
 
-SIGNAL_EVENT = {signal: EventKind(signal.value) for signal in Signal}
-
 UNAUTHORISED_REASONS = frozenset({Reason.ROLE_NOT_ALLOWED, Reason.RECEIVER_NOT_ALLOWED})
 """Issues that make an envelope void for the monitor: it changes no state."""

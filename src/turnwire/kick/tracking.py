@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.kick.space import opening
 from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
@@ -62,125 +63,117 @@ class Unfinished(NamedTuple):
     text: str
 
 
-class Watched:
-    """Something with a deadline. ``watch`` is the number of the alarm that counts; older alarms are void."""
+class Followed:
+    """Something that has begun and has to end.
 
-    __slots__ = ("id", "watch")
+    id: of the envelope that began it. name: the id of its task, or None. group: its correlation, or its own id. number:
+    counts what begins. keys: those under which the table has it, by their word. watch: the number of the alarm that
+    counts; older ones are void.
+    """
 
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.watch = 0
+    __slots__ = ("group", "id", "keys", "name", "number", "watch")
 
-
-class Task(Watched):
-    """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state.
-    ``number`` and ``ended`` count what began and ended: of all tasks and violations."""
-
-    __slots__ = ("agent", "aliases", "artifacts", "ended", "group", "name", "number", "paused", "started", "state")
-
-    def __init__(self, envelope: Envelope, name: str | None, now: float | None, number: int) -> None:
+    def __init__(self, envelope: Envelope, name: str | None, number: int) -> None:
         self.id = envelope.id
-        self.watch = 0
-        self.number = number
-        self.ended: int | None = None
         self.name = name
-        self.agent = envelope.receiver
         self.group = envelope.correlation_id or envelope.id
+        self.number = number
+        self.keys: dict[str, set[Hashable]] = {}
+        self.watch = 0
+
+
+class Task(Followed):
+    """A task: the agent it was given to, its state, whether it is paused, and the paths of what was made."""
+
+    __slots__ = ("agent", "artifacts", "paused", "started", "state")
+
+    def __init__(self, envelope: Envelope, name: str | None, number: int, now: float | None) -> None:
+        super().__init__(envelope, name, number)
+        self.agent = envelope.receiver
         self.state = TaskState.DISPATCHED
         self.paused = False
         self.started = now
         self.artifacts: list[str] = []
-        self.aliases: list[str] = []  # ids of further dispatches of the same run
 
     def __repr__(self) -> str:
         paused = ", paused" if self.paused else ""
         return f"<Task {self.name!r} of {self.agent!r}: {self.state}{paused}>"
 
 
-class Query(Watched):
-    """A question: who asked whom, on which correlation, whether it was answered. ``turn`` counts what became of all of
-    them."""
+class Query(Followed):
+    """A question: whom it went to, and whether it was answered."""
 
-    __slots__ = ("answered", "asked", "asker", "group", "turn")
+    __slots__ = ("answered", "asked")
 
-    def __init__(self, envelope: Envelope) -> None:
-        super().__init__(envelope.id)
-        self.asker = envelope.sender
+    def __init__(self, envelope: Envelope, number: int) -> None:
+        super().__init__(envelope, None, number)
         self.asked = envelope.receiver
-        self.group = envelope.correlation_id or envelope.id
         self.answered = False
-        self.turn = 0
-
-    def marks(self) -> Iterator[Hashable]:
-        """The keys that it is looked up by: its id and its correlation, alone, with who asked, with who asked whom."""
-        for key in {self.id, self.group}:
-            yield from (key, (key, self.asker), (key, self.asker, self.asked))
 
 
-class Violation(Watched):
-    """An ``⫻alert/violation``: the task that it names, the correlations whose open tasks it paused, whether it was
-    escalated, and the keys by which its decision is known. ``number`` counts on from those of tasks."""
+class Violation(Followed):
+    """An ``⫻alert/violation``, and whether it was escalated."""
 
-    __slots__ = ("decisions", "escalated", "group", "groups", "name", "number")
+    __slots__ = ("escalated",)
 
-    def __init__(self, envelope: Envelope, name: str | None, groups: list[str], number: int) -> None:
-        super().__init__(envelope.id)
-        self.group = envelope.correlation_id or envelope.id
-        self.groups = groups
-        self.number = number
+    def __init__(self, envelope: Envelope, name: str | None, number: int) -> None:
+        super().__init__(envelope, name, number)
         self.escalated = False
-        self.name = name
-        self.decisions: set[Hashable] = set()
 
 
-Followed = TypeVar("Followed", Task, Query, Violation)
-Table = dict[Hashable, "dict[str, Followed] | OrderedDict[str, Followed]"]
-"""key -> id -> what is followed, in order. An OrderedDict forgets its oldest without a trace: the first of a dict is
-looked for behind all that was taken out in front of it, which is little where there are only ever few."""
-_FEW = 8
-"""So many things under a key are kept in a dict, which takes a quarter of the time to make."""
+class Table:
+    """Everything that is followed, under each of its keys, which are of a word (the state that it is in) and a value;
+    what came first under a key is first there."""
 
-
-class Runs:
-    """The runs of each task id, oldest first: all but the last have ended. Asked which number lies within one of them,
-    where numbers of the past are only ever taken away."""
-
-    __slots__ = ("_runs",)
+    __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        self._runs: dict[str, Task | deque[Task]] = {}  # most have one run, which needs nothing around it
+        # A dict would look for its first item behind all that was taken out in front of it.
+        self._rows: dict[tuple[str, Hashable], OrderedDict[str, Any]] = {}
 
-    def add(self, task: Task) -> None:
-        """A run begins."""
-        if task.name is None:
-            return
-        before = self._runs.setdefault(task.name, task)
-        if isinstance(before, deque):
-            before.append(task)
-        elif before is not task:
-            self._runs[task.name] = deque((before, task))
+    def __len__(self) -> int:
+        return len(self._rows)
 
-    def forget(self, task: Task) -> None:
-        """A run is not asked about any more."""
-        runs = self._runs.get(task.name or "")
-        if isinstance(runs, deque) and task in runs:
-            runs.remove(task)
-        if runs is task or (isinstance(runs, deque) and not runs):
-            del self._runs[task.name or ""]
+    def put(self, what: Followed, word: str, *values: Hashable) -> None:
+        """Puts something under keys of one word, behind all that is there."""
+        what.keys.setdefault(word, set()).update(values)
+        for value in values:
+            self._rows.setdefault((word, value), OrderedDict())[what.id] = what
 
-    def first(self, name: str, numbers: Mapping[str, list[int]]) -> int | None:
-        """The least of the numbers (in order, by correlation) that lies within a run of that name. One that has ended
-        without any is forgotten."""
-        while (runs := self._runs.get(name)) is not None:
-            task = runs[0] if isinstance(runs, deque) else runs
-            several = numbers.get(task.group, [])
-            place = bisect_right(several, task.number)
-            if place < len(several) and (task.ended is None or several[place] < task.ended):
-                return several[place]
-            if task.ended is None:
-                break
-            self.forget(task)
-        return None
+    def take(self, what: Followed, *words: str) -> None:
+        """Takes something out from under all its keys of these words."""
+        for word in words:
+            for value in what.keys.pop(word, ()):
+                self._drop(what, (word, value))
+
+    def drop(self, what: Followed, word: str, value: Hashable) -> None:
+        """Takes something out from under one key."""
+        what.keys[word].discard(value)
+        self._drop(what, (word, value))
+
+    def _drop(self, what: Followed, key: tuple[str, Hashable]) -> None:
+        several = self._rows.get(key)
+        if several is not None:
+            several.pop(what.id, None)
+            if not several:
+                del self._rows[key]
+
+    def has(self, word: str, value: Hashable) -> bool:
+        """True if there is anything under a key."""
+        return (word, value) in self._rows
+
+    def first(self, word: str, value: Hashable) -> Any:
+        """The oldest thing under a key, or None."""
+        return next(iter(self._rows.get((word, value), {}).values()), None)
+
+    def last(self, word: str, value: Hashable) -> Any:
+        """The newest thing under a key, or None."""
+        return next(reversed(self._rows.get((word, value), {}).values()), None)
+
+    def all(self, word: str, value: Hashable = None, most: int | None = None) -> list[Any]:
+        """The things under a key, so many at most, in the order of their numbers."""
+        several: dict[str, Any] = self._rows.get((word, value), {})
+        return sorted(islice(several.values(), most), key=attrgetter("number"))
 
 
 class Alarms:
@@ -189,27 +182,23 @@ class Alarms:
     __slots__ = ("_count", "_heap")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, str, Watched]] = []
+        self._heap: list[tuple[float, int, str, Followed]] = []
         self._count = 0
 
-    def set(self, watched: Watched, kind: str, start: float | None, after: float | None) -> None:
+    def set(self, watched: Followed, kind: str, start: float | None, after: float | None) -> None:
         """The one alarm of ``watched`` from now on; none where the time or the deadline is unknown."""
         self._count += 1
         watched.watch = self._count
         if start is not None and after is not None:
             heapq.heappush(self._heap, (start + after, self._count, kind, watched))
 
-    def clear(self, watched: Watched) -> None:
+    def clear(self, watched: Followed) -> None:
         """No alarm for ``watched`` any more."""
         watched.watch = 0
 
-    def any_due(self, now: float) -> bool:
-        """True if :meth:`due` would look at any."""
-        return bool(self._heap) and self._heap[0][0] < now
-
-    def due(self, now: float) -> list[tuple[float, str, Watched]]:
+    def due(self, now: float) -> list[tuple[float, str, Followed]]:
         """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
-        found: list[tuple[float, str, Watched]] = []
+        found: list[tuple[float, str, Followed]] = []
         while self._heap and self._heap[0][0] < now:
             time, number, kind, watched = heapq.heappop(self._heap)
             if watched.watch == number:
@@ -217,7 +206,7 @@ class Alarms:
                 found.append((time, kind, watched))
         return found
 
-    def again(self, due: list[tuple[float, str, Watched]]) -> None:
+    def again(self, due: list[tuple[float, str, Followed]]) -> None:
         """Takes back what :meth:`due` gave last, which has not been told after all."""
         for time, kind, watched in due:
             self.set(watched, kind, time, 0.0)
@@ -245,33 +234,6 @@ class Recent:
             self._new = {}
         self._new[key] = value
 
-    def remember(self, key: str, value: Any) -> Any:
-        """The value under a key; where there is none, None, and the value (not None) is kept from now on."""
-        found = self._new.get(key)
-        if found is None and self._old:
-            found = self._old.get(key)
-        if found is None:
-            self.put(key, value)
-        return found
-
-
-class LoopMemory:
-    """The part that the loops share: the deadlines, the alarms, and the memory of what has ended."""
-
-    __slots__ = ("_ended", "_remember", "alarms", "deadlines")
-
-    def __init__(self, deadlines: Deadlines, remember: int) -> None:
-        self.deadlines = deadlines
-        self.alarms = Alarms()
-        self._ended: deque[Callable[[], None]] = deque()
-        self._remember = remember
-
-    def forget_later(self, forget: Callable[[], None]) -> None:
-        """Calls ``forget`` once ``remember`` further things have ended."""
-        self._ended.append(forget)
-        if len(self._ended) > self._remember:
-            self._ended.popleft()()
-
 
 class EnvelopeReaders(NamedTuple):
     """The functions by which task ids, status words and paths are read out of envelopes, and what the words mean."""
@@ -282,51 +244,57 @@ class EnvelopeReaders(NamedTuple):
     words: Mapping[str, Signal]
 
 
+class LoopMemory:
+    """The part that the loops share: what they follow, the deadlines, and how envelopes are read. So many of what has
+    ended are remembered."""
+
+    __slots__ = ("_count", "_ended", "_remember", "alarms", "deadlines", "reading", "table")
+
+    def __init__(self, deadlines: Deadlines, reading: EnvelopeReaders, remember: int) -> None:
+        self.table = Table()
+        self.alarms = Alarms()
+        self.deadlines = deadlines
+        self.reading = reading
+        self._ended: deque[Followed] = deque()
+        self._remember = remember
+        self._count = 0
+
+    def count(self) -> int:
+        """The number of what begins now."""
+        self._count += 1
+        return self._count
+
+    def watch(self, what: Followed, kind: str, start: float | None) -> None:
+        """Sets the alarm of something to a deadline, by its name in :class:`Deadlines`."""
+        self.alarms.set(what, kind, start, getattr(self.deadlines, kind))
+
+    def end(self, what: Followed, *words: str) -> None:
+        """Something has ended: it has no alarm and no keys of these words any more, and is forgotten once ``remember``
+        further things have ended."""
+        self.alarms.clear(what)
+        self.table.take(what, *words)
+        self._ended.append(what)
+        if len(self._ended) > self._remember:
+            oldest = self._ended.popleft()
+            self.table.take(oldest, *tuple(oldest.keys))
+
+
 Tell = Callable[[Event], None]
-_new = tuple.__new__
 
 
 def event(
     kind: EventKind,
     envelope: Envelope,
-    text: str,
-    task: Task | None = None,
+    text: str = "",
+    about: Followed | None = None,
     *,
-    subject: Watched | None = None,
-    issues: Iterable[Issue] = (),
     name: str | None = None,
+    issues: Iterable[Issue] = (),
 ) -> Event:
-    """An event about an envelope, and about a task or something else that is followed. name: the task's where no task
-    of that name is followed."""
-    about = task if subject is None else subject
-    name = name if task is None else task.name
-    whole = kind, name, envelope.id, None if about is None else about.id, text, tuple(issues)
-    return _new(Event, whole)  # as Event(*whole) does, in half the time
-
-
-def put(table: Table[Followed], key: Hashable, what: Followed) -> None:
-    """Puts something under a key, behind all that is there."""
-    several = table.get(key)
-    if several is None:
-        table[key] = {what.id: what}
-        return
-    if len(several) == _FEW and type(several) is dict:
-        several = table[key] = OrderedDict(several)
-    several[what.id] = what
-
-
-def drop(table: Table[Followed], key: Hashable, what: Followed) -> None:
-    """Takes something out from under a key."""
-    several = table.get(key)
-    if several is not None:
-        several.pop(what.id, None)
-        if not several:
-            del table[key]
-
-
-def first(table: Table[Followed], key: Hashable) -> Followed | None:
-    """The oldest thing under a key."""
-    return next(iter(table.get(key, {}).values()), None)
+    """An event about an envelope, and about something that is followed. name: of the task, where that has none."""
+    if about is None:
+        return Event(kind, name, envelope.id, None, text, tuple(issues))
+    return Event(kind, about.name if name is None else name, envelope.id, about.id, text, tuple(issues))
 
 
 _opening = lru_cache(8)(opening)  # a report is asked for its task, and then for what it says
