@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import BACKENDS
 from tests.nslip import twins
-from turnwire import EncodeError, Issue, Reason, RuleError, extract
+from turnwire import EncodeError, Issue, extract
 from turnwire.nslip import (
     DOUBTFUL,
     SCHEMA_VERSION,
@@ -22,7 +22,6 @@ from turnwire.nslip import (
     announced,
     decode,
     encode,
-    resolve,
     rules,
 )
 from turnwire.nslip.tokens import short_ids
@@ -217,50 +216,6 @@ def test_messages_that_announce_nothing(nslip: Any, wire: str) -> None:
     assert announced(nslip.decode(wire)) is None
 
 
-# --- artifact stores --------------------------------------------------------------------------------------------------
-
-
-class Shelf:
-    """A store of somebody's own."""
-
-    def __getitem__(self, number: int) -> object:
-        if number > 9:
-            raise KeyError(number)
-        return f"book {number}"
-
-
-def test_resolving_ids() -> None:
-    message = decode('@a3|f0|c3|S0|d1|T1|r4|p3|k2|g1|q5|t"x"#')
-    assert resolve(message, Shelf()) == {
-        Slot.RESULT_ID: "book 4",
-        Slot.PARENT_TASK_ID: "book 3",
-        Slot.TASK_ID: "book 2",
-        Slot.GOAL_ID: "book 1",
-    }
-    assert list(resolve(message, Shelf())) == [Slot.RESULT_ID, Slot.PARENT_TASK_ID, Slot.TASK_ID, Slot.GOAL_ID]
-    tasks: dict[int, object] = {2: "write", 3: None}
-    assert resolve(message, tasks=tasks) == {Slot.TASK_ID: "write", Slot.PARENT_TASK_ID: None}
-    assert resolve(message, Shelf(), tasks=tasks, results={4: b"..."})[Slot.RESULT_ID] == b"..."
-    assert resolve(message, tasks=tasks, goals={1: "ship"})[Slot.GOAL_ID] == "ship"
-    assert resolve(decode("@a3|f0|c3|S0|d1|T1#"), Shelf()) == {}
-    with pytest.raises(RuleError):
-        resolve(message, tasks={})
-
-
-def test_an_id_that_no_store_has() -> None:
-    with pytest.raises(RuleError) as caught:
-        resolve(decode("@a3|f0|c3|S0|d1|T1|gH#"), Shelf())
-    error = caught.value
-    assert (error.reason, error.path, error.wire) == (Reason.UNKNOWN_ID, "/slots/GOAL_ID", "nslip")
-
-
-def test_codes_are_slots_too() -> None:
-    message = decode("@a3|f0|c3|S0|d1|T1#")
-    message.slots = {0: 5}  # type: ignore[dict-item]
-    assert resolve(message, Shelf()) == {Slot.GOAL_ID: "book 5"}
-    assert encode(message) == "@a3|f0|c3|S0|d1|T1|g5#"
-
-
 @given(fields=twins.fields)
 def test_what_was_read_is_doubted_for_its_long_strings_alone(fields: tuple[Any, ...]) -> None:
     message = decode(encode(SlipMessage(*fields)))
@@ -278,7 +233,7 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
     """Made, changed and read messages: the quick verdict against what judges field by field."""
     numbers = random.Random(11)
     clean = 0
-    for _ in range(1500):
+    for _ in range(500):
         fields = [numbers.choice(ODD) if numbers.random() < 0.03 else 1 for _ in range(4)]
         slots: dict[Any, Any] = {}
         for slot in numbers.sample([*Slot, 99, "TAG"], numbers.randint(0, 3)):
@@ -288,15 +243,14 @@ def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
         if numbers.random() < 0.2:
             message.extra = numbers.choice([{}, {"x": "5"}])
         long = [*rules._refusals(message), *rules._remarks(message)]
-        assert not long or not nslip.is_clean(message), message
-        clean += nslip.is_clean(message)
+        assert bool(nslip.check(message)) == bool(long), message
+        clean += not long
         if not long:
             again = nslip.decode(nslip.encode(message))
-            assert nslip.is_clean(again)
+            assert not nslip.check(again)
             again.slots[Slot.TAG] = "long" * 17
-            assert not nslip.is_clean(again)
-    assert clean > 150
-    assert not nslip.is_clean(None)
+            assert nslip.check(again)
+    assert clean > 50
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 from turnwire.nslip import base62 as base62, protocol as protocol
-from turnwire.nslip.artifacts import ArtifactStore as ArtifactStore, resolve as resolve
 from turnwire.nslip.cbor import from_cbor as from_cbor, to_cbor as to_cbor
 from turnwire.nslip.checklist import conformance as conformance
 from turnwire.nslip.codec import (
@@ -26,6 +25,7 @@ from turnwire.nslip.spec import (
     START_MARKER as START_MARKER,
     WIRE as WIRE,
     Act as Act,
+    ArtifactStore as ArtifactStore,
     Extra as Extra,
     FrameType as FrameType,
     Slot as Slot,

@@ -14,7 +14,6 @@ from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import (
     PREFIX_SLOT,
-    SHORT_STRING,
     WIRE,
     Act,
     Extra,
@@ -234,19 +233,6 @@ def encode(message: SlipMessage) -> str:
     return "@" + "|".join(written_parts(message)) + "#"
 
 
-def is_clean(message: Any) -> bool:
-    """True if ``check`` surely says nothing about a message."""
-    if not isinstance(message, SlipMessage) or message.extra or type(message.slots) is not dict:
-        return False
-    if any(isinstance(value, str) and len(value) > SHORT_STRING for value in message.slots.values()):
-        return False
-    try:
-        encode(message)
-    except EncodeError:
-        return False
-    return True
-
-
 def check(message: SlipMessage) -> list[Issue]:
     """The doubts about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
 
@@ -257,8 +243,6 @@ def check(message: SlipMessage) -> list[Issue]:
 
     Raises TypeError for what is not a message.
     """
-    if is_clean(message):
-        return []
     from turnwire.nslip.rules import check_closely
 
     return check_closely(message)

@@ -4,9 +4,9 @@
      8: oldest_reader}
 
 Keys 0 to 23 belong to the schema, other integers to its future, text keys to whoever wants one; a reader skips the keys
-it does not know. ``turnwire.nslip.schema`` has the rules about versions, unknown slots and frames. The bytes are judged
-without building anything: lengths are definite, nesting is bounded, keys occur once, and known keys hold plain items
-without tags, which are then all there is to read; cbor2 writes.
+it does not know. ``turnwire.nslip.schema`` has the rules about versions, unknown slots and frames. Reading is stricter
+than libraries are: lengths are definite, nesting is bounded, keys occur once, tags are never followed, and known keys
+hold plain items without them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.errors import MissingDependency, Reason
+from turnwire.errors import Reason
 from turnwire.nslip import schema
 from turnwire.nslip.schema import Entry, fault
-from turnwire.nslip.spec import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from typing_extensions import Buffer
 
     from turnwire.nslip.codec import SlipMessage
@@ -41,7 +38,8 @@ KEYS = {
 }
 _NAMES = {key: name for name, key in KEYS.items()}
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
-_WIDTHS = {24: 1, 25: 2, 26: 4, 27: 8}
+_WIDTHS = (1, 2, 4, 8)
+_SHORT = 24  # arguments below this, and the first code of a longer one
 _MAX_ITEMS = 1 << 12  # in one value, whatever it nests: what is skipped must be cheap too
 _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 
@@ -49,58 +47,54 @@ _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 def to_cbor(message: SlipMessage) -> bytes:
     """The CBOR form of a message: the same bytes for the same message, always (RFC 8949, section 4.2).
 
-    Raises EncodeError as ``encode`` does, and MissingDependency without the extra ``cbor``.
+    Raises EncodeError as ``encode`` does.
     """
-    cbor2 = _cbor2()
-    content = schema.content(message)
-    fields: dict[int, Any] = {KEYS["schema_version"]: SCHEMA_VERSION}
-    for name in (*schema.NUMBERS, "act", "frame"):
-        fields[KEYS[name]] = getattr(content, name)
-    fields[KEYS["slots"]] = [[entry.key, entry.value] for entry in content.slots]
-    data: bytes = cbor2.dumps(fields, canonical=True)
-    if len(data) > LIMITS.message:
-        raise schema.too_large_to_write(len(data))
-    return data
+    fields, slots = schema.content(message)
+    values = {**fields, "slots": [[entry.key, entry.value] for entry in slots]}
+    pairs = (_written(KEYS[name]) + _written(values[name]) for name in sorted(values, key=KEYS.__getitem__))
+    return schema.output_bytes(_written_head(_MAP, len(values)) + b"".join(pairs))
+
+
+def _written(value: Any) -> bytes:
+    if isinstance(value, int):
+        return _written_head(_UNSIGNED, value)
+    if isinstance(value, str):
+        text = value.encode()
+        return _written_head(_TEXT, len(text)) + text
+    return _written_head(_ARRAY, len(value)) + b"".join(map(_written, value))
+
+
+def _written_head(major: int, argument: int) -> bytes:
+    if argument < _SHORT:
+        return bytes([major << 5 | argument])
+    code = next(code for code, width in enumerate(_WIDTHS) if not argument >> 8 * width)
+    return bytes([major << 5 | _SHORT + code]) + argument.to_bytes(_WIDTHS[code], "big")
 
 
 def from_cbor(data: Buffer) -> SlipMessage:
     """The message of its CBOR form; unknown keys are skipped, unknown slots and frames are kept.
 
     Raises DecodeError(bad_encoding|trailing_junk|too_deep|unsupported_version|missing_field|duplicate|wrong_type|...)
-    with the offset in ``data`` and the field in ``path``, and MissingDependency without the extra ``cbor``.
+    with the offset in ``data`` and the field in ``path``.
     """
-    _cbor2()  # for its refusal: reading needs none
     raw = schema.input_bytes(data)
-    spans = _spans(raw)
-    offsets = {name: span.start for name, span in spans.items()}
-    values = {name: _plain(raw, span, f"/{name}") for name, span in spans.items() if name != "slots"}
-    schema.check_version(values, offsets)
-    if "slots" not in spans:
-        raise fault(Reason.MISSING_FIELD, "slots is required", None, "/slots")
-    return schema.message(values, _entries(raw, spans["slots"]), offsets)
+    items = _known_items(raw)
+    values = {name: (_plain(raw, item, f"/{name}"), item.start) for name, item in items.items() if name != "slots"}
+    return schema.message(values, _entries(raw, items.get("slots")))
 
 
-def _cbor2() -> ModuleType:
-    try:
-        import cbor2
-    except ImportError:
-        raise MissingDependency(
-            'cbor2 is not installed: pip install "turnwire[cbor]", or ".[cbor]" in a checkout', name="cbor2"
-        ) from None
-    return cbor2
+# --- items, judged before anything is built -------------------------------------------------------------------------
 
 
-# --- structure, judged before anything is built -------------------------------------------------------------------
-
-
-class Span(NamedTuple):
-    """One item: its bytes, its major type and argument, and where what follows them begins."""
+class Item(NamedTuple):
+    """One item: its bytes, its major type and argument, where what follows them begins, and the items inside."""
 
     start: int
     end: int
     major: int
     argument: int
     after: int
+    inside: list[Item]
 
 
 def _head(data: bytes, place: int) -> tuple[int, int, int]:
@@ -108,12 +102,12 @@ def _head(data: bytes, place: int) -> tuple[int, int, int]:
     if place >= len(data):
         raise fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
     major, short = data[place] >> 5, data[place] & 31
-    if short < 24:
+    if short < _SHORT:
         return major, short, place + 1
-    width = _WIDTHS.get(short)
-    if width is None:
+    if short >= _SHORT + len(_WIDTHS):
         what = "an indefinite length" if short == 31 else "a reserved head"
         raise fault(Reason.BAD_ENCODING, f"{what} is not taken", place)
+    width = _WIDTHS[short - _SHORT]
     after = place + 1 + width
     if after > len(data):
         raise fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
@@ -123,59 +117,53 @@ def _head(data: bytes, place: int) -> tuple[int, int, int]:
     return major, argument, after
 
 
-def _span(data: bytes, start: int) -> Span:
+def _item(data: bytes, start: int) -> Item:
     """The well-formed item at ``start``; it may hold anything, nested as deep as the limit says."""
-    major, argument, after = head = _head(data, start)
-    place, item, announced = after, start, 1
-    open_items: list[int] = []  # how many items each open array, map or tag still waits for
-    while True:
-        inside = 0
+    announced = 1
+
+    def read(start_here: int, depth: int) -> Item:
+        nonlocal announced
+        major, argument, after = _head(data, start_here)
+        place = after
         if major in (_BYTES, _TEXT):
             if argument > len(data) - place:
                 raise fault(Reason.BAD_ENCODING, "a string is longer than the data", len(data))
             place += argument
-        elif major in (_ARRAY, _MAP):
-            inside = argument * (1 if major == _ARRAY else 2)
-        elif major == _TAG:
-            inside = 1
-        if inside:
-            if inside > len(data) - place:
-                raise fault(Reason.BAD_ENCODING, "more items are announced than there are bytes", len(data))
-            announced += inside
-            if announced > _MAX_ITEMS:
-                raise fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", start)
-            if len(open_items) >= LIMITS.nesting - 1:  # the message itself is the first
-                raise fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", item)
-            open_items.append(inside)
-        while open_items and not open_items[-1]:
-            open_items.pop()
-        if not open_items:
-            return Span(start, place, *head)
-        open_items[-1] -= 1
-        item = place
-        major, argument, place = _head(data, item)
+        count = {_ARRAY: argument, _MAP: 2 * argument, _TAG: 1}.get(major, 0)
+        if count > len(data) - place:
+            raise fault(Reason.BAD_ENCODING, "more items are announced than there are bytes", len(data))
+        announced += count
+        if announced > _MAX_ITEMS:
+            raise fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", start)
+        if count and depth >= LIMITS.nesting:
+            raise fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", start_here)
+        inside = []
+        for _ in range(count):
+            inside.append(read(place, depth + 1))
+            place = inside[-1].end
+        return Item(start_here, place, major, argument, after, inside)
+
+    return read(start, 1)  # the message itself is around it
 
 
-def _spans(data: bytes) -> dict[str, Span]:
-    """The spans of the known keys' values in the one map that ``data`` is."""
+def _known_items(data: bytes) -> dict[str, Item]:
+    """The values of the known keys in the one map that ``data`` is."""
     major, count, place = _head(data, 0)
     if major != _MAP:
         raise fault(Reason.WRONG_TYPE, "a message is a map", 0)
     if count > LIMITS.fields:
         raise fault(Reason.TOO_MANY_FIELDS, f"a map of more than {LIMITS.fields} keys", 0)
-    found: dict[str, Span] = {}
+    found: dict[str, Item] = {}
     seen = set()
     for _ in range(count):
-        key = _span(data, place)
-        identity: Any = (key.major, key.argument)
-        if key.major == _TEXT:
-            identity = data[key.after : key.end]
-        elif key.major not in (_UNSIGNED, _NEGATIVE):
+        key = _item(data, place)
+        if key.major not in (_UNSIGNED, _NEGATIVE, _TEXT):
             raise fault(Reason.WRONG_TYPE, "keys are integers or text", place)
+        identity = key.major, data[key.after : key.end] or key.argument
         if identity in seen:
             raise fault(Reason.DUPLICATE, "a key appears twice", place)
         seen.add(identity)
-        value = _span(data, key.end)
+        value = _item(data, key.end)
         if key.major == _UNSIGNED and key.argument in _NAMES:
             found[_NAMES[key.argument]] = value
         place = value.end
@@ -187,45 +175,33 @@ def _spans(data: bytes) -> dict[str, Span]:
 # --- known items --------------------------------------------------------------------------------------------------
 
 
-def _plain(data: bytes, span: Span, path: str) -> int | str:
+def _plain(data: bytes, item: Item, path: str) -> int | str:
     """An integer or a text; everything else is of the wrong type here."""
-    _, end, major, argument, after = span
-    if major == _UNSIGNED:
-        return argument
-    if major == _NEGATIVE:
-        return -1 - argument
-    if major == _TEXT:
-        try:
-            return data[after:end].decode()
-        except UnicodeDecodeError as error:
-            raise fault(Reason.BAD_UTF8, "the text is not valid UTF-8", after + error.start, path) from None
-    if major == _TAG and argument in (_BIGNUM, _NEGATIVE_BIGNUM):
-        inner = _head(data, after)
-        if inner[0] == _BYTES and len(data[inner[2] : end].lstrip(b"\0")) > 8:
-            reason = Reason.TOO_LARGE if argument == _BIGNUM else Reason.NEGATIVE
-            raise fault(reason, "integers go from 0 to 2**64-1", span.start, path)
-    raise fault(Reason.WRONG_TYPE, "an integer or a text is needed", span.start, path)
+    if item.major == _UNSIGNED:
+        return item.argument
+    if item.major == _NEGATIVE:
+        return -1 - item.argument
+    if item.major == _TEXT:
+        return schema.read_text(data, item.after, item.end, path)
+    if item.major == _TAG and item.argument in (_BIGNUM, _NEGATIVE_BIGNUM):
+        inner = item.inside[0]
+        if inner.major == _BYTES and len(data[inner.after : inner.end].lstrip(b"\0")) > 8:
+            reason = Reason.TOO_LARGE if item.argument == _BIGNUM else Reason.NEGATIVE
+            raise fault(reason, "integers go from 0 to 2**64-1", item.start, path)
+    raise fault(Reason.WRONG_TYPE, "an integer or a text is needed", item.start, path)
 
 
-def _entries(data: bytes, slots: Span) -> list[Entry]:
-    count = _array(slots, "slots is an array of entries")
-    if count > LIMITS.fields:
+def _entries(data: bytes, slots: Item | None) -> list[Entry]:
+    if slots is None:
+        raise fault(Reason.MISSING_FIELD, "slots is required", None, "/slots")
+    if slots.major != _ARRAY:
+        raise fault(Reason.WRONG_TYPE, "slots is an array of entries", slots.start, "/slots")
+    if slots.argument > LIMITS.fields:
         raise fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} slots", slots.start, "/slots")
     entries = []
-    place = slots.after
-    for index in range(count):
-        entry = _span(data, place)
-        if _array(entry, "an entry is an array") < 2:
+    for index, entry in enumerate(slots.inside):
+        if entry.major != _ARRAY or entry.argument < 2:
             raise fault(Reason.WRONG_TYPE, "an entry is [slot, value]", entry.start, "/slots")
-        key = _span(data, entry.after)
-        value = _span(data, key.end)
-        path = f"/slots/{index}"
-        entries.append(Entry(_plain(data, key, path), _plain(data, value, path), entry.start))
-        place = entry.end
+        key, value = (_plain(data, item, f"/slots/{index}") for item in entry.inside[:2])
+        entries.append(Entry(key, value, entry.start))
     return entries
-
-
-def _array(span: Span, text: str) -> int:
-    if span.major != _ARRAY:
-        raise fault(Reason.WRONG_TYPE, text, span.start, "/slots")
-    return span.argument

@@ -28,32 +28,18 @@ CLAUSES = (
     Clause("short", "2", "Strings are short; large artifacts live in stores and are referenced by id"),
 )
 
-REASONS: dict[Reason, str] = {
-    Reason.BAD_FRAMING: "framing",
-    Reason.EMPTY_MESSAGE: "framing",
-    Reason.EMPTY_FIELD: "framing",
-    Reason.TRAILING_JUNK: "framing",
-    Reason.MESSAGE_TOO_LARGE: "framing",
-    Reason.LOOK_ALIKE: "header",
-    Reason.MISSING_FIELD: "header",
-    Reason.DUPLICATE: "slots",
-    Reason.UNKNOWN_ACT: "acts",
-    Reason.UNKNOWN_FRAME: "frames",
-    Reason.UNKNOWN_PREFIX: "slots",
-    Reason.UNKNOWN_SLOT: "slots",
-    Reason.WRONG_TYPE: "types",
-    Reason.EMPTY_VALUE: "integers",
-    Reason.BAD_DIGIT: "integers",
-    Reason.TOO_LARGE: "integers",
-    Reason.NEGATIVE: "integers",
-    Reason.UNTERMINATED_STRING: "strings",
-    Reason.BAD_ESCAPE: "strings",
-    Reason.JUNK_AFTER_STRING: "strings",
-    Reason.BAD_UTF8: "strings",
-    Reason.LONE_SURROGATE: "strings",
-    Reason.NEWLINE_IN_STRING: "strings",
-    Reason.LONG_STRING: "short",
+_BROKEN_BY = {
+    "framing": "bad_framing empty_message empty_field trailing_junk message_too_large",
+    "header": "look_alike missing_field",
+    "acts": "unknown_act",
+    "frames": "unknown_frame",
+    "slots": "duplicate unknown_prefix unknown_slot",
+    "types": "wrong_type",
+    "integers": "empty_value bad_digit too_large negative",
+    "strings": "unterminated_string bad_escape junk_after_string bad_utf8 lone_surrogate newline_in_string",
+    "short": "long_string",
 }
+REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
 """Reason that reading, ``encode`` and ``check`` find -> the clause that it breaks."""
 
 

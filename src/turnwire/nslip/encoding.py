@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from turnwire.nslip.codec import SlipMessage
 
 
-def is_raw_value(text: str) -> bool:
-    """True if this is a value as it is on the wire: what ``extra`` may hold."""
-    import re  # here, as few messages have any
-
-    return re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', text) is not None
-
-
 def written_parts(message: SlipMessage) -> list[str]:
     """The fields of a message as they are between ``@`` and ``#``. Raises EncodeError at the first that cannot."""
     extra = _extra_parts(message)
@@ -39,7 +32,7 @@ def written_parts(message: SlipMessage) -> list[str]:
         if prefix == "f" and "f" in extra and _is_code(value) and _kept_code(extra["f"][0][1:]) == value:
             parts.append(extra["f"][0])
             continue
-        number = _integer(value, f"/{name}")
+        number = integer(value, f"/{name}")
         if prefix == "a" and number > MAX_ACT:
             raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is not an act", "/act")
         if prefix == "f" and number > MAX_FRAME:
@@ -51,12 +44,13 @@ def written_parts(message: SlipMessage) -> list[str]:
         raise encode_fault(Reason.WRONG_TYPE, "slots is a dict", "/slots")
     for place, (slot, value) in enumerate(slots.items()):
         parts.extend(part for before, part in unknown if before == place)
-        parts.append(_slot_part(slot, value))
+        parts.append(slot_part(slot, value))
     parts.extend(part for before, part in unknown if before >= len(slots))
     return parts
 
 
-def _integer(value: Any, path: str) -> int:
+def integer(value: Any, path: str) -> int:
+    """A plain integer 0 .. 2**64-1. Raises EncodeError(wrong_type|negative|too_large)."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(value).__name__}", path)
     if value < 0:
@@ -66,14 +60,15 @@ def _integer(value: Any, path: str) -> int:
     return int(value)
 
 
-def _slot_part(slot: Any, value: Any) -> str:
+def slot_part(slot: Any, value: Any) -> str:
+    """The field of a known slot. Raises EncodeError."""
     known: Any = slot if isinstance(slot, int) and not isinstance(slot, bool) else None
     prefix = SLOT_PREFIX.get(known)
     if prefix is None:
         raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is not a slot", f"/slots/{slot}")
     name = PREFIX_SLOT[prefix].name
     if slot not in STRING_SLOTS:
-        return prefix + encode_base62(_integer(value, f"/slots/{name}"))
+        return prefix + encode_base62(integer(value, f"/slots/{name}"))
     if not isinstance(value, str):
         raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
     try:
@@ -98,16 +93,22 @@ def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
         letter = isinstance(prefix, str) and len(prefix) == 1 and prefix.isascii() and prefix.isalpha()
         if not letter or prefix in PREFIX_SLOT or (prefix in HEADER_PREFIXES and prefix != "f"):
             raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is not a free prefix", path)
-        if not isinstance(value, str) or not is_raw_value(value):
-            raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
-        if value[0] != '"':
-            _kept_code(value, path)
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", path) from None
-        parts[prefix] = (prefix + value, before.get(prefix, MAX_INTEGER))
+        parts[prefix] = (kept_part(prefix, value, path), before.get(prefix, MAX_INTEGER))
     return parts
+
+
+def kept_part(prefix: str, value: Any, path: str) -> str:
+    """The field of an unknown slot, whose value stands as it was read. Raises EncodeError for what is no value."""
+    import re  # here, as few messages have any
+
+    if not isinstance(value, str) or not re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', value):
+        raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
+    _kept_code(value, path)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", path) from None
+    return prefix + value
 
 
 def _kept_code(digits: str, path: str = "/extra/f") -> int | None:

@@ -1,227 +1,148 @@
-"""nSLIP messages as protobuf (section 6): ``slip.proto`` beside this file, its descriptor built from our own tables.
+"""nSLIP messages as protobuf (section 6): ``slip.proto`` beside this file, which any language can compile.
 
-No generated module is needed, so any recent protobuf runtime does, and the descriptor lives in a pool of its own: it
-clashes with nobody who compiled ``slip.proto`` himself. ``turnwire.nslip.schema`` has the rules about versions, unknown
-slots and frames.
-
-protobuf itself lets a later field override an earlier one, drops a known field of another wire type, and cuts enums
-to 32 bits; appended bytes could forge a header that way. So what is read here is read field by field, without it.
+``turnwire.nslip.schema`` has the rules about versions, unknown slots and frames. Messages are written and read here
+field by field. The library of protobuf lets a later field override an earlier one, drops a known field of another wire
+type, and cuts enums to 32 bits; appended bytes could forge a header that way.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
-from turnwire.errors import MissingDependency, Reason
+from turnwire.errors import Reason
 from turnwire.nslip import schema
-from turnwire.nslip.schema import Entry, fault
-from turnwire.nslip.spec import SCHEMA_VERSION, Act, FrameType, Slot
+from turnwire.nslip.schema import Entry, Values, fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from enum import IntEnum
 
     from typing_extensions import Buffer
 
     from turnwire.nslip.codec import SlipMessage
 
-__all__ = ["file_descriptor", "from_protobuf", "to_protobuf"]
-
-PACKAGE = "turnwire.slip.v1"
-FILE = "turnwire/slip/slip.proto"
-_ENUMS: tuple[tuple[str, str, type[IntEnum]], ...] = (
-    ("Act", "ACT_", Act),
-    ("FrameType", "FRAME_TYPE_", FrameType),
-    ("Slot", "SLOT_", Slot),
-)
+__all__ = ["from_protobuf", "to_protobuf"]
 
 
-class _Field(NamedTuple):
-    """One field of the schema. ``oneof`` is its group; "optional" makes a group of its own, which gives it presence."""
+class Field(NamedTuple):
+    """One field of ``slip.proto``; bits: of a number, 31 of an enum, 0 of a text or a message. Of the fields of one
+    ``group`` (a oneof) a message has one."""
 
-    number: int
     name: str
-    kind: str
-    oneof: str = "optional"
+    bits: int
+    group: str
 
 
-_ENTRY = (
-    _Field(1, "slot", "Slot", "key"),
-    _Field(2, "prefix", "string", "key"),
-    _Field(3, "number", "uint64", "value"),
-    _Field(4, "text", "string", "value"),
-    _Field(5, "kept", "string", "value"),
-)
-_MESSAGE = (
-    _Field(1, "schema_version", "uint32"),
-    _Field(2, "oldest_reader", "uint32"),
-    _Field(3, "conv_id", "uint64"),
-    _Field(4, "turn", "uint64"),
-    _Field(5, "src", "uint64"),
-    _Field(6, "dst", "uint64"),
-    _Field(7, "act", "Act"),
-    _Field(8, "frame", "FrameType", "frame_kind"),
-    _Field(9, "kept_frame", "string", "frame_kind"),
-    _Field(10, "slots", "Entry", "repeated"),
-)
+_ENUM, _U32, _U64, _STRING = 31, 32, 64, 0
+ENTRY = {
+    1: Field("slot", _ENUM, "key"),
+    2: Field("prefix", _STRING, "key"),
+    3: Field("number", _U64, "value"),
+    4: Field("text", _STRING, "value"),
+    5: Field("kept", _STRING, "value"),
+}
+MESSAGE = {
+    1: Field("schema_version", _U32, "schema_version"),
+    2: Field("oldest_reader", _U32, "oldest_reader"),
+    3: Field("conv_id", _U64, "conv_id"),
+    4: Field("turn", _U64, "turn"),
+    5: Field("src", _U64, "src"),
+    6: Field("dst", _U64, "dst"),
+    7: Field("act", _ENUM, "act"),
+    8: Field("frame", _ENUM, "frame"),
+    9: Field("kept_frame", _STRING, "frame"),
+    10: Field("slots", _STRING, "slots"),
+}
+_SLOTS = 10
+_VARINT, _FIXED64, _BYTES, _START, _END, _FIXED32 = range(6)
 
 
 def to_protobuf(message: SlipMessage) -> bytes:
     """The protobuf form of a message: the same bytes for the same message, fields in the order of their numbers.
 
-    Raises EncodeError as ``encode`` does, and MissingDependency without the extra ``protobuf``.
+    Raises EncodeError as ``encode`` does.
     """
-    content = schema.content(message)
-    built = _message_class()(schema_version=SCHEMA_VERSION, act=content.act)
-    for name in schema.NUMBERS:
-        setattr(built, name, getattr(content, name))
-    setattr(built, "frame" if isinstance(content.frame, int) else "kept_frame", content.frame)
-    for entry in content.slots:
-        added = built.slots.add()
-        if isinstance(entry.key, str):
-            added.prefix, added.kept = entry.key, entry.value
-        else:
-            added.slot = entry.key
-            setattr(added, "number" if isinstance(entry.value, int) else "text", entry.value)
-    data: bytes = built.SerializeToString(deterministic=True)
-    if len(data) > LIMITS.message:
-        raise schema.too_large_to_write(len(data))
-    return data
+    fields, slots = schema.content(message)
+    if isinstance(fields["frame"], str):
+        fields["kept_frame"] = fields.pop("frame")
+    written = [_written(number, fields[field.name]) for number, field in MESSAGE.items() if field.name in fields]
+    for key, value, _ in slots:
+        kept = isinstance(key, str)
+        content = 5 if kept else 3 if isinstance(value, int) else 4
+        written.append(_written(_SLOTS, _written(2 if kept else 1, key) + _written(content, value)))
+    return schema.output_bytes(b"".join(written))
+
+
+def _written(number: int, value: int | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return _written_varint(number << 3 | _VARINT) + _written_varint(value)
+    content = value.encode() if isinstance(value, str) else value
+    return _written_varint(number << 3 | _BYTES) + _written_varint(len(content)) + content
+
+
+def _written_varint(number: int) -> bytes:
+    groups = [number >> shift & 127 for shift in range(0, number.bit_length() or 1, 7)]
+    return bytes([*(group | 128 for group in groups[:-1]), groups[-1]])
 
 
 def from_protobuf(data: Buffer) -> SlipMessage:
     """The message of its protobuf form; unknown fields are skipped, unknown slots and frames are kept.
 
     Raises DecodeError(bad_encoding|unsupported_version|missing_field|duplicate|wrong_type|too_large|...) with the
-    offset in ``data`` and the field in ``path``, and MissingDependency without the extra ``protobuf``.
+    offset in ``data`` and the field in ``path``.
     """
-    _message_class()  # for its refusal: reading needs none
     raw = schema.input_bytes(data)
-    values: dict[str, Any] = {}
-    offsets: dict[str, int] = {}
-    entries: list[tuple[dict[str, Any], int]] = []
-    for field, start, first, end in _known_fields(raw, 0, len(raw), _MESSAGE):
-        if field.oneof != "repeated":
-            _put(values, offsets, field, _value(raw, field, first, end), start)
-            continue
-        entry: dict[str, Any] = {}
-        for inner, place, begin, stop in _known_fields(raw, first, end, _ENTRY):
-            value = inner.name, _value(raw, inner, begin, stop)
-            _put(entry, {}, inner._replace(name=inner.oneof), value, place)
-        entries.append((entry, start))
-    if "kept_frame" in values:
-        if "frame" in values:
-            raise fault(
-                Reason.DUPLICATE, "frame and kept_frame", max(offsets["frame"], offsets["kept_frame"]), "/frame"
-            )
-        values["frame"], offsets["frame"] = values["kept_frame"], offsets["kept_frame"]
-    schema.check_version(values, offsets)
-    return schema.message(values, [_entry(*entry) for entry in entries], offsets)
+    values: Values = {}
+    entries: list[Entry] = []
+    for field, start, first, end in _known_fields(raw, 0, len(raw), MESSAGE):
+        if field.name == "slots":
+            entries.append(_entry(raw, start, first, end))
+        else:
+            _put(values, field, _value(raw, field, first, end), start)
+    return schema.message(values, entries)
 
 
-def _put(values: dict[str, Any], offsets: dict[str, int], field: _Field, value: Any, start: int) -> None:
-    if field.name in values:
-        raise fault(Reason.DUPLICATE, "the field appears twice", start, f"/{field.name}")
-    values[field.name], offsets[field.name] = value, start
-
-
-def _entry(parts: dict[str, Any], offset: int) -> Entry:
+def _entry(data: bytes, offset: int, first: int, end: int) -> Entry:
+    parts: Values = {}
+    for field, start, begin, stop in _known_fields(data, first, end, ENTRY):
+        _put(parts, field, (field.name, _value(data, field, begin, stop)), start)
     if len(parts) < 2:
         raise fault(Reason.MISSING_FIELD, "an entry has a slot or prefix, and a value", offset, "/slots")
-    (key, name), (value, kept) = parts["key"], parts["value"]
+    (key, name), (value, kept) = parts["key"][0], parts["value"][0]
     if (key == "prefix") != (value == "kept"):
         raise fault(Reason.WRONG_TYPE, "a prefix goes with kept, a slot with number or text", offset, "/slots")
     return Entry(name, kept, offset)
 
 
-# --- the descriptor -----------------------------------------------------------------------------------------------
-
-
-def file_descriptor() -> Any:
-    """The FileDescriptorProto of ``slip.proto``, built from the tables of the specification."""
-    try:
-        from google.protobuf import descriptor_pb2
-    except ImportError:
-        raise MissingDependency(
-            'protobuf is not installed: pip install "turnwire[protobuf]", or ".[protobuf]" in a checkout',
-            name="google.protobuf",
-        ) from None
-    file = descriptor_pb2.FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
-    for name, prefix, members in _ENUMS:
-        enum = file.enum_type.add(name=name)
-        for member in members:
-            enum.value.add(name=prefix + member.name, number=member.value)
-    _add_message(file, "Entry", _ENTRY)
-    _add_message(file, "SlipMessage", _MESSAGE)
-    return file
-
-
-def _add_message(file: Any, name: str, fields: tuple[_Field, ...]) -> None:
-    message = file.message_type.add(name=name)
-    groups = list(dict.fromkeys(field.oneof for field in fields if field.oneof not in ("optional", "repeated")))
-    groups += [f"_{field.name}" for field in fields if field.oneof == "optional"]  # what protoc calls them
-    for group in groups:
-        message.oneof_decl.add(name=group)
-    for field in fields:
-        added = message.field.add(name=field.name, number=field.number)
-        added.label = added.LABEL_REPEATED if field.oneof == "repeated" else added.LABEL_OPTIONAL
-        if field.kind in ("uint32", "uint64", "string"):
-            added.type = getattr(added, f"TYPE_{field.kind.upper()}")
-        else:
-            added.type = added.TYPE_MESSAGE if field.kind == "Entry" else added.TYPE_ENUM
-            added.type_name = f".{PACKAGE}.{field.kind}"
-        if field.oneof == "optional":
-            added.proto3_optional = True
-        if field.oneof != "repeated":
-            added.oneof_index = groups.index(f"_{field.name}" if field.oneof == "optional" else field.oneof)
-
-
-@cache
-def _message_class() -> Any:
-    file = file_descriptor()
-    from google.protobuf import descriptor_pool, message_factory
-
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.SlipMessage"))
+def _put(values: Values, field: Field, value: Any, start: int) -> None:
+    if field.group in values:
+        raise fault(Reason.DUPLICATE, "the field appears twice", start, f"/{field.group}")
+    values[field.group] = value, start
 
 
 # --- the bytes ----------------------------------------------------------------------------------------------------
 
-_VARINT, _FIXED64, _BYTES, _START, _END, _FIXED32 = range(6)
-_BITS = {"uint32": 32, "uint64": 64, "Act": 31, "FrameType": 31, "Slot": 31}
 
-
-def _known_fields(
-    data: bytes, first: int, end: int, known: tuple[_Field, ...]
-) -> Iterator[tuple[_Field, int, int, int]]:
+def _known_fields(data: bytes, first: int, end: int, known: dict[int, Field]) -> Iterator[tuple[Field, int, int, int]]:
     """(field, offset of its tag, offset of its value, end of that) of what is known in ``data[first:end]``."""
-    fields = {field.number: field for field in known}
     for number, wire, start, begin, stop in _records(data, first, end):
-        field = fields.get(number)
+        field = known.get(number)
         if field is None:
             continue
-        if wire != (_VARINT if field.kind in _BITS else _BYTES):
-            text = f"wire type {wire} is not that of a {field.kind}"
-            raise fault(Reason.WRONG_TYPE, text, start, f"/{field.name}")
+        if wire != (_VARINT if field.bits else _BYTES):
+            raise fault(Reason.WRONG_TYPE, f"wire type {wire} is not that of {field.name}", start, f"/{field.name}")
         yield field, start, begin, stop
 
 
-def _value(data: bytes, field: _Field, first: int, end: int) -> int | str:
+def _value(data: bytes, field: Field, first: int, end: int) -> int | str:
     path = f"/{field.name}"
-    bits = _BITS.get(field.kind)
-    if bits is None:
-        try:
-            return data[first:end].decode()
-        except UnicodeDecodeError as error:
-            raise fault(Reason.BAD_UTF8, "the text is not valid UTF-8", first + error.start, path) from None
+    if not field.bits:
+        return schema.read_text(data, first, end, path)
     value = _varint(data, first, end)[0]
-    if bits == 31 and value >> 63:
+    if field.bits == _ENUM and value >> 63:
         raise fault(Reason.NEGATIVE, "codes are non-negative", first, path)
-    if value >> bits:
-        raise fault(Reason.TOO_LARGE, f"more than {bits} bits", first, path)
+    if value >> field.bits:
+        raise fault(Reason.TOO_LARGE, f"more than {field.bits} bits", first, path)
     return value
 
 

@@ -1,8 +1,4 @@
-"""The shared part of the binary forms of nSLIP: the content of a message in plain values, and the message of such
-values.
-
-Both forms (section 6) carry the Act/Frame/Slot schema with these rules, so that a reader of version 1 survives what
-a later minor version writes:
+"""The rules that both binary forms of nSLIP share (section 6), so that a reader of version 1 survives a later writer.
 
 * ``schema_version`` is the writer's version. A reader takes any version, as long as ``oldest_reader`` (1 where it is
   absent) is not above its own: a writer raises that one only for a change that older readers must not misread.
@@ -11,41 +7,30 @@ a later minor version writes:
   its nSLIP prefix letter instead of its code, its value as nSLIP writes it: readers that do not know it keep it in
   ``message.extra``. The same holds for a frame, whose code they keep.
 * The set of acts is closed (section 1).
+
+The fields that were read are put together as nSLIP text, which the core judges and decodes: one place has the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62
-from turnwire.nslip.encoding import is_raw_value
-from turnwire.nslip.spec import (
-    HEADER_PREFIXES,
-    MAX_ACT,
-    MAX_FRAME,
-    MAX_INTEGER,
-    PREFIX_SLOT,
-    SCHEMA_VERSION,
-    SLOT_PREFIX,
-    STRING_SLOTS,
-    WIRE,
-    Act,
-    Extra,
-    FrameType,
-    Slot,
-)
+from turnwire.nslip.encoding import integer, kept_part, slot_part
+from turnwire.nslip.spec import HEADER, HEADER_PREFIXES, PREFIX_SLOT, SCHEMA_VERSION, WIRE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from turnwire.nslip.codec import SlipMessage
 
 _core: Any = _backend.load("nslip.codec")
-
-NUMBERS = ("conv_id", "turn", "src", "dst")
-_PROBE = "@a0|f0|c0|S0|d0|T0|{prefix}{value}#"
+Values = dict[str, tuple[Any, int]]
+"""Field -> its value, and the offset at which it was."""
 
 
 class Entry(NamedTuple):
@@ -56,159 +41,89 @@ class Entry(NamedTuple):
     offset: int | None = None
 
 
-class Content(NamedTuple):
-    """A message in plain values. ``frame`` is the code, or the digits of an unknown frame as they were written."""
+class _Part(NamedTuple):
+    """A field as nSLIP text, the path of that field in a message, and where it was."""
 
-    conv_id: int
-    turn: int
-    src: int
-    dst: int
-    act: int
-    frame: int | str
-    slots: list[Entry]
+    text: str
+    path: str
+    offset: int | None
 
 
-def content(message: SlipMessage) -> Content:
-    """The content of a message. Raises EncodeError exactly as :func:`turnwire.nslip.encode` does."""
+def content(message: SlipMessage) -> tuple[dict[str, int | str], list[Entry]]:
+    """The header of a message and its slots; the frame is a code, or the digits of an unknown one as they were written.
+
+    Raises EncodeError exactly as :func:`turnwire.nslip.encode` does.
+    """
     settled = _core.decode(_core.encode(message), unknown="keep")
     extra = settled.extra
     entries = [Entry(int(slot), value) for slot, value in settled.slots.items()]
     kept = [(extra.before[prefix], Entry(prefix, value)) for prefix, value in extra.items() if prefix != "f"]
     for before, entry in reversed(kept):
         entries.insert(before, entry)
-    return Content(
-        settled.conv_id,
-        settled.turn,
-        settled.src,
-        settled.dst,
-        int(settled.act),
-        extra.get("f", int(settled.frame)),
-        entries,
-    )
+    header = {name: int(getattr(settled, name)) for _, name in HEADER}
+    return {"schema_version": SCHEMA_VERSION, **header, "frame": extra.get("f", header["frame"])}, entries
 
 
-def check_version(values: dict[str, Any], offsets: dict[str, int]) -> None:
-    """Raises DecodeError(missing_field|wrong_type|negative|unsupported_version|...) for a message that this reader does
-    not understand, as its schema_version and oldest_reader say."""
-    path = "/schema_version"
-    if "schema_version" not in values:
-        raise fault(Reason.MISSING_FIELD, "schema_version is required", None, path)
-    offset = offsets["schema_version"]
-    version = integer(values["schema_version"], path, offset)
-    oldest = integer(values.get("oldest_reader", 1), "/oldest_reader", offsets.get("oldest_reader"))
-    if version < 1 or not 1 <= oldest <= version:
-        text = f"no writer has schema version {version} and serves readers from {oldest} on"
-        raise fault(Reason.UNSUPPORTED_VERSION, text, offset, path)
-    if oldest > SCHEMA_VERSION:
-        text = f"the message is for readers of schema version {oldest}, this one reads {SCHEMA_VERSION}"
-        raise fault(Reason.UNSUPPORTED_VERSION, text, offset, path)
+def message(values: Values, entries: Iterable[Entry]) -> SlipMessage:
+    """The message of the fields that were read.
 
-
-def message(values: dict[str, Any], entries: Iterable[Entry], offsets: dict[str, int]) -> SlipMessage:
-    """The message of plain values: ``values`` by field name, ``offsets`` saying where each began.
-
-    Raises DecodeError(missing_field|wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|duplicate|
-    too_many_fields) with ``path`` and ``offset``.
+    Raises DecodeError(missing_field|unsupported_version|wrong_type|negative|too_large|unknown_act|unknown_slot|
+    duplicate|...) with ``path`` and ``offset``.
     """
-    for name in (*NUMBERS, "act", "frame"):
+    for name in ("schema_version", *(name for _, name in HEADER)):
         if name not in values:
             raise fault(Reason.MISSING_FIELD, f"{name} is required", None, f"/{name}")
-    numbers = [integer(values[name], f"/{name}", offsets.get(name)) for name in NUMBERS]
-    act = integer(values["act"], "/act", offsets.get("act"))
-    if act > MAX_ACT:
-        raise fault(Reason.UNKNOWN_ACT, f"{act} is not an act", offsets.get("act"), "/act")
-    frame, kept = _frame(values["frame"], offsets.get("frame"))
-    extra = Extra()
-    if kept is not None:
-        extra["f"] = kept
-    slots: dict[Slot, Any] = {}
-    for entry in entries:
-        _take(entry, slots, extra)
-    result: SlipMessage = _core.SlipMessage(*numbers, Act(act), frame, slots, extra=extra)
-    return result
+    _check_version(values)
+    parts = [_header_part(prefix, name, *values[name]) for prefix, name in HEADER] + [
+        _slot_part(*one) for one in entries
+    ]
+    try:
+        found: SlipMessage = _core.decode(f"@{'|'.join(part.text for part in parts)}#", unknown="keep")
+    except DecodeError as error:
+        ends = accumulate(len(part.text.encode()) + 1 for part in parts)
+        part = next(part for part, end in zip(parts, ends, strict=True) if end >= (error.offset or 0))
+        raise fault(error.reason, error.text, part.offset, part.path) from None
+    return found
 
 
-def _frame(value: Any, offset: int | None) -> tuple[Any, str | None]:
-    """(member or unknown code, the digits to keep)."""
-    if isinstance(value, str):
-        digits = value
-        code = _digits(value, "/frame", offset)
+def _check_version(values: Values) -> None:
+    version, offset = values["schema_version"]
+    oldest, place = values.get("oldest_reader", (1, None))
+    version = _written(offset, integer, version, "/schema_version")
+    oldest = _written(place, integer, oldest, "/oldest_reader")
+    if version < 1 or not 1 <= oldest <= version:
+        text = f"no writer has schema version {version} and serves readers from {oldest} on"
+    elif oldest > SCHEMA_VERSION:
+        text = f"the message is for readers of schema version {oldest}, this one reads {SCHEMA_VERSION}"
     else:
-        code = integer(value, "/frame", offset)
-        digits = base62.encode(code)
-    if code <= MAX_FRAME:
-        return FrameType(code), None
-    return code, digits
-
-
-def _take(entry: Entry, slots: dict[Slot, Any], extra: Extra) -> None:
-    """Puts one entry where it belongs."""
-    key, value, offset = entry
-    if isinstance(key, str) and key not in PREFIX_SLOT:
-        if len(key) != 1 or not (key.isascii() and key.isalpha()) or key in HEADER_PREFIXES:
-            raise fault(Reason.UNKNOWN_SLOT, f"{key[:16]!a} is not a prefix of a slot", offset, "/slots")
-        path = f"/slots/{key}"
-        if key in extra:
-            raise fault(Reason.DUPLICATE, f"the slot {key} appears twice", offset, path)
-        extra[key] = _raw(value, path, offset)
-        extra.before[key] = len(slots)
         return
-    slot = PREFIX_SLOT[key] if isinstance(key, str) else _slot(key, offset)
-    path = f"/slots/{slot.name}"
-    if isinstance(key, str):
-        value = _read_raw(slot, _raw(value, path, offset), path, offset)
-    if slot in STRING_SLOTS:
-        if not isinstance(value, str):
-            raise fault(Reason.WRONG_TYPE, f"{slot.name} takes a string", offset, path)
-    else:
-        value = integer(value, path, offset)
-    if slot in slots:
-        raise fault(Reason.DUPLICATE, f"{slot.name} appears twice", offset, path)
-    slots[slot] = value
+    raise fault(Reason.UNSUPPORTED_VERSION, text, offset, "/schema_version")
 
 
-def _slot(code: int, offset: int | None) -> Slot:
+def _header_part(prefix: str, name: str, value: Any, offset: int) -> _Part:
+    path = f"/{name}"
+    if name == "frame" and isinstance(value, str):
+        _written(offset, base62.decode, value, path=path)
+        return _Part(prefix + value, path, offset)
+    return _Part(prefix + base62.encode(_written(offset, integer, value, path)), path, offset)
+
+
+def _slot_part(key: Any, value: Any, offset: int | None) -> _Part:
+    if not isinstance(key, str):
+        text = _written(offset, slot_part, key, value)
+        return _Part(text, f"/slots/{PREFIX_SLOT[text[0]].name}", offset)
+    if len(key) != 1 or not (key.isascii() and key.isalpha()) or key in HEADER_PREFIXES:
+        raise fault(Reason.UNKNOWN_SLOT, f"{key[:16]!a} is not a prefix of a slot", offset, "/slots")
+    path = f"/slots/{PREFIX_SLOT[key].name if key in PREFIX_SLOT else key}"
+    return _Part(_written(offset, kept_part, key, value, path), path, offset)
+
+
+def _written(offset: int | None, write: Callable[..., Any], *values: Any, path: str | None = None) -> Any:
+    """What ``write`` makes of values; its refusal is one of reading here, at ``offset``."""
     try:
-        return Slot(code)
-    except ValueError:
-        raise fault(
-            Reason.UNKNOWN_SLOT, f"{code} is not a slot of schema version {SCHEMA_VERSION}", offset, f"/slots/{code}"
-        ) from None
-
-
-def _raw(value: Any, path: str, offset: int | None) -> str:
-    """A value as nSLIP writes it, judged: nothing else can hide in it."""
-    if not isinstance(value, str) or not is_raw_value(value):
-        raise fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", offset, path)
-    if value[0] != '"':
-        _digits(value, path, offset)
-    return value
-
-
-def _digits(text: str, path: str, offset: int | None) -> int:
-    try:
-        return base62.decode(text)
-    except DecodeError as error:
-        raise fault(error.reason, error.text, offset, path) from None
-
-
-def _read_raw(slot: Slot, value: str, path: str, offset: int | None) -> Any:
-    """The value of a slot that was written under its prefix: a later reader meets its own slots so."""
-    try:
-        return _core.decode(_PROBE.format(prefix=SLOT_PREFIX[slot], value=value)).slots[slot]
-    except DecodeError as error:
-        raise fault(error.reason, error.text, offset, path) from None
-
-
-def integer(value: Any, path: str, offset: int | None = None) -> int:
-    """A plain integer 0 .. 2**64-1. Raises DecodeError(wrong_type|negative|too_large)."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(value).__name__}", offset, path)
-    if value < 0:
-        raise fault(Reason.NEGATIVE, "integers are non-negative", offset, path)
-    if value > MAX_INTEGER:
-        raise fault(Reason.TOO_LARGE, "the integer is over 2**64-1", offset, path)
-    return value
+        return write(*values)
+    except (DecodeError, EncodeError) as error:
+        raise fault(error.reason, error.text, offset, path or error.path) from None
 
 
 def input_bytes(data: object) -> bytes:
@@ -224,11 +139,21 @@ def input_bytes(data: object) -> bytes:
     return data if type(data) is bytes else view.tobytes()
 
 
+def output_bytes(data: bytes) -> bytes:
+    """The same bytes. Raises EncodeError(message_too_large) where reading would refuse them."""
+    if len(data) > LIMITS.message:
+        raise EncodeError(Reason.MESSAGE_TOO_LARGE, f"{len(data)} bytes are more than {LIMITS.message}", wire=WIRE)
+    return data
+
+
+def read_text(data: bytes, first: int, end: int, path: str) -> str:
+    """The text in ``data[first:end]``. Raises DecodeError(bad_utf8) at its bad byte."""
+    try:
+        return data[first:end].decode()
+    except UnicodeDecodeError as error:
+        raise fault(Reason.BAD_UTF8, "the text is not valid UTF-8", first + error.start, path) from None
+
+
 def fault(reason: Reason, text: str, offset: int | None = None, path: str | None = None) -> DecodeError:
     """A refusal of a binary form; ``offset`` counts its bytes, lines there are none."""
     return DecodeError(reason, text, offset=offset, wire=WIRE, path=path)
-
-
-def too_large_to_write(size: int) -> EncodeError:
-    """The error of writing where reading would refuse the result."""
-    return EncodeError(Reason.MESSAGE_TOO_LARGE, f"{size} bytes are more than {LIMITS.message}", wire=WIRE)

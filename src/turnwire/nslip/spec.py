@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Protocol, runtime_checkable
 
 from turnwire.errors import Reason
 
@@ -78,29 +79,12 @@ PREFIX_SLOT = {prefix: slot for slot, prefix in SLOT_PREFIX.items()}
 STRING_SLOTS = frozenset({Slot.STATUS, Slot.TAG})
 
 # What reading can refuse; the place of a reason is its code in the core (the enum in _native/nslip/parse.h).
-REASONS: tuple[Reason | None, ...] = (
-    None,
-    Reason.BAD_FRAMING,
-    Reason.EMPTY_MESSAGE,
-    Reason.EMPTY_FIELD,
-    Reason.UNKNOWN_PREFIX,
-    Reason.EMPTY_VALUE,
-    Reason.BAD_DIGIT,
-    Reason.TOO_LARGE,
-    Reason.WRONG_TYPE,
-    Reason.UNTERMINATED_STRING,
-    Reason.BAD_ESCAPE,
-    Reason.JUNK_AFTER_STRING,
-    Reason.DUPLICATE,
-    Reason.MISSING_FIELD,
-    Reason.UNKNOWN_ACT,
-    Reason.UNKNOWN_FRAME,
-    Reason.TRAILING_JUNK,
-    Reason.BAD_UTF8,
-    Reason.NEWLINE_IN_STRING,
-    Reason.MESSAGE_TOO_LARGE,
-    Reason.LOOK_ALIKE,
-)
+_REASONS = """
+bad_framing empty_message empty_field unknown_prefix empty_value bad_digit too_large wrong_type unterminated_string
+bad_escape junk_after_string duplicate missing_field unknown_act unknown_frame trailing_junk bad_utf8 newline_in_string
+message_too_large look_alike
+"""
+REASONS: tuple[Reason | None, ...] = (None, *map(Reason, _REASONS.split()))
 
 BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 MAX_INTEGER = (1 << 64) - 1
@@ -112,6 +96,14 @@ SHORT_STRING = 64
 DOUBTFUL = (len('@a0|f0|c0|S0|d0|T0|t""#') + SHORT_STRING + 1, ())
 """Bytes of the shortest record without unknown fields that ``check`` doubts: in those it finds long strings
 and nothing else, since what was read can be written."""
+
+
+@runtime_checkable
+class ArtifactStore(Protocol):
+    """Gives the object of an id that a message names (sections 1, 2 and 5): a ``dict`` is one, of any framework."""
+
+    def __getitem__(self, number: int, /) -> object:
+        """The object with this id. Raises KeyError."""
 
 
 class Extra(dict[str, str]):

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from turnwire.contract import Wire
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "cbor": ("cbor2",),
-    "protobuf": ("protobuf",),
     "zstd": ("zstandard",),
     "fsspec": ("fsspec",),
     "cli": ("rich",),
