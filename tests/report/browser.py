@@ -146,17 +146,6 @@ class Page:
             more = text if kind == "keyDown" else {}
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key], **more)
 
-    def drag(self, start: tuple[float, float], stop: tuple[float, float]) -> None:
-        """Draws with the pointer from one place of the window to another."""
-        for kind, (x, y) in (
-            ("mouseMoved", start),
-            ("mousePressed", start),
-            ("mouseMoved", stop),
-            ("mouseReleased", stop),
-        ):
-            button = {"button": "left", "buttons": 1, "clickCount": 1} if kind != "mouseMoved" else {"buttons": 1}
-            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
-
     def until(self, condition: str) -> None:
         """Waits until a condition of JavaScript holds."""
         ends = time.monotonic() + PATIENCE

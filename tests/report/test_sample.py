@@ -89,9 +89,9 @@ def test_every_kind_of_reject_is_shown_and_all_are_counted() -> None:
     quarantine.add({**place, "reason": "bad_digit"} for _ in range(5000))
     quarantine.add([{**place, "reason": "bad_framing"}])
     assert quarantine.counts == {("nslip", "bad_digit"): 5000, ("nslip", "bad_framing"): 1}
-    reasons = Counter(reject[-2] for reject in quarantine.kept)
+    reasons = Counter(reject[6] for reject in quarantine.kept)
     assert reasons == {"bad_digit": samples.MOST_OF_A_KIND, "bad_framing": 1}
-    assert quarantine.kept[0][-1] == (b"@a\xff#" * 64).hex()
+    assert quarantine.kept[0][7] == (b"@a\xff#" * 64).hex()
 
 
 HEADER = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT "

@@ -11,7 +11,7 @@ from turnwire.atomic import AtomicFile
 from turnwire.errors import expect_number
 from turnwire.phrases import counted
 from turnwire.report.cube import Cube
-from turnwire.report.figures import ANSWER_COLUMNS, SESSION_COLUMNS, Answers, Sessions, meter, tokens_of
+from turnwire.report.figures import ANSWER_COLUMNS, Answers, meter, tokens_of
 from turnwire.report.findings import findings
 from turnwire.report.page import render
 from turnwire.report.records import COLUMNS, Chunk, Details
@@ -77,7 +77,7 @@ def report(
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
     cube, sample, quarantine, damaged = Cube(), MessageSample(max_messages), Quarantine(), DamageTimes()
-    answers, sessions = Answers(), Sessions()
+    answers = Answers()
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
     files: dict[str | None, int] = {}
     told = 0
@@ -86,7 +86,6 @@ def report(
         tokens = tokens_of(chunk, used)
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
-        sessions.add(chunk, tokens)
         answers.add(chunk, tokens)
         cube.damaged(damaged.add(chunk))
         found = quarantine.add(scan.rejects.since(told))
@@ -118,8 +117,6 @@ def report(
         },
         **sums,
         **_messages(sums["wires"], sample.kept()),
-        "session_columns": list(SESSION_COLUMNS),
-        "sessions": sessions.rows(used),
         "answer_columns": list(ANSWER_COLUMNS),
         "answers": answers.rows(),
         "reject_counts": [[wire, reason, count] for (wire, reason), count in sorted(quarantine.counts.items())],

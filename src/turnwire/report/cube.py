@@ -1,4 +1,4 @@
-"""Counts of records, bytes and tokens per time, wire, kind, sender and receiver, in bounded memory.
+"""Counts of records, bytes, tokens and rejects per time, wire, kind, sender and receiver, in bounded memory.
 
 The width of a time bucket and the agents that are kept apart give way to the amount: what a log of a million records
 leaves behind is a table of some ten thousand cells, whose sums are those of all records.
@@ -6,8 +6,7 @@ leaves behind is a table of some ten thousand cells, whose sums are those of all
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,26 +42,23 @@ MOST_AGENTS = 40  # kept apart in the page
 MOST_KINDS_SHOWN = 60
 STRAY = 0.005
 """Share of the records at either end of time that may be folded when they stretch the axis fourfold or more."""
-
-Key = tuple[int, ...]
-"""bucket, wire, kind, sender, receiver"""
+BUCKET, WIRE, KIND, SENDER, RECEIVER = range(5)
+RECORDS, BYTES, TOKENS, REJECTS = range(5, 9)
+"""Columns of the cells: five keys, four sums."""
 _AT_ONCE = 1 << 16  # numbers that are sorted in at once, at least
 
 
 class Cube:
-    """Takes chunks of records, remembers only sums."""
+    """Takes chunks of records, remembers only sums: ``_cells`` has a row for each of the keys that were met."""
 
     def __init__(self) -> None:
-        self.wires: list[str] = []  # in the order in which they were met
-        self.kinds = NameCodes(MOST_KINDS)
-        self.agents = NameCodes(MOST_NAMES)
+        self.wires, self.kinds, self.agents = NameCodes(MOST_KINDS), NameCodes(MOST_KINDS), NameCodes(MOST_NAMES)
         self.records = 0
         self._pairs = Different(MOST_PAIRS, np.int64)
         self._width = 0
-        self._cells: dict[Key, NDArray[np.int64]] = {}
-        self._filled: set[int] = set()
-        self._damaged: Counter[tuple[int, str]] = Counter()
-        self._kept: set[int] | None = None  # agents that are kept apart; None while all are
+        self._cells: NDArray[np.int64] = np.empty((0, 9), np.int64)
+        self._new: list[NDArray[np.int64]] = []  # to sort all cells for each chunk would be quadratic
+        self._kept: list[int] | None = None  # agents that are kept apart; None while all are
         self._first: int | None = None
         self._last: int | None = None
 
@@ -71,33 +67,57 @@ class Cube:
         if not len(chunk):
             return
         self.records += len(chunk)
-        times = self._buckets(chunk)
+        rows = np.zeros((len(chunk), 9), np.int64)
+        rows[:, WIRE] = self.wires.translate(chunk.coded("wire"))
+        rows[:, KIND] = self.kinds.translate(chunk.coded("kind"))
         sender, receiver = (self.agents.translate(chunk.coded(name)) for name in ("sender", "receiver"))
         self._pairs.add((sender - OTHERS) * (MOST_NAMES - OTHERS) + receiver - OTHERS)
-        sender, receiver = self._kept_apart(sender), self._kept_apart(receiver)
-        columns = [times, self._wire(chunk), self.kinds.translate(chunk.coded("kind")), sender, receiver]
-        keys, group = grouped(columns)
-        sums: list[NDArray[Any]] = [np.bincount(group, weights=chunk.lengths)]
-        sums.append(np.zeros(len(keys)) if tokens is None else np.bincount(group, weights=tokens))
-        for key, row in zip(keys, np.array([np.bincount(group), *sums]).astype(np.int64).T, strict=True):
-            here = self._cells.get(key)
-            self._cells[key] = row if here is None else here + row
-        self._shrink()
+        rows[:, SENDER], rows[:, RECEIVER] = sender, receiver
+        rows[:, RECORDS], rows[:, BYTES] = 1, chunk.lengths
+        if tokens is not None:
+            rows[:, TOKENS] = tokens
+        rows[:, BUCKET] = np.where(chunk.timed, chunk.times // WIDTHS[self._width], _UNTIMED)
+        if chunk.timed.any():
+            times = chunk.times[chunk.timed]
+            self._first, self._last = (
+                int(found if known is None else choose(found, known))
+                for choose, found, known in ((min, times.min(), self._first), (max, times.max(), self._last))
+            )
+        self._take(_summed(rows))
 
     def damaged(self, found: Iterable[tuple[int, str, int]]) -> None:
         """Counts damaged ranges: (time, wire, number), each at the time of a record that was added."""
-        for time, wire, number in found:
-            self._damaged[time // WIDTHS[self._width], wire] += number
+        rows = [
+            [time // WIDTHS[self._width], self.wires.code(wire), ABSENT, ABSENT, ABSENT, 0, 0, 0, number]
+            for time, wire, number in found
+        ]
+        if rows:
+            self._take(np.array(rows, np.int64))
 
-    def _wire(self, chunk: Chunk) -> NDArray[np.int64]:
-        column = chunk.coded("wire")
-        places = np.full(len(column.names), ABSENT, np.int64)
-        for code in np.unique(column.codes).tolist():  # an enum names wires of which a log may hold nothing
-            if column.names[code] not in self.wires:
-                self.wires.append(column.names[code])
-            places[code] = self.wires.index(column.names[code])
-        result: NDArray[np.int64] = places[column.codes]
-        return result
+    def _take(self, rows: NDArray[np.int64]) -> None:
+        if self._kept is not None:
+            _fold(rows, self._kept)
+        self._new.append(rows)
+        if sum(map(len, self._new)) > max(len(self._cells), _AT_ONCE):
+            self._merge()
+
+    def _merge(self) -> None:
+        """Sums up the cells; makes them fewer where they are too many."""
+        self._cells, self._new = _summed(np.concatenate((self._cells, *self._new))), []
+        while self._width + 1 < len(WIDTHS) and (
+            self._filled() > MOST_FILLED or (len(self._cells) > MOST_CELLS and self._filled() > MOST_SHOWN)
+        ):
+            timed = self._cells[:, BUCKET] != _UNTIMED
+            self._cells[timed, BUCKET] //= WIDTHS[self._width + 1] // WIDTHS[self._width]
+            self._width += 1
+            self._cells = _summed(self._cells)
+        while len(self._cells) > MOST_CELLS and self._kept != []:
+            self._kept = self._busiest(MOST_AGENTS * 4 if self._kept is None else len(self._kept) // 2)
+            _fold(self._cells, self._kept)
+            self._cells = _summed(self._cells)
+
+    def _filled(self) -> int:
+        return len(np.unique(self._cells[:, BUCKET]))
 
     @property
     def pairs(self) -> tuple[int, bool]:
@@ -105,75 +125,36 @@ class Cube:
         count, more = self._pairs.count()
         return count, more or self.agents.unnamed > 0
 
-    def _kept_apart(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        if self._kept is None:
-            return codes
-        return np.where((codes >= 0) & ~np.isin(codes, list(self._kept)), OTHERS, codes)
-
-    def _buckets(self, chunk: Chunk) -> NDArray[np.int64]:
-        times = chunk.times[chunk.timed]
-        if len(times):
-            first, last = int(times.min()), int(times.max())
-            self._first = first if self._first is None else min(self._first, first)
-            self._last = last if self._last is None else max(self._last, last)
-        buckets = times // WIDTHS[self._width]
-        new = set(np.unique(buckets).tolist())
-        self._filled |= new
-        while len(self._filled) > MOST_FILLED and self._width + 1 < len(WIDTHS):
-            self._widen()
-        result = np.full(len(chunk), _UNTIMED, np.int64)
-        result[chunk.timed] = times // WIDTHS[self._width]
-        return result
-
-    def _widen(self) -> None:
-        factor = WIDTHS[self._width + 1] // WIDTHS[self._width]
-        self._width += 1
-        self._filled = {bucket // factor for bucket in self._filled}
-        damaged, self._damaged = self._damaged, Counter()
-        for (bucket, wire), number in damaged.items():
-            self._damaged[bucket // factor, wire] += number
-        self._cells = _merged(self._cells, lambda key: (key[0] if key[0] == _UNTIMED else key[0] // factor, *key[1:]))
-
-    def _shrink(self) -> None:
-        while len(self._cells) > MOST_CELLS:
-            if len(self._filled) > MOST_SHOWN and self._width + 1 < len(WIDTHS):
-                self._widen()
-                continue
-            kept = MOST_AGENTS * 4 if self._kept is None else len(self._kept) // 2
-            self._kept = set(self._busiest(kept))
-            self._cells = _merged(self._cells, _only(self._kept))
-            if kept == 0:
-                return
-
     def _busiest(self, count: int) -> list[int]:
-        order = np.argsort(-self.agents.records, kind="stable")[:count]
-        return [int(code) for code in order if self._kept is None or int(code) in self._kept]
+        order: list[int] = np.argsort(-self.agents.records, kind="stable")[:count].tolist()
+        return [code for code in order if self._kept is None or code in self._kept]
 
     def shown(self) -> dict[str, Any]:
-        """The part of the page's data that is made of sums. The cube itself stays as it is."""
-        kept = self._busiest(MOST_AGENTS)
-        met = int((self.kinds.records > 0).sum())  # an enum names kinds of which a log may hold none
-        kinds = np.argsort(-self.kinds.records, kind="stable")[: min(met, MOST_KINDS_SHOWN)].tolist()
-        cells = _merged(self._cells, _only(set(kept)))
-        width, low, high = self._axis(cells, MOST_SHOWN)
-        cells = _merged(cells, self._placed(width, low, high))
-        while len(cells) > MOST_CELLS_SHOWN and (high - low > 24 or len(kept) > 8):
+        """The part of the page's data that is made of sums."""
+        self._merge()
+        names, kind_names, wire_names = list(self.agents), list(self.kinds), list(self.wires)
+        kept, kinds = self._busiest(MOST_AGENTS), self.kinds.met(MOST_KINDS_SHOWN)
+        met = {wire_names[code] for code in self.wires.met(len(wire_names))}
+        wires = [name for name in registry.codes() if name in met]
+        most = MOST_SHOWN
+        while True:
+            width, low, high = self._axis(most)
+            cells = self._cells.copy()
+            cells[:, BUCKET] = _placed(cells[:, BUCKET], WIDTHS[width] // WIDTHS[self._width], low, high)
+            cells[:, KIND] = _places(kinds, len(kind_names))[cells[:, KIND]]
+            for column in (SENDER, RECEIVER):
+                cells[:, column] = _places(kept, len(names))[cells[:, column]]
+            damage = cells[cells[:, REJECTS] > 0]
+            cells = cells[cells[:, RECORDS] > 0]
+            cells[:, WIRE] = _places([wire_names.index(name) for name in wires], len(wire_names))[cells[:, WIRE]]
+            cells = _summed(cells)
+            if len(cells) <= MOST_CELLS_SHOWN or (high - low <= 24 and len(kept) <= 8):
+                break
             if high - low > 24 and width + 1 < len(WIDTHS):
-                width, low, high = self._axis(self._cells, (high - low) // 2)
+                most = (high - low) // 2
             else:
                 kept = kept[: len(kept) // 2]
-            cells = _merged(self._cells, _only(set(kept)))
-            cells = _merged(cells, self._placed(width, low, high))
-        agents, kind_codes = _places(kept), _places(kinds)
-        wires = [name for name in registry.codes() if name in self.wires]
-        rows = sorted(
-            (bucket, wires.index(self.wires[wire]), kind_codes[kind], agents[sender], agents[receiver], *sums.tolist())
-            for (bucket, wire, kind, sender, receiver), sums in cells.items()
-        )
-        names, kind_names = list(self.agents), list(self.kinds)
-        placed, damaged = self._placed(width, low, high), Counter[tuple[int, str]]()
-        for (bucket, wire), number in self._damaged.items():
-            damaged[placed((bucket,))[0], wire] += number
+        damage[:, KIND : RECEIVER + 1] = ABSENT
         return {
             "wires": wires,
             "kinds": [kind_names[code] for code in kinds],
@@ -187,79 +168,65 @@ class Cube:
                 "width": WIDTHS[width],
                 "buckets": high - low + 1 if self._first is not None else 0,
             },
-            "cells": [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(8)],
-            "reject_cells": sorted([bucket, wire, number] for (bucket, wire), number in damaged.items()),
+            "cells": cells[:, :REJECTS].T.tolist(),
+            "reject_cells": sorted(
+                [row[BUCKET], wire_names[row[WIRE]], row[REJECTS]] for row in _summed(damage).tolist()
+            ),
         }
 
-    def _axis(self, cells: dict[Key, NDArray[np.int64]], most: int) -> tuple[int, int, int]:
+    def _axis(self, most: int) -> tuple[int, int, int]:
         """The width (its place in WIDTHS) and the first and last bucket of the chart."""
-        if self._first is None or self._last is None:
+        timed = self._cells[(self._cells[:, BUCKET] != _UNTIMED) & (self._cells[:, RECORDS] > 0)]
+        if not len(timed):
             return self._width, 0, 0
-        records: Counter[int] = Counter()
-        for key, sums in cells.items():
-            if key[0] != _UNTIMED:
-                records[key[0]] += int(sums[0])
-        buckets = sorted(records)
-        low, high = _core(buckets, records)
-        width = self._width
-        factor = 1
+        buckets, place = np.unique(timed[:, BUCKET], return_inverse=True)
+        low, high = _core(buckets, np.bincount(place, weights=timed[:, RECORDS]))
+        width, factor = self._width, 1
         while high // factor - low // factor >= most and width + 1 < len(WIDTHS):
             factor *= WIDTHS[width + 1] // WIDTHS[width]
             width += 1
         return width, low // factor, high // factor
 
-    def _placed(self, width: int, low: int, high: int) -> Callable[[Key], Key]:
-        factor = WIDTHS[width] // WIDTHS[self._width]
 
-        def renamed(key: Key) -> Key:
-            if key[0] == _UNTIMED:
-                return (NO_TIME, *key[1:])
-            bucket = key[0] // factor
-            place = EARLIER if bucket < low else LATER if bucket > high else bucket - low
-            return (place, *key[1:])
-
-        return renamed
+def _summed(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different keys, in their order, with the sums of each."""
+    if not len(cells):
+        return cells
+    cells = cells[np.lexsort(cells[:, RECEIVER::-1].T)]
+    new = np.any(cells[1:, : RECEIVER + 1] != cells[:-1, : RECEIVER + 1], axis=1)
+    starts = np.concatenate(([0], np.flatnonzero(new) + 1))
+    return np.hstack((cells[starts, : RECEIVER + 1], np.add.reduceat(cells[:, RECORDS:], starts)))
 
 
-def _merged(cells: dict[Key, NDArray[np.int64]], renamed: Callable[[Key], Key]) -> dict[Key, NDArray[np.int64]]:
-    result: dict[Key, NDArray[np.int64]] = {}
-    for key, sums in cells.items():
-        new = renamed(key)
-        here = result.get(new)
-        result[new] = sums if here is None else here + sums
-    return result
-
-
-def _only(kept: set[int]) -> Callable[[Key], Key]:
+def _fold(cells: NDArray[np.int64], kept: Sequence[int]) -> None:
     """Agents that are not kept become OTHERS."""
-
-    def agent(code: int) -> int:
-        return code if code in kept or code == ABSENT else OTHERS
-
-    return lambda key: (*key[:3], agent(key[3]), agent(key[4]))
+    for column in (SENDER, RECEIVER):
+        codes = cells[:, column]
+        codes[(codes >= 0) & ~np.isin(codes, kept)] = OTHERS
 
 
-def _core(buckets: list[int], records: Counter[int]) -> tuple[int, int]:
+def _placed(buckets: NDArray[np.int64], factor: int, low: int, high: int) -> NDArray[np.int64]:
+    """Buckets, so many times as wide, as the chart has them."""
+    places = buckets // factor
+    found = np.where(places < low, EARLIER, np.where(places > high, LATER, places - low))
+    return np.where(buckets == _UNTIMED, NO_TIME, found)
+
+
+def _core(buckets: NDArray[np.int64], records: NDArray[Any]) -> tuple[int, int]:
     """The first and last bucket without a few stray records at the ends, where those would squeeze all the others."""
-    allowed = sum(records.values()) * STRAY
-    first, last = 0, len(buckets) - 1
-    lost = 0
-    while lost + records[buckets[first]] <= allowed:
-        lost += records[buckets[first]]
-        first += 1
-    lost = 0
-    while last > first and lost + records[buckets[last]] <= allowed:
-        lost += records[buckets[last]]
-        last -= 1
-    low, high = buckets[first], buckets[last]
+    allowed = records.sum() * STRAY
+    first = int(np.searchsorted(np.cumsum(records), allowed, "right"))
+    last = len(buckets) - 1 - int(np.searchsorted(np.cumsum(records[:first:-1]), allowed, "right"))
+    low, high = int(buckets[first]), int(buckets[last])
     if buckets[-1] - buckets[0] + 1 >= 4 * (high - low + 1):
         return low, high
-    return buckets[0], buckets[-1]
+    return int(buckets[0]), int(buckets[-1])
 
 
-def _places(codes: list[int]) -> Any:
-    """Code -> its place in the list; ABSENT stays, everything else is OTHERS."""
-    places: defaultdict[int, int] = defaultdict(lambda: OTHERS, {code: place for place, code in enumerate(codes)})
+def _places(codes: Sequence[int], count: int) -> NDArray[np.int64]:
+    """Code -> its place in the list; ABSENT (the last) stays, everything else is OTHERS."""
+    places = np.full(count + 2, OTHERS, np.int64)
+    places[codes] = np.arange(len(codes))
     places[ABSENT] = ABSENT
     return places
 
@@ -289,6 +256,12 @@ class NameCodes:
     def records(self) -> NDArray[np.int64]:
         """The number of records of each name, in the order of the codes."""
         return self._counts[: len(self._codes)]
+
+    def met(self, most: int) -> list[int]:
+        """The codes of the most frequent names, without those of which there is no record: an enum names them, too."""
+        count = min(int((self.records > 0).sum()), most)
+        codes: list[int] = np.argsort(-self.records, kind="stable")[:count].tolist()
+        return codes
 
     def translate(self, column: Coded) -> NDArray[np.int64]:
         """The column with the codes of these names."""
@@ -340,13 +313,3 @@ class Different:
         """The number of different ones, and whether there may be more."""
         self._merge()
         return len(self._sorted), len(self._sorted) > self._most
-
-
-def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-    """The different rows of these columns, and for each row the place of its like among them."""
-    group: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values, codes = np.unique(column, return_inverse=True)
-        _, group = np.unique(group * len(values) + codes, return_inverse=True)
-    _, first = np.unique(group, return_index=True)
-    return list(zip(*(column[first].tolist() for column in columns), strict=True)), group

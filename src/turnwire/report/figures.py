@@ -1,4 +1,4 @@
-"""Latencies and tokens: how long answers took, and what records cost one by one and as one text."""
+"""Latencies and tokens: how long answers took, and what records cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.errors import MissingDependency, WireError
+from turnwire.errors import MissingDependency
 from turnwire.read.grouping import Groups
 from turnwire.read.pairing import COUNTS, Pairs
 from turnwire.report.findings import Extremes
@@ -22,17 +22,9 @@ if TYPE_CHECKING:
 ANSWER_COLUMNS = ("wire", "rule", "asks", *COUNTS, "timed", "min", "p50", "p90", "p99", "max", "steps")
 """Columns of the answers to the questions of one rule. timed: answers that tell a latency; min to max: microseconds,
 None where there is none; steps: the histogram, as (microseconds at most, answers)."""
-SESSION_COLUMNS = ("wire", "records", "written", "json", "session", "why")
-"""Columns of the first records of a wire as one text. written, json, session: tokens of the records as they are, of
-minified JSON lines, and of a session with its explanation, in which each of them comes back; why: why they were not
-compared (then json and session are None)."""
 DEFAULT = "o200k_base"
 SLICE = 8192
 """Records whose text is in memory at once."""
-FIRST = 200
-"""Records of each wire that are held as they follow each other."""
-MOST_BYTES = 1 << 20
-"""Bytes of these."""
 
 
 class Answers:
@@ -111,54 +103,3 @@ def tokens_of(chunk: Chunk, used: TokenMeter) -> NDArray[np.int64] | None:
         texts = [raw.decode("utf-8", "replace") for raw in islice(raws, SLICE)]
         result[start : start + len(texts)] = used.measure(texts)
     return result
-
-
-class _Held:
-    """The first records of one wire, until there are enough."""
-
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
-        self.bytes = self.tokens = 0
-        self.full = False
-
-
-class Sessions:
-    """Takes chunks of records, keeps the first ones of each wire, and compares them as one text."""
-
-    def __init__(self) -> None:
-        self._held: dict[str, _Held] = {}
-
-    def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
-        """Looks at the records of a chunk in order; without tokens nothing is kept."""
-        if tokens is None:
-            return
-        wires = chunk.coded("wire")
-        for code in np.unique(wires.codes).tolist():
-            held = self._held.setdefault(wires.names[code], _Held())
-            if held.full:
-                continue
-            for row in np.flatnonzero(wires.codes == code)[: FIRST - len(held.messages)].tolist():
-                held.bytes += int(chunk.lengths[row])
-                held.full = held.bytes > MOST_BYTES
-                if held.full:
-                    break
-                held.messages.append(chunk.message(row))
-                held.tokens += int(tokens[row])
-            held.full = held.full or len(held.messages) == FIRST
-
-    def rows(self, used: TokenMeter) -> list[list[Any]]:
-        """The tokens of what was kept, in the order in which wires were met: rows of SESSION_COLUMNS."""
-        return [_session(wire, held, used.name) for wire, held in self._held.items() if held.messages]
-
-
-def _session(wire: str, held: _Held, tokenizer: str) -> list[Any]:
-    tokens = import_module("turnwire.tokens")
-    sizes = wire, len(held.messages), held.tokens
-    try:
-        found = tokens.compare(held.messages, [wire], [tokenizer], formats=("json", "session"), per="conversation")
-    except WireError as error:  # what its own wire cannot write
-        return [*sizes, None, None, str(error)]
-    totals = {row.format: row.total for row in found.rows if row.round_trip}
-    if not {"json", "session"} <= totals.keys():
-        return [*sizes, None, None, "; ".join(found.absent.values()) or "they do not come back"]
-    return [*sizes, totals["json"], totals["session"], ""]

@@ -35,8 +35,9 @@ MOST_OF_A_KIND = 100
 """Damaged ranges of one wire and reason that are shown."""
 MOST_REJECT_BYTES = 256
 """Bytes of one damaged range that are shown."""
-REJECT_COLUMNS = ("file", "offset", "length", "line", "fault", "wire", "reason", "raw")
-"""Columns of damaged ranges. fault: the byte of the file where reading failed; raw: its first bytes, as hex digits."""
+REJECT_COLUMNS = ("file", "offset", "length", "line", "fault", "wire", "reason", "raw", "text")
+"""Columns of damaged ranges. fault: the byte of the file where reading failed; raw, text: its first bytes, as hex
+digits and as text in which what is not UTF-8 is an escape."""
 
 Key = tuple[str, str | None]
 """wire and conversation; None for the records of a wire that name no conversation"""
@@ -162,8 +163,9 @@ class Quarantine:
             kind = reject["wire"], reject["reason"]
             self.counts[kind] += 1
             if self.counts[kind] <= MOST_OF_A_KIND and len(self.kept) < MOST_REJECTS:
-                raw = bytes(reject["raw"][:MOST_REJECT_BYTES]).hex()
-                self.kept.append([*(reject[name] for name in REJECT_COLUMNS[:-1]), raw])
+                raw = bytes(reject["raw"][:MOST_REJECT_BYTES])
+                row = {**reject, "raw": raw.hex(), "text": raw.decode("utf-8", "backslashreplace")}
+                self.kept.append([row[name] for name in REJECT_COLUMNS])
         return found
 
 

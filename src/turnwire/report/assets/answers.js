@@ -1,4 +1,4 @@
-// How long answers took: a row for each kind of question, its histogram on an axis that all rows share.
+// How long answers took: a row for each kind of question, its histogram over a range that all rows share.
 const answers = D.answers.map((row) => Object.fromEntries(D.answer_columns.map((name, column) => [name, row[column]])));
 const PER_DOUBLING = 2; // bars of the histogram
 
@@ -10,33 +10,17 @@ function drawAnswers(holder) {
   const low = Math.floor(log2(Math.min(...known.map((one) => one.min)))), high = Math.ceil(log2(Math.max(...known.map((one) => one.max))) + 0.01);
   const number = (name) => ({ name, number: true });
   const heads = [{ name: "Wire" }, { name: "Question" }, number("Asked"), number("Answered"), number("Open"), number("Median (p50)"), number("p90"), number("p99"), number("Longest")];
-  if (known.length) heads.push({ name: axis(low, high) });
+  if (known.length) heads.push({ name: `${duration(2 ** low)} to ${duration(2 ** high)}` });
   const time = (value) => (value === null ? "–" : duration(value));
   const rows = found.map((one) => [badge(one.wire), one.asks.join(", "), count(one.requests), count(one.answered), count(one.waiting + one.given_up),
     time(one.p50), time(one.p90), time(one.p99), time(one.max), ...(known.length ? [shape(one, low, high)] : [])]);
   const made = table("", heads, rows);
   made.classList.add("answers");
-  for (const row of made.querySelectorAll("tr")) if (known.length) row.lastElementChild.classList.add(row.closest("thead") ? "axis" : "shape");
+  if (known.length) for (const row of made.tBodies[0].rows) row.lastElementChild.classList.add("shape");
   holder.replaceChildren(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of latencies" }, made), note(answerNotes(found)));
 }
 
 const log2 = (micros) => Math.log2(Math.max(micros, 1));
-const MARKS = [...[1, 10, 100].flatMap((value) => [value, value * 1e3]), 1e6, 1e7, 6e7, 6e8, 3600e6, 36e9, 86400e6, 864e9, 8640e9].sort((a, b) => a - b);
-
-// Round durations along the axis, no closer than their labels need.
-function axis(low, high) {
-  const found = [];
-  for (const mark of MARKS) {
-    const place = (log2(mark) - low) / (high - low);
-    if (place >= 0 && place <= 1 && (!found.length || place - found[found.length - 1][0] >= 0.18)) found.push([place, mark]);
-  }
-  if (!found.length) return el("span", {}, `${duration(2 ** low)} to ${duration(2 ** high)}`);
-  return el("span", { class: "marks" }, found.map(([place, mark]) => el("span", { vars: { "--place": `${(100 * place).toFixed(1)}%` } }, roundDuration(mark))));
-}
-const roundDuration = (micros) => {
-  const [size, unit] = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]].find(([least]) => micros >= least);
-  return `${whole.format(micros / size)} ${unit}`;
-};
 
 function shape(one, low, high) {
   const bars = Array.from({ length: Math.max(1, (high - low) * PER_DOUBLING) }, () => 0);
@@ -44,10 +28,6 @@ function shape(one, low, high) {
   const top = Math.max(...bars, 1), width = 100 / bars.length;
   const drawing = svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img",
     "aria-label": one.timed ? `${plural(one.timed, "answer")} from ${duration(one.min)} to ${duration(one.max)}` : "no answer with a time" });
-  for (const mark of MARKS) {
-    const place = (100 * (log2(mark) - low)) / (high - low);
-    if (place > 0 && place < 100) drawing.append(svg("line", { class: "tick", x1: place, x2: place, y1: 0, y2: 40, "vector-effect": "non-scaling-stroke" }));
-  }
   drawing.append(svg("line", { x1: 0, x2: 100, y1: 39.5, y2: 39.5, "vector-effect": "non-scaling-stroke" }));
   bars.forEach((number, place) => {
     if (number) drawing.append(svg("rect", { x: place * width + width * 0.08, width: width * 0.84, y: 39 - (36 * number) / top, height: (36 * number) / top },

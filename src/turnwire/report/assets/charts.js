@@ -72,9 +72,13 @@ function drawVolume(holder, view) {
     }
     const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}${bad ? `, ${plural(bad, "reject")}` : ""}`;
     chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall + strip,
-      onpointerenter: () => readout.replaceChildren(spoken) }));
+      onpointerenter: () => readout.replaceChildren(spoken), onclick: () => chooseBar(bucket) }));
   }
-  brush(chart, x, inner, tall + strip, readout);
+  chart.addEventListener("pointerleave", () => readout.replaceChildren(hint()));
+  if (byTime()) {
+    const from = x(filter.from ?? 0), to = x((filter.to ?? D.time.buckets - 1) + 1);
+    chart.append(svg("rect", { class: "range", x: from, width: to - from, y: TOP, height: tall + strip }));
+  }
   const rows = columns.map((records, bucket) => [span(bucket), count(records), count(damaged.get(bucket) || 0)]).filter((_, bucket) => columns[bucket] || damaged.get(bucket));
   const strays = [EARLIER, LATER, NO_TIME].map((bucket) => [bucket, totals.get(String(bucket))?.records || 0]).filter(([, records]) => records);
   const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
@@ -96,7 +100,14 @@ function rejectCount() {
 }
 
 const span = (bucket) => `${day(bucketStart(bucket))} ${clock(bucketStart(bucket), D.time.width)}–${clock(bucketStart(bucket + 1), D.time.width)}`;
-const hint = () => `${duration(D.time.width)} a bar. Drag over the chart to choose a time range.`;
+const hint = () => `${duration(D.time.width)} a bar. Choose a bar to see only its time.`;
+
+// The keyboard has the two time fields.
+function chooseBar(bucket) {
+  const chosen = filter.from === bucket && filter.to === bucket;
+  filter.from = filter.to = chosen ? null : bucket;
+  update();
+}
 
 function legend(view) {
   const wires = grouped(view.cells, "wire");
@@ -105,35 +116,17 @@ function legend(view) {
   allRejects ? el("li", { class: "damage" }, el("span", { class: "badge" }, el("span", { class: "dot", "aria-hidden": "true" }), "rejects"), el("span", { class: "absent" }, count(rejectCount()))) : null);
 }
 
-// Round times: the finest step of clock or calendar whose labels have room, in one notation for the whole axis. Where the
-// notation is that of a clock, the date stands below the first label and below each that begins a day.
-const CLOCK_STEPS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, ...[1, 2, 5, 10, 15, 30].map((value) => value * 1e6),
-  ...[1, 2, 5, 10, 15, 30].map((value) => value * 60e6), ...[1, 2, 3, 6, 12].map((value) => value * 3600e6)];
+// Labels stand at every so many bars, counted from 1970, so that the times are round. Where they are those of a clock, the
+// date stands below the first label and below each that begins a day.
+const EVERY = [1, 2, 3, 4, 6, 12, 24, 30, 60, 120];
 const DAY = 86400e6;
 
-function timeTicks(start, stop, most) {
-  const step = CLOCK_STEPS.find((size) => (stop - start) / size <= most);
-  if (step) return [multiples(start, stop, step), (at) => clock(at, step >= 60e6 ? 60e6 : step >= 1e6 ? 1e6 : 1), true];
-  const days = [1, 2, 7, 14].find((value) => (stop - start) / (value * DAY) <= most);
-  if (days) return [multiples(start, stop, days * DAY), day, false];
-  const months = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000].find((value) => (stop - start) / (value * 30 * DAY) <= most) || 60000;
-  const first = new Date(start / 1000), found = [];
-  if (Number.isNaN(first.getTime())) return [[], day, false];
-  const begin = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / months) * months;
-  for (let month = begin; found.length <= most + 1; month += months) {
-    const at = new Date(0).setUTCFullYear(Math.floor(month / 12), month % 12, 1) * 1000;
-    if (!(at < stop)) break;
-    if (at >= start) found.push(at);
-  }
-  return [found, (at) => iso(at).slice(0, months % 12 ? 7 : 4), false];
-}
-const multiples = (start, stop, step) => Array.from({ length: Math.max(0, Math.ceil((stop - start) / step) + 1) }, (_, place) => (Math.ceil(start / step) + place) * step).filter((at) => at < stop);
-
 function timeLabels(chart, inner, foot, height) {
-  const start = D.time.start, stop = bucketStart(D.time.buckets);
-  const [ticks, label, clocks] = timeTicks(start, stop, Math.max(2, Math.min(10, Math.floor(inner / 90))));
+  const start = D.time.start, stop = bucketStart(D.time.buckets), most = Math.max(2, Math.min(10, Math.floor(inner / 90)));
+  const step = D.time.width * (EVERY.find((bars) => D.time.buckets / bars <= most) || D.time.buckets), clocks = step < DAY;
+  const label = (at) => (clocks ? clock(at, step) : day(at));
   let last = "";
-  for (const at of ticks) {
+  for (let at = Math.ceil(start / step) * step; at < stop; at += step) {
     const place = LEFT + ((at - start) / (stop - start)) * inner;
     const dated = clocks && day(at) !== last, half = 3.5 * (dated ? day(at) : label(at)).length; // of what stands below the tick
     const anchor = place + half > LEFT + inner + RIGHT ? "end" : "middle";
@@ -141,34 +134,6 @@ function timeLabels(chart, inner, foot, height) {
     if (dated) chart.append(svg("text", { class: "date", x: place, y: height - 6, "text-anchor": anchor }, day(at)));
     last = day(at);
   }
-}
-
-// A range is drawn with the pointer; the keyboard has the two time fields.
-function brush(chart, x, inner, tall, readout) {
-  const bucketAt = (event) => {
-    const box = chart.getBoundingClientRect();
-    const place = (((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width - LEFT) / inner;
-    return Math.max(0, Math.min(D.time.buckets - 1, Math.floor(place * D.time.buckets)));
-  };
-  const range = svg("rect", { class: "range", y: TOP, height: tall, visibility: "hidden" });
-  chart.append(range);
-  const paint = (from, to) => {
-    range.setAttribute("x", x(from));
-    range.setAttribute("width", x(to + 1) - x(from));
-    range.setAttribute("visibility", "visible");
-  };
-  if (byTime()) paint(filter.from ?? 0, filter.to ?? D.time.buckets - 1);
-  let first = null;
-  chart.addEventListener("pointerdown", (event) => { first = bucketAt(event); chart.setPointerCapture(event.pointerId); paint(first, first); });
-  chart.addEventListener("pointermove", (event) => { if (first !== null) paint(Math.min(first, bucketAt(event)), Math.max(first, bucketAt(event))); });
-  chart.addEventListener("pointerup", (event) => {
-    if (first === null) return;
-    const other = bucketAt(event);
-    filter.from = Math.min(first, other);
-    filter.to = Math.max(first, other);
-    update();
-  });
-  chart.addEventListener("pointerleave", () => { if (first === null) readout.replaceChildren(hint()); });
 }
 
 const bar = (amount, most) => el("div", { class: "bar", "aria-hidden": "true" }, el("span", { vars: { width: `${(100 * amount) / Math.max(most, 1)}%` } }));
@@ -195,16 +160,5 @@ function drawTokens(holder, view) {
     el("div", { class: "bars budget" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
       bar(group.tokens, groups[0].tokens), el("span", { class: "value" }, compact(group.tokens))))),
     el("div", { class: "scroll" }, table(`Tokens of ${D.totals.tokenizer}, of records as written`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
-      share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))),
-    sessionTable());
-}
-
-// What many records cost that are sent at once. Filters cannot act on it: it is of the first records of the log.
-function sessionTable() {
-  const rows = D.sessions.map((row) => Object.fromEntries(D.session_columns.map((name, place) => [name, row[place]])));
-  if (!rows.length) return "";
-  const heads = ["Records", "As written", "JSON lines", "Session", "Session to JSON"].map((name) => ({ name, number: true }));
-  return el("div", { class: "scroll", id: "sessions" }, table("The first records of each wire sent as one text, whatever is filtered: tokens", [{ name: "Wire" }, ...heads],
-    rows.map((row) => [badge(row.wire), count(row.records), count(row.written), ...(row.why ? [said(row.why), "–", "–"]
-      : [count(row.json), count(row.session), share(row.session, row.json)])])));
+      share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))));
 }

@@ -30,29 +30,6 @@ function seen(text, lines) {
 }
 const control = (text) => el("span", { class: "control", title: "not a character that can be seen" }, text);
 
-// Bytes as text: what is no UTF-8 stands as marked escapes too.
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-function saidBytes(data) {
-  const holder = el("bdi", { dir: "auto" });
-  let place = 0;
-  while (place < data.length) {
-    const first = data[place];
-    const size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const text = valid(data.slice(place, place + size));
-    if (text === null) holder.append(control(`\\x${first.toString(16)}`));
-    else holder.append(...seen(text, false));
-    place += text === null ? 1 : size;
-  }
-  holder.normalize();
-  return holder;
-}
-function valid(data) {
-  try {
-    return strict.decode(data);
-  } catch {
-    return null; // these bytes are no character
-  }
-}
 const saidOr = (text, otherwise) => (text === null ? el("span", { class: "absent" }, otherwise) : said(text));
 
 function card(id, title, about, extra = "") {

@@ -96,16 +96,3 @@ function showFilters(view) {
   if (!byDetail() && !byCell()) parts.splice(0, parts.length, "All ", shown, ` ${D.totals.records === 1 ? "record" : "records"}`);
   document.getElementById("active").replaceChildren(...parts, ".");
 }
-
-const themes = [["Auto", null], ["Light", "light"], ["Dark", "dark"]];
-function buildTheme() {
-  const buttons = themes.map(([label, name]) => el("button", {
-    type: "button", "aria-pressed": String(name === null),
-    onclick: (event) => {
-      if (name === null) delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = name;
-      for (const button of buttons) button.setAttribute("aria-pressed", String(button === event.currentTarget));
-    },
-  }, label));
-  document.getElementById("theme").append(...buttons);
-}

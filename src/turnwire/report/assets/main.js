@@ -5,7 +5,6 @@ document.getElementById("lede").replaceChildren(
   `${plural(D.totals.records, "record")}${wireList} in ${bytes(D.totals.bytes.all)}`,
   ...(timed ? [`, ${began === ended ? began : `${began} to ${ended}`} UTC`] : []));
 
-buildTheme();
 const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" });
 document.getElementById("main").append(tiles);
 const parts = [

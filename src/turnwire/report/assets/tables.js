@@ -4,31 +4,27 @@ const rowsInView = () => (matchMedia("(max-width: 560px)").matches ? CARDS : ROW
 
 function drawMessages(holder, view) {
   if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There is no message."));
-  const heads = ["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About", "Line"];
+  const heads = [...["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About"].map((name) => ({ name })), { name: "Line", number: true }, { name: "Details" }];
   paged(holder, view.messages, rowsInView(), "Messages", (part, place) => {
-    const body = el("tbody", {}, part.map(messageRow));
-    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of messages" }, el("table", { class: "stacks one-by-one" },
-      el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col", class: "no-print" }, "Details"))), body)));
+    const made = table("", heads, part.map(messageRow));
+    made.classList.add("one-by-one");
+    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of messages" }, made));
   });
   if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
 }
 
 function messageRow(message) {
-  const clipped = (text, otherwise) => el("span", { class: "clip", title: text === null ? null : visible(text) }, saidOr(text, otherwise));
-  const cell = (name, value, more) => el("td", { "data-label": name, ...more }, value);
-  const row = el("tr", {}, cell("Time (UTC)", message.time === null ? el("span", { class: "absent" }, "–") : moment(message.time)), cell("Wire", badge(wireName(message.talk.wire))),
-    cell("Kind", clipped(message.kind, "–")), cell("From", clipped(message.sender, "–")), cell("To", clipped(message.receiver, "–")),
-    cell("Conversation", clipped(message.talk.id, "–")), cell("About", clipped(message.subject, "–")), cell("Line", count(message.line), { class: "number" }));
+  const clipped = (text) => el("span", { class: "clip", title: text === null ? null : visible(text) }, saidOr(text, "–"));
   const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Show the message on line ${count(message.line)}`, onclick: () => {
-    const open = button.getAttribute("aria-expanded") === "true";
+    const open = button.getAttribute("aria-expanded") === "true", row = button.closest("tr");
     if (open) row.nextSibling.remove();
     else row.after(el("tr", { class: "more" }, el("td", { colspan: "9" }, messageDetail(message))));
     button.setAttribute("aria-expanded", String(!open));
     button.setAttribute("aria-label", `${open ? "Show" : "Hide"} the message on line ${count(message.line)}`);
     button.replaceChildren(open ? "Show" : "Hide");
   } }, "Show");
-  row.append(el("td", {}, button));
-  return row;
+  return [saidOr(message.time === null ? null : moment(message.time), "–"), badge(wireName(message.talk.wire)), clipped(message.kind), clipped(message.sender),
+    clipped(message.receiver), clipped(message.talk.id), clipped(message.subject), count(message.line), button];
 }
 
 const chosenReasons = new Set();
@@ -57,7 +53,7 @@ function drawRejects(holder, view) {
 
 const decoded = (hex) => Uint8Array.from(hex.match(/../g) || [], (pair) => parseInt(pair, 16));
 function rejectText(reject) {
-  reject.hay ??= `${new TextDecoder().decode(decoded(reject.raw))}\n${reject.reason}\n${reject.file ?? ""}`.toLowerCase();
+  reject.hay ??= `${reject.text}\n${reject.reason}\n${reject.file ?? ""}`.toLowerCase();
   return reject.hay;
 }
 
@@ -79,5 +75,5 @@ function hexDump(reject) {
     line.forEach((byte, place) => dump.append(marked(byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·", start + place)));
     dump.append("\n");
   }
-  return el("div", {}, dump, el("p", { class: "place" }, el("code", {}, saidBytes(data)), reject.length > data.length ? ` … ${plural(reject.length - data.length, "more byte")}` : ""));
+  return el("div", {}, dump, el("p", { class: "place" }, el("code", {}, said(reject.text)), reject.length > data.length ? ` … ${plural(reject.length - data.length, "more byte")}` : ""));
 }
