@@ -24,11 +24,7 @@ from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
 from turnwire.distributed.driver import local_cluster  # noqa: E402
 from turnwire.distributed.manifest import NAME  # noqa: E402
-from turnwire.log import (  # noqa: E402
-    plan,
-    split_points,
-    write,
-)
+from turnwire.log import cluster_plan, plan, write  # noqa: E402
 
 pytestmark = [
     pytest.mark.once,
@@ -98,9 +94,8 @@ def test_the_blocks_are_one_scan(client: Any, logs: Path) -> None:
 
 
 def test_lines_that_the_plan_did_not_count(client: Any, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are looked at only; one of them is cut in a message, which its block says: it is planned once more."""
-    monkeypatch.setattr(split_points, "LEAST_LOOKED_AT", 1)
-    monkeypatch.setattr(split_points, "_NEAR", 80)
+    """Files are cut behind any line; one of them is cut in a message, which its block says: it is planned once more."""
+    monkeypatch.setattr(cluster_plan, "SEARCHED", 1)
     message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n" + b"REQ x\n" * 9000
     (logs / "c.log").write_bytes(message)
     assert any(block.line is None for block in plan(str(logs), wire="nslip", block_bytes=SIZE))

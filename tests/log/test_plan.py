@@ -23,7 +23,7 @@ from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
-from turnwire.log import Block, file_state, plan, read_block, split_points
+from turnwire.log import Block, cluster_plan, plan, read_block
 from turnwire.log.input.bookmarks import TICK
 
 pytestmark = pytest.mark.once
@@ -242,10 +242,9 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def near_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small files are looked at, too, and no further than a line or so."""
-    monkeypatch.setattr(split_points, "LEAST_LOOKED_AT", 1)
-    monkeypatch.setattr(split_points, "_NEAR", 80)
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are cut behind any line, too."""
+    monkeypatch.setattr(cluster_plan, "SEARCHED", 1)
 
 
 def one_scan(source: Any, wire: str | None) -> tuple[Any, Any, list[int]]:
@@ -261,49 +260,52 @@ def outcome(blocks: list[Block]) -> tuple[Any, Reason | None]:
         return None, error.reason
 
 
-@pytest.mark.usefixtures("near_sighted")
+@pytest.mark.usefixtures("unread")
 @pytest.mark.parametrize("wire", [None, "csp", "kick"])
-def test_looking_never_gives_other_rows_in_silence(tmp_path: Path, wire: str | None) -> None:
-    """What a look misses is found by the proof: the block says so, and reading the file gives the rows."""
+def test_cutting_behind_any_line_never_gives_other_rows_in_silence(tmp_path: Path, wire: str | None) -> None:
+    """Where something goes on over a cut the block says so, and a plan that reads the file gives the rows."""
     chance = random.Random(7)
     path = tmp_path / "mixed.log"
-    looked = refused = 0
-    for _ in range(rounds(16)):
+    cut = refused = 0
+    for _ in range(rounds(10)):
         parts = [mixed_logs.damaged_log(chance), damaged_log(chance, VECTORS), mixed_logs.good_log(chance)[0]]
         parts += [chance.choice([b"CSP/1\n", b"```\n", b"<<<\n", b"text\n", b"CSP/1\nFROM A\nTO B\nCONTENT\n<<<\nx\n"])]
         chance.shuffle(parts)
+        if chance.randrange(2):
+            parts = [damaged_log(chance, VECTORS), b"text\n"] * 3
         path.write_bytes(b"\n".join(parts))
         size = chance.choice((50, 300, 1000))
         blocks = plan(str(path), wire=wire, block_bytes=size)
         expected = one_scan(str(path), wire)
         found, reason = outcome(blocks)
         if reason is None:
+            for row in (*found[0], *found[1], *expected[0], *expected[1]):
+                del row["line"]  # it counts from the start of a block
             assert found == expected, path.read_bytes()
-            looked += any(not block.proved for block in blocks)
+            cut += len(blocks) > 1
         else:
             assert reason is Reason.BLOCK_OPEN
             refused += 1
             assert together(plan(str(path), wire=wire, block_bytes=size, read=True)) == expected
-    assert looked and refused
+    assert cut and refused
 
 
-@pytest.mark.usefixtures("near_sighted")
-def test_lines_that_nobody_counted_are_counted_when_a_block_is_read(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("unread")
+def test_lines_that_the_plan_did_not_count_count_from_the_start_of_a_block(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes((GOOD + b"\n") * 300)
     blocks = plan(str(path), wire="nslip", block_bytes=1000)
     assert [block.line for block in blocks] == [1, *[None] * (len(blocks) - 1)] and len(blocks) > 5
-    counted = whole(path)[0]
-    chance = random.Random(1)
-    for block in chance.sample(blocks, len(blocks)):
-        mine = [row for row in counted if block.start <= row["offset"] < (block.stop or 0)]
-        assert rows(read_block(block), mine[0]["record"]) == mine
-        (first, *_), *_ = (batch["line"] for batch in read_block(block, count_lines=False))
-        assert first == 1
+    first = lines = 0
+    for block in blocks:
+        found = rows(read_block(block), first)
+        assert [row["line"] for row in found] == list(range(1, len(found) + 1))
+        first, lines = first + len(found), lines + (cluster_plan.lines_in(block) or 0)
+    assert first == lines == 300
 
 
-def test_a_large_file_is_looked_at(tmp_path: Path) -> None:
-    """Of a file with holes, no more than some of its bytes; a line of zeros is not cut."""
+def test_a_large_file_is_not_read(tmp_path: Path) -> None:
+    """Of a file with holes, no more than a line at each cut; a line of zeros is not cut."""
     path = tmp_path / "large.log"
     lines = (GOOD + b"\n") * 1000
     with open(path, "wb") as file:
@@ -313,7 +315,7 @@ def test_a_large_file_is_looked_at(tmp_path: Path) -> None:
         file.truncate(60 << 30)
     blocks = plan(str(path), wire="nslip")
     assert len(blocks) == 6 and blocks[-1].stop == 60 << 30
-    assert all(block.start % (10 << 30) < len(lines) and not block.proved for block in blocks)
+    assert all(block.start % (10 << 30) < len(lines) and not block.digest for block in blocks)
 
 
 def test_small_files_stand_in_one_block(tmp_path: Path) -> None:
@@ -383,7 +385,7 @@ def test_a_file_that_was_just_written_is_waited_for(
         keeping_times(path, flip(0.55))
 
     clock = SimpleNamespace(sleep=write, time_ns=lambda: os.stat(path).st_ctime_ns + age)
-    monkeypatch.setattr(file_state, "time", clock)
+    monkeypatch.setattr(cluster_plan, "time", clock)
     blocks = plan(str(path), wire="nslip")
     assert waited == [TICK / 1e9] * waits
     assert together(blocks) == one_scan(str(path), "nslip")

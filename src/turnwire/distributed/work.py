@@ -35,7 +35,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
     block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key
     name = file_name(index, key)
-    found = read_block(block, count_lines=False)
+    found = read_block(block)
     places = [Path(out, folder, name) for folder in (RECORDS, REJECTS)]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         **{name: getattr(counts, name) for name in TALLIES},
         "wires": counts.wires,
         "reasons": counts.reasons,
-        "lines": None if block.proved else lines_in(block),
+        "lines": lines_in(block),
         "output": described(out, RECORDS, name),
         "quarantine": described(out, REJECTS, name),
     }

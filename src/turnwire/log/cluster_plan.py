@@ -1,39 +1,37 @@
 """Cuts one scan into blocks that any engine can read, anywhere and in any order; their results add up to that scan.
 
-Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next: each
-begins where a search may be cut, with the state that the search has there.
+Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next. A
+block is what a search that begins at its start, in the state that the one before left, decides of the bytes up to some
+line: the plan finds its end by that search, and who reads the block searches the same bytes again. Large files are cut
+behind lines, unless the plan is to read them: there who reads a block sees whether something goes on over its ends.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import stat
+import time
 import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from io import RawIOBase
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, FileRefused, Reason, expect, expect_number
-from turnwire.log.file_state import (
-    LINE_NUMBERS,
-    FileState,
-    changed,
-    digest_of,
-    inode_of,
-    is_sampled,
-    line_ends,
-    settled,
-)
+from turnwire.fences import BEGINNING
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.input.bookmarks import TICK
 from turnwire.log.input.copies import HEAD, digest
 from turnwire.log.input.signatures import NotALog, format_of, is_archive, refuse_binary
 from turnwire.log.input.sources import Source, sources
-from turnwire.log.scanning import Scan, scan
+from turnwire.log.scanning import Scan, scan, steps
 from turnwire.log.search.state import SearchState
-from turnwire.log.split_points import Cut, FileCuts, assumes_too_much
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,20 +85,40 @@ def _is_utf8(text: str) -> bool:
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block"]
 BLOCK_BYTES = 64 << 20
+SEARCHED = 8 << 20
+"""Files are searched where blocks are smaller than that, whether or not the plan is to read them."""
+_DIGESTED = 64 << 10
+"""Files that are not larger are digested as a whole in any case."""
 _OPENING = 4096
 """Bytes that a file adds to the size of a block beside its bytes: the work of opening it."""
+_READ = 1 << 20
+_NEAR = 64 << 10
+
+
+class FileState(NamedTuple):
+    """A file as it was when the plan was made.
+
+    name, size, mtime_ns; head: SHA-256 of its first KiB, in hex, as a bookmark has it; inode: its device, inode and
+    time of change in ns; digest: SHA-256 of the bytes of the block, in hex, "" where the plan did not read them.
+    """
+
+    name: str
+    size: int
+    mtime_ns: int
+    head: str
+    inode: tuple[int, int, int] | None = None
+    digest: str = ""
 
 
 class Block(NamedTuple):
     """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
 
     file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
-    number of the first line, None where not counted (:func:`read_block` does). size, mtime_ns, head: the file as it
-    was when the plan was made (``head``: SHA-256 of its first KiB, in hex); a block refuses to read another one. wire
-    and options: what :func:`turnwire.scan` is given. inode: its device, inode and time of change in ns; digest: SHA-256
-    of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read all of
-    the file; carried: the state of the search where the block begins, left: where it stops, as bookmarks have it;
-    ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it is so.
+    number of the first line, None where not counted. size, mtime_ns, head, inode, digest: the file as it was when the
+    plan was made, as :class:`FileState` has it; a block refuses to read another one. wire and options: what
+    :func:`turnwire.scan` is given. carried: the state of the search where the block begins, left: where it stops, as
+    bookmarks have it; ahead: how many bytes behind it tell that nothing in it goes on. Who reads the block sees that it
+    is so.
 
     files: of a block of several small files, all of them; then file is the name of the first one, start 0, stop None,
     line 1, and size the sum.
@@ -117,8 +135,6 @@ class Block(NamedTuple):
     options: dict[str, Any]
     inode: tuple[int, int, int] | None = None
     digest: str = ""
-    sampled: bool = True
-    proved: bool = True
     files: tuple[FileState, ...] = ()
     carried: dict[str, Any] | None = None
     left: dict[str, Any] | None = None
@@ -158,8 +174,7 @@ class Block(NamedTuple):
     @property
     def states(self) -> tuple[FileState, ...]:
         """The files of the block as they were when the plan was made."""
-        facts = self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest, self.sampled
-        return self.files or (FileState(*facts),)
+        return self.files or (FileState(self.file, self.size, self.mtime_ns, self.head, self.inode, self.digest),)
 
 
 def plan(
@@ -170,19 +185,18 @@ def plan(
     Args:
         paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
         wire: the wire to look for.
-        block_bytes: bytes of a block, about: one ends with the line in which it gets full, however long that line is,
-            and not within a record of several lines. Small files are joined to blocks of that size. Compressed
-            files are not cut.
-        read: whether to search files that are larger than a block from their beginning to their end. Otherwise this is
-            done where blocks are smaller than 8 MiB, and up to the first place where nothing goes on where a look does
-            not show one: of other files a few KiB of each block are looked at, lines are not counted (``line`` is
-            None), and whether a block ends well is seen when it is read.
+        block_bytes: bytes of a block, about: one ends where nothing is open in or behind the line in which it gets
+            full. Small files are joined to blocks of that size. Compressed files are not cut.
+        read: whether to search files that are larger than a block. Otherwise this is done where blocks are smaller
+            than 8 MiB: other files are cut behind any line, lines are not counted (``line`` is None), and whether
+            something goes on over such a cut is seen when its block is read.
         options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
 
     Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
-    counts as one scan; only the column ``record`` counts from the start of its block. Raises OSError, ValueError and
-    TypeError; of a file in a folder that is no log FileRefused warns, as in a scan.
+    counts as one scan; only the columns ``record``, and ``line`` where the plan counted none, count from the start of
+    their block. Raises OSError, ValueError and TypeError; of a file in a folder that is no log FileRefused warns, as in
+    a scan.
     """
     block_bytes = expect_number(block_bytes, "block_bytes", 1)
     expect(read, bool, "read is True or False")
@@ -209,60 +223,72 @@ def _planned(job: _Job, source: Source, refused: list[NotALog]) -> Iterator[Bloc
         refused.append(error)
 
 
-def read_block(block: Block, *, count_lines: bool = True, **changes: Any) -> Scan:
+def read_block(block: Block, **changes: Any) -> Scan:
     """The scan of one block: iterate it for batches; ``rejects`` and ``counts`` are those of the block.
 
-    ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Where the plan counted no lines,
-    those in front of the block are counted, once in a process; ``count_lines=False``: then lines count from the start
-    of the block, too. Raises OSError, DecodeError(file_changed) when a file is not the one that was planned with, also
-    when it changes while it is read, and DecodeError(block_open), behind its last batch at the latest, when one of its
-    ends turns out to be no place to cut: plan that file with ``read=True``.
+    ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError,
+    DecodeError(file_changed) when a file is not the one that was planned with, also when it changes while it is read,
+    and DecodeError(block_open), behind its last batch at the latest, when one of its ends turns out to be no place to
+    cut: plan that file with ``read=True``.
     """
     expect(block, Block, "a Block of turnwire.log.plan is read")
-    options = {**block.options, **changes}
-    parts = [_source(block, state, count_lines) for state in block.states]
-    return scan(parts if block.files else parts[0], wire=block.wire, **options)
+    parts = [_source(block, state) for state in block.states]
+    return scan(parts if block.files else parts[0], wire=block.wire, **{**block.options, **changes})
 
 
-def lines_in(block: Block) -> int:
-    """The number of line ends of a block whose lines the plan did not count."""
-    (state,) = block.states
-    with open(state.name, "rb", buffering=0) as file:
-        return line_ends(file, block.start, block.size if block.stop is None else block.stop)
+def lines_in(block: Block) -> int | None:
+    """The number of line ends of a block of a file whose lines the plan did not count; None of any other."""
+    if block.files or block.digest or block.stop is None:
+        return None
+    with open(block.file, "rb", buffering=0) as file:
+        return sum(chunk.count(b"\n") for chunk in _chunks(file, block.start, block.stop))
 
 
-def _source(block: Block, state: FileState, count_lines: bool) -> Source:
-    stop = state.size if block.stop is None or block.files else block.stop
-    counted = not count_lines or block.line is not None
-    line = (block.line or 1) if counted else None
+def _source(block: Block, state: FileState) -> Source:
+    whole = block.stop is None or bool(block.files)
+    stop = state.size if whole or block.stop is None else block.stop
 
     def cut(offset: int, left: dict[str, Any] | None) -> DecodeError | None:
-        if offset == stop and _is_left(block.left, left):
-            return None
-        return _block_open(block, stop, "something goes on over it")
+        return (
+            None if offset == stop and _is_left(block, left) else _block_open(block, stop, "something goes on over it")
+        )
 
     return Source(
         state.name,
-        open=lambda: _PlannedFile(block, state, stop, line),
+        open=lambda: _Part(state.name, stop + block.ahead, block, state),
         size=stop - block.start,
         start=block.start,
-        line=line,
+        line=block.line or 1,
         carried=block.carried,
-        cut=None if stop == state.size or block.stop is None else cut,
+        cut=None if whole or stop == state.size else cut,
     )
 
 
-def _is_left(planned: dict[str, Any] | None, left: dict[str, Any] | None) -> bool:
-    """True if the state behind a block is that with which the next one is planned. What differs where nobody knows what
-    was found in front of a place is looked for in the next block (``assumes_too_much``)."""
-    expected, found = ({**(one or {}), "version": 0, "touched": True} for one in (planned, left))
-    return expected == found or {**expected, "tail": True} == found
+def _is_left(block: Block, left: dict[str, Any] | None) -> bool:
+    """True if the state behind a block is that with which the next one is planned. Where the plan did not search, what
+    differs because nobody knows what was found in front is looked for in the next block (``_assumes_too_much``)."""
+    if block.digest:
+        return block.left == left
+    return left is None or not left.keys() - {"version", "touched", "tail"}
 
 
 def _block_open(block: Block, place: int, why: str) -> DecodeError:
     text = f"the file cannot be cut at byte {place}, as it was planned: {why}"
     text += "; plan it with read=True, or read it without a plan"
     return DecodeError(Reason.BLOCK_OPEN, text, offset=place, wire=block.wire, path=block.file)
+
+
+# --- the cuts of a file ----------------------------------------------------------------------------------------------
+
+
+class _Cut(NamedTuple):
+    """A place where a block may begin: its offset, the number of its line or None, the state of the search there, and
+    how many bytes behind it are searched to see that nothing in front of it goes on."""
+
+    offset: int
+    line: int | None
+    carried: dict[str, Any] | None
+    ahead: int
 
 
 class _Job(NamedTuple):
@@ -281,39 +307,94 @@ class _Job(NamedTuple):
         if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
             raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
         with open(name, "rb", buffering=0) as file:
-            status = settled(file)
-            size = status.st_size
+            size = os.fstat(file.fileno()).st_size
             head = os.pread(file.fileno(), HEAD, 0)
             refuse_binary(head, name)
             packed = format_of(head) is not None or is_archive(head)
-            facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, inode_of(status))
-            if size <= min(HEAD, self.every):
-                yield Block(name, 0, None if packed else size, 1, *facts, digest(head), False)
-                return
-            if packed:
-                yield Block(name, 0, None, 1, *facts, *_digest(file, 0, size, self.read))
-                return
-            cuts, looked = FileCuts(self.wire, self.options, self.every).of(name, file, size, self.read)
-            begin = Cut(0, 1, None, 0)
-            for cut in cuts:
-                yield Block(
-                    *(name, begin.offset, cut.offset, begin.line, *facts),
-                    *_digest(file, begin.offset, cut.offset, not looked),
-                    proved=not looked,
-                    carried=begin.carried,
-                    left=cut.carried,
-                    ahead=cut.ahead,
-                )
+            # Of wires that are not ours nobody knows here what may go on over lines.
+            search = self.read or self.every < SEARCHED or finder().lines or finder().documents[1:]
+            known = bool(search) or size <= min(_DIGESTED, self.every)
+            status = os.fstat(file.fileno()) if known else _settled(file)
+            facts = (size, status.st_mtime_ns, digest(head), self.wire, self.options, _inode_of(status))
+            cuts = () if packed or size <= self.every else self._searched(name, file, size) if search else None
+            begin = _Cut(0, 1, None, 0)
+            for cut in self._lines(file, size) if cuts is None else cuts:
+                whole = _digest_of(file, begin.offset, cut.offset) if known else ""
+                block = Block(name, begin.offset, cut.offset, begin.line, *facts, whole)
+                yield block._replace(carried=begin.carried, left=cut.carried, ahead=cut.ahead)
                 begin = cut
-            start = begin.offset
-            read = self.read or (start > 0 and not looked)
-            last = Block(name, start, size, begin.line, *facts, *_digest(file, start, size, read))
-            yield last._replace(proved=not (looked and start), carried=begin.carried)
+            whole = _digest_of(file, begin.offset, size) if known else ""
+            stop = None if packed else size
+            yield Block(name, begin.offset, stop, begin.line, *facts, whole, carried=begin.carried)
+
+    def _searched(self, name: str, file: Any, size: int) -> Iterator[_Cut]:
+        """The cuts of a file that is searched, block by block, as it is when they are read. What is open over a whole
+        block is searched again with twice as many bytes."""
+        at, room = _Cut(0, 1, None, 0), self.every
+        while (stop := _next_line(file, at.offset + room - 1, size)) < size:
+            cut = self._decided(name, at, stop)
+            room = self.every if cut.offset > at.offset else 2 * room
+            if cut.offset > at.offset:
+                yield cut
+                at = cut
+
+    def _decided(self, name: str, at: _Cut, stop: int) -> _Cut:
+        """The place up to which a search from a cut on decides what is in front of ``stop``."""
+        source = Source(name, open=lambda: _Part(name, stop), start=at.offset, line=at.line, carried=at.carried)
+        options = {**self.options, "where": None, "columns": [], "errors": "skip"}
+        found = scan(source._replace(cut=lambda *_: None), wire=self.wire, **options)
+        for _ in steps(found):
+            pass
+        reading = found._run.latest
+        assert reading is not None
+        return _Cut(reading.offset, reading.line, reading.kept(), stop - reading.offset)
+
+    def _lines(self, file: Any, size: int) -> Iterator[_Cut]:
+        """The cuts of a file that is not searched: behind lines, if there is one nearby in front of one that begins as
+        the first line of the file does, of which all but the end is ahead."""
+        opening, at = b"\n" + os.pread(file.fileno(), 2, 0), 0
+        while (at := _next_line(file, at + self.every, size)) < size:
+            near = b"\n" + os.pread(file.fileno(), _NEAR, at)
+            place = max(near.find(opening), 0)
+            at += place
+            yield _Cut(at, None, None, max(near.find(b"\n", place + 1) - place - 1, 0))
 
 
-def _digest(file: Any, start: int, stop: int, read: bool) -> tuple[str, bool]:
-    sampled = is_sampled(start, stop, read)
-    return digest_of(file, start, stop, sampled), sampled
+def _next_line(file: Any, place: int, size: int) -> int:
+    """The place where the next line begins behind ``place``; ``size`` where none does. Holes of a file are not read."""
+    at = place
+    while at < size:
+        try:
+            at = max(at, os.lseek(file.fileno(), at, os.SEEK_DATA)) if hasattr(os, "SEEK_DATA") else at
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole
+                return size
+        piece = os.pread(file.fileno(), min(_READ, size - at), at)
+        if not piece:
+            return size
+        newline = piece.find(b"\n")
+        if newline >= 0:
+            return at + newline + 1
+        at += len(piece)
+    return size
+
+
+_SETTLES = re.compile(
+    rb"^(?:(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|%b)" % BEGINNING.encode(), re.MULTILINE
+)
+"""Beginnings of lines behind which a heredoc is in trailing text, or is not, whatever was in front."""
+
+
+def _assumes_too_much(file: Any, start: int, stop: int) -> str | None:
+    """Why a block that begins behind any line may not be what a search that comes from the start of the file finds in
+    it, in words: what was found in front of it is not known."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        if data.find(b"\n\xe2\xab\xbb", start - 1, stop) >= 0:
+            return "a line begins like the header of a Space document"
+        heredoc = data.find(b"\n<<<", start - 1, stop)
+        if heredoc >= 0 and _SETTLES.search(data[start:heredoc]) is None:
+            return "a heredoc may stand in what follows a message in front of it"
+    return None
 
 
 def _packed(job: _Job, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -343,33 +424,76 @@ def _pack(blocks: list[Block]) -> Block:
     return first._replace(stop=None, size=sum(block.size for block in blocks), files=files, digest="", inode=None)
 
 
+# --- a file and what it was ------------------------------------------------------------------------------------------
+
+
 def _inode(numbers: Iterable[int] | None) -> tuple[int, int, int] | None:
     return None if numbers is None else tuple(numbers)  # type: ignore[return-value] # JSON has lists only
 
 
-class _PlannedFile(RawIOBase):
-    """A file up to the end of a block and what tells that nothing goes on there. It sees that it is the one that was
-    planned with."""
+def _inode_of(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
-    def __init__(self, block: Block, state: FileState, stop: int, line: int | None) -> None:
-        self._block = block
-        self._state = state
-        self.name = state.name
-        self._planned, self._stop = stop, stop + block.ahead
-        self._left = self._stop
-        self._file = open(state.name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+
+def _settled(file: Any) -> os.stat_result:
+    """The status of an open file, from now on of another time when somebody writes to it: right behind a write, the
+    clock of many file systems has not moved on, and the next one would leave no trace."""
+    status = os.fstat(file.fileno())
+    if 0 <= time.time_ns() - status.st_ctime_ns < TICK:
+        time.sleep(TICK / 1e9)
+        status = os.fstat(file.fileno())
+    return status
+
+
+def _chunks(file: Any, start: int, stop: int) -> Iterator[bytes]:
+    """The bytes of an open file from ``start`` to ``stop``, or to its end."""
+    while start < stop and (chunk := os.pread(file.fileno(), min(_READ, stop - start), start)):
+        start += len(chunk)
+        yield chunk
+
+
+def _digest_of(file: Any, start: int, stop: int) -> str:
+    from hashlib import sha256
+
+    whole = sha256()
+    for chunk in _chunks(file, start, stop):
+        whole.update(chunk)
+    return whole.hexdigest()
+
+
+def _difference(state: FileState, file: Any, start: int, stop: int) -> str | None:
+    """The difference of an open file from what it was, in words; None where nothing is."""
+    status = os.fstat(file.fileno())
+    if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
+        return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
+    if digest(os.pread(file.fileno(), HEAD, 0)) != state.head:
+        return "it begins with other bytes"
+    if state.digest:
+        return "it holds other bytes" if _digest_of(file, start, stop) != state.digest else None
+    now = _inode_of(status)
+    if state.inode is not None and now[0] == state.inode[0] and now[1:] != state.inode[1:]:
+        return "its inode was changed, or it is another one; its size and time are what they were"
+    return None  # elsewhere a file of this name has another inode
+
+
+class _Part(RawIOBase):
+    """A file up to an offset. Of a ``block``, it sees that the file is the one that was planned with."""
+
+    def __init__(self, name: str, stop: int, block: Block | None = None, state: FileState | None = None) -> None:
+        self.name = name
+        self._stop = self._left = stop
+        self._block, self._state = block, state
+        self._file = open(name, "rb", buffering=0)  # noqa: SIM115  (closed by close)
         try:
             self._check()
-            if not block.proved and block.start:
-                why = assumes_too_much(self._file, block.start, stop, block.carried)
+            if block is not None and block.start and not block.digest:
+                why = _assumes_too_much(self._file, block.start, stop)
                 if why is not None:
                     raise _block_open(block, block.start, why)
-            self._inode = inode_of(os.fstat(self._file.fileno()))
-            self.line = line or 1 + LINE_NUMBERS.before(state, self._file, block.start)
-            self._file.seek(0)
         except BaseException:
             self.close()
             raise
+        self._inode = _inode_of(os.fstat(self._file.fileno()))
 
     def readable(self) -> bool:
         """It is."""
@@ -380,7 +504,7 @@ class _PlannedFile(RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Goes to an offset of the file; what is after the block is not there."""
+        """Goes to an offset of the file; what is behind the part is not there."""
         offset += (0, self._stop - self._left, self._stop)[whence]
         self._left = max(self._stop - offset, 0)
         return self._file.seek(offset)
@@ -390,12 +514,11 @@ class _PlannedFile(RawIOBase):
         return self._stop - self._left
 
     def readinto(self, view: Any) -> int:
-        """Fills a part of the view; 0 at the end of the block, once the file is seen to be what it was."""
+        """Fills a part of the view; 0 at the end of the part, once the file is seen to be what it was."""
         count = self._file.readinto(memoryview(view)[: self._left]) if self._left else 0
         self._left -= count
         if not count and len(view):
-            status = os.fstat(self._file.fileno())
-            if (status.st_size, status.st_mtime_ns) != self._state[1:3] or inode_of(status) != self._inode:
+            if _inode_of(os.fstat(self._file.fileno())) != self._inode:
                 self._check()
                 raise self._changed("it was written to while it was read")
             if self._left:
@@ -403,12 +526,17 @@ class _PlannedFile(RawIOBase):
         return count
 
     def _check(self) -> None:
-        if (text := changed(self._state, self._file, self._block.start, self._planned)) is not None:
+        block, state = self._block, self._state
+        if block is None or state is None:
+            return
+        text = _difference(state, self._file, block.start, self._stop - block.ahead)
+        if text is not None:
             raise self._changed(text)
 
     def _changed(self, text: str) -> DecodeError:
         text = f"the file changed after it was cut into blocks: {text}"
-        return DecodeError(Reason.FILE_CHANGED, text, wire=self._block.wire, path=self._state.name)
+        wire = None if self._block is None else self._block.wire
+        return DecodeError(Reason.FILE_CHANGED, text, wire=wire, path=self.name)
 
     def close(self) -> None:
         """Closes the file."""
