@@ -207,7 +207,7 @@ def _row(row: Any, path: str) -> Row:
         if not is_good(values[key]):
             raise _bad(words, f"{path}/{key}")
     values["channel"] = values["channel"].removeprefix(SIGIL)
-    return Row(*(tuple(values[key]) if isinstance(values[key], list) else values[key] for key in _KEYS))
+    return Row._make(tuple(values[key]) if isinstance(values[key], list) else values[key] for key in _KEYS)
 
 
 def _toml(value: Any) -> str:
