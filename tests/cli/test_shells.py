@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import GOOD, ROOT, environment, needs_posix, process, turnwire
+from tests.cli.running import GOOD, ROOT, environment, needs_posix, turnwire
 
 pytestmark = pytest.mark.once
 ACTION = ROOT / "packaging" / "action"
@@ -24,16 +24,16 @@ ACTION = ROOT / "packaging" / "action"
         ("ledger head lo", ["file,lo"]),
         ("convert x --context lo", ["file,lo"]),
         ("scan --wire n", ["plain,nslip"]),
-        ("tokens --tokenizer o200k_b", ["plain,o200k_base"]),
         ("tokens --tokenizer ./voc", ["file,./voc"]),
         ("replay x --at C", []),
         ("nosuch sca", ["plain,scan"]),
     ],
 )
-def test_shells_complete_files_and_names(words: str, found: list[str]) -> None:
-    written = f"turnwire {words}"
-    where = str(len(words.split()))
-    done = process(_TURNWIRE_COMPLETE="bash_complete", COMP_WORDS=written, COMP_CWORD=where)
+def test_shells_complete_files_and_names(words: str, found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"_TURNWIRE_COMPLETE": "bash_complete", "COMP_WORDS": f"turnwire {words}"}
+    for name, value in {**asked, "COMP_CWORD": str(len(words.split()))}.items():
+        monkeypatch.setenv(name, value)
+    done = turnwire()
     assert (done.code, done.err, done.out.decode().split()) == (0, "", found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -16,52 +16,21 @@ from turnwire.cli import inputs
 from turnwire.cli.outcome import misused
 from turnwire.cli.terminal import printable
 from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
-from turnwire.errors import WireError, nearest
+from turnwire.errors import WireError
 
 if TYPE_CHECKING:
     from turnwire.conversion import Context
     from turnwire.log import Scan
 
-    StrType = click.ParamType[str]
-    FloatType = click.ParamType[float]
     StrChoice = click.Choice[str]
 else:  # generic in newer versions of click only
-    StrType = FloatType = click.ParamType
     StrChoice = click.Choice
 
 
 # --- types ----------------------------------------------------------------------------------------------------------
 
 
-class Group(click.Group):
-    """A group of commands. An unknown name is told with the one that was probably meant."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's own; the name of no command is told with the one that was probably meant."""
-        name = args[0]
-        if ctx.resilient_parsing:  # a shell completes what is written so far, and shows nothing else
-            return super().resolve_command(ctx, args)
-        if name[:1].isalnum() and name not in (there := self.list_commands(ctx)):
-            guess = nearest(name, there)
-            hint = f"there are {', '.join(there)}" if guess is None else f"did you mean {guess!r}?"
-            ctx.fail(f"there is no command {name!r}; {hint}")
-        return super().resolve_command(ctx, args)
-
-
-class Choice(StrChoice):
-    """One of a few words. An unknown word is told with the one that was probably meant."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word. Fails in words that list all of them."""
-        if value not in self.choices and (guess := nearest(value, self.choices)) is not None:
-            words = ", ".join(map(repr, self.choices))
-            self.fail(f"{value!r} is not one of {words}; did you mean {guess!r}?", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class WireName(Choice):
+class WireName(StrChoice):
     """The name of a wire, of those that are registered when a command runs. formats: that of a format of real traffic,
     too, or "formats" for all of these; wires: whether that of a wire is one."""
 
@@ -81,12 +50,11 @@ class WireName(Choice):
         """Ignored: what click is told at first may change."""
 
 
-class FileName(StrType):
+class FileName(click.Path):
     """The name of a file, which a shell completes as such; neither empty nor a URL where that is ``refused`` here."""
 
-    name = "file"
-
     def __init__(self, refused: bool = True) -> None:
+        super().__init__()
         self._refused = refused
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -95,42 +63,17 @@ class FileName(StrType):
             self.fail(f"{value} is a URL; this has to be a file of this machine", param, ctx)
         return name(value) if self._refused else value
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Has the shell complete it."""
-        from click.shell_completion import CompletionItem
 
-        return [CompletionItem(incomplete, type="file")]
-
-
-class TokenizerName(FileName):
-    """The name of a tokenizer, or of a file with one."""
-
-    name = "text"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """The tokenizers that begin so; where none does, files."""
-        from click.shell_completion import CompletionItem
-
-        from turnwire.tokens import tokenizers
-
-        found = [CompletionItem(each) for each in tokenizers() if each.startswith(incomplete)]
-        return found or super().shell_complete(ctx, param, incomplete)
-
-
-class Moment(FloatType):
-    """A moment: "now", or an ISO 8601 date and time, UTC where it has no zone. Its value: seconds since 1970."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds. Fails for what is not a moment."""
-        if value == "now":
-            return datetime.now(UTC).timestamp()
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f'{value!r} is neither "now" nor an ISO 8601 date and time', param, ctx)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+def moment(text: str) -> float:
+    """The type of an option: "now", or an ISO 8601 date and time, UTC where it has no zone, as seconds since 1970.
+    Raises BadParameter."""
+    if text == "now":
+        return datetime.now(UTC).timestamp()
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f'{text!r} is neither "now" nor an ISO 8601 date and time') from None
+    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
 
 
 def name(text: str) -> str:
@@ -140,7 +83,7 @@ def name(text: str) -> str:
     return text
 
 
-FILE, SOURCE, TOKENIZER = FileName(), FileName(refused=False), TokenizerName(refused=False)
+FILE, SOURCE = FileName(), FileName(refused=False)
 """Types of parameters. An empty name of a source is told by :func:`turnwire.cli.inputs.problem`."""
 
 
@@ -159,7 +102,7 @@ fences_option = click.option(
 )
 unknown_option = click.option(
     "--unknown",
-    type=Choice(["error", "keep"]),
+    type=click.Choice(["error", "keep"]),
     default="error",
     help="Take records with slots and frames that this version does not know.",
     show_default=True,
@@ -208,14 +151,11 @@ _SCAN_OPTIONS = (
         help="Bytes of input read at once.",
         show_default=True,
     ),
-    click.option(
-        "--progress/--no-progress", "progress", default=None, help="Show progress on a terminal (by default)."
-    ),
 )
 
 
 def scan_options(command: Any) -> Any:
-    """The options --where, --threads, --unknown, --fences, --borrow, --batch-bytes and --progress of a command."""
+    """The options --where, --threads, --unknown, --fences, --borrow and --batch-bytes of a command."""
     for option in reversed(_SCAN_OPTIONS):
         command = option(command)
     return command
@@ -226,13 +166,6 @@ def scanner(wire: str | None) -> BulkScanner:
     from turnwire.log.engine.all_wires import finder  # NumPy, which commands that do not scan do without
 
     return finder(wire).scanner
-
-
-def columns(wire: str | None) -> list[str]:
-    """The names of the columns that a scan has where none are chosen."""
-    from turnwire.log.engine.columns import chosen
-
-    return [column.name for column in chosen(scanner(wire), None)]
 
 
 def scanned(
@@ -321,39 +254,32 @@ def _value(name: str, kind: str, text: str) -> Any:
 # --- files that options name ----------------------------------------------------------------------------------------
 
 
-def context_of(path: str) -> Context:
-    """The context of --context: JSON if its name ends so, else TOML. Raises UsageError, CommandRefused, OSError."""
+def settings_of(path: str, read: Callable[[dict[str, Any]], Any]) -> Any:
+    """What a file of settings says, as ``read`` takes it: JSON if its name ends so, else TOML. Raises UsageError,
+    CommandRefused, OSError."""
     import tomllib
-
-    from turnwire.conversion import Context
 
     text = inputs.content(path, inputs.SETTINGS)
     form = "JSON" if path.lower().endswith(".json") else "TOML"
     try:
-        return Context.from_dict(json.loads(text) if form == "JSON" else tomllib.loads(text.decode()))
-    except UnicodeDecodeError as error:
-        why = f"this is not {form}: byte {error.start} is not UTF-8"
-    except WireError as error:
-        why = str(error)
-    except (ValueError, RecursionError) as error:
-        why = f"this is not {form}: {error}"
-    raise click.UsageError(printable(f"{path}: {why}"))
-
-
-def prices_of(path: str) -> dict[str, Any]:
-    """The prices of models in a file, TOML or JSON. Raises UsageError, OSError."""
-    import tomllib
-
-    from turnwire.formats.prices import priced
-
-    text = inputs.content(path, inputs.SETTINGS)
-    try:
-        found = json.loads(text) if path.lower().endswith(".json") else tomllib.loads(text.decode())
+        found = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
         if not isinstance(found, dict):
-            raise ValueError("no table of prices")
-        return dict(priced(found))
+            raise ValueError("a table is wanted")
+    except (ValueError, RecursionError) as error:
+        why = f"byte {error.start} is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise click.UsageError(printable(f"{path}: this is not {form}: {why}")) from None
+    try:
+        return read(found)
     except (ValueError, RecursionError) as error:
         raise click.UsageError(printable(f"{path}: {error}")) from None
+
+
+def context_of(path: str) -> Context:
+    """The context of --context. Raises as :func:`settings_of`."""
+    from turnwire.conversion import Context
+
+    found: Context = settings_of(path, Context.from_dict)
+    return found
 
 
 def policies(path: str | None, wires: Iterable[str]) -> dict[str, Any]:

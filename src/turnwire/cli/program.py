@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
-from turnwire.cli.options import EXIT_ZERO, Group
+from turnwire.cli.options import EXIT_ZERO
 from turnwire.cli.outcome import (
     BAD_RECORDS,
     GOOD,
@@ -42,12 +42,14 @@ def _names(folders: tuple[str, ...]) -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(folders))
 
 
-class Program(Group):
+class Program(click.Group):
     """A group whose commands are the modules of ``turnwire.cli.commands``; a command returns its exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the modules there are."""
-        return _names(tuple(commands.__path__)).copy()
+        names = _names(tuple(commands.__path__))
+        self.commands.update(dict.fromkeys(names, self))  # by these click guesses what was meant
+        return names.copy()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The ``command`` of the module of that name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from turnwire.cli.output import Output
@@ -31,9 +30,7 @@ class NullSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         """Holds nothing, so releases nothing."""
 
     def take(self, batch: Batch) -> None:
@@ -50,12 +47,15 @@ class NullSink:
         return True
 
 
-class _RowSink(NullSink):
-    """Shows rows, up to ``limit`` of all."""
+class JsonSink(NullSink):
+    """JSON lines to an output, of the first ``limit`` rows."""
 
     prints = True
 
-    def __init__(self, output: Output, limit: int | None) -> None:
+    def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
+        from turnwire.log.output.json_lines import JsonLines
+
+        self._writer = JsonLines(found.columns)
         self._output = output
         self._limit = limit
         self.full = limit == 0
@@ -72,116 +72,94 @@ class _RowSink(NullSink):
 
     def show(self, values: list[list[Any]]) -> None:
         """Shows some rows: a list for each column."""
-
-
-class JsonSink(_RowSink):
-    """JSON lines to an output."""
-
-    def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
-        from turnwire.log.output.json_lines import JsonLines
-
-        super().__init__(output, limit)
-        self._writer = JsonLines(found.columns)
-
-    def show(self, values: list[list[Any]]) -> None:
-        """Writes the rows."""
         self._output.write(self._writer.lines(values))
 
     def flush(self) -> None:
         """Hands on the lines."""
         self._output.flush()
 
-    finish = flush
+    def finish(self) -> None:
+        """Hands on the lines."""
+        self._output.flush()
 
 
-class TableSink(_RowSink):
+class TableSink(JsonSink):
     """The first rows as a table, without the columns ``hidden`` and those that are empty (None: with all of them)."""
 
     def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
-        super().__init__(output, limit)
+        super().__init__(found, output, limit)
         self._columns = found.columns
         self._hidden = hidden
         self._rows: list[tuple[Any, ...]] = []
 
     def show(self, values: list[list[Any]]) -> None:
         """Collects the rows; the last of them is followed by the table."""
-        times = [column.kind == "timestamp" for column in self._columns]
-        shown = [map(milliseconds, column) if time else column for time, column in zip(times, values, strict=True)]
+        columns = zip(self._columns, values, strict=True)
+        shown = [map(milliseconds, each) if column.kind == "timestamp" else each for column, each in columns]
         self._rows.extend(zip(*shown, strict=True))
         if self.full:
             self.finish()
 
     def finish(self) -> None:
         """Prints the table: without ``--columns`` only the columns that say something in the rows shown."""
-        if not self._rows:
-            return
-        names = [column.name for column in self._columns]
-        kept = [place for place, name in enumerate(names) if name not in (self._hidden or ())]
-        rows = [[row[place] for place in kept] for row in self._rows]
-        self._rows = []
-        names = [names[place] for place in kept]
-        text = table(names, rows, amounts=False, empty=self._hidden is None, option="--columns")
-        self._output.write(text.encode())
+        if self._rows:
+            names = [column.name for column in self._columns]
+            kept = [place for place, name in enumerate(names) if name not in (self._hidden or ())]
+            rows = [[row[place] for place in kept] for row in self._rows]
+            named = [names[place] for place in kept]
+            text = table(named, rows, amounts=False, empty=self._hidden is None, option="--columns")
+            self._output.write(text.encode())
+            self._rows = []
         self._output.flush()
 
 
 class FileSink(NullSink):
-    """A file or a directory, there when the block ends well."""
+    """A file or a directory, there when the block ends well. position: whether the one behind the records is kept with
+    them."""
 
     full = False
 
-    def __init__(self, output: Any) -> None:
+    def __init__(self, output: Any, position: bool = False) -> None:
         self._output = output
+        self._position = position
 
     def __enter__(self) -> Self:
         self._output.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._output.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._output.__exit__(*error)
         self.paths = tuple(self._output.paths)
 
     def take(self, batch: Batch) -> None:
         """Writes a batch."""
         self._output.take(batch)
 
-
-class PartitionsSink(FileSink):
-    """A directory of partitions that keeps the position behind its records with them."""
-
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
-        """Says which position that is, at the end."""
-        if last:
+        """Says at the end which position it is."""
+        if last and self._position:
             self._output.position = position
-        return last
+        return last or not self._position
 
 
-class PartsSink(NullSink):
+class PartsSink(FileSink):
     """A folder of parts, each with its position. Who makes it enters and leaves ``parts``."""
 
-    full = False
-
     def __init__(self, parts: Parts, found: Scan) -> None:
-        self._parts = parts
+        super().__init__(parts)
         parts.begin(found.columns)
 
     @property
     def due(self) -> bool:  # type: ignore[override]
         """The open part is long or old enough."""
-        return self._parts.due
-
-    def take(self, batch: Batch) -> None:
-        """Writes a batch."""
-        self._parts.take(batch)
+        return bool(self._output.due)
 
     def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
         """Ends the part."""
         wanted = last or self.due
         if wanted:
-            self._parts.commit(position)
-            self.paths = tuple(self._parts.paths)
+            self._output.commit(position)
+            self.paths = tuple(self._output.paths)
         return wanted
 
 
@@ -196,16 +174,11 @@ class PipeSink(NullSink):
 
         self._output = output
         self._writer = writer(output, found.columns, format, formulas=formulas, stream=True)
+        self.take = self._writer.take  # type: ignore[method-assign]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is not None:
             self._writer.abandon()
-
-    def take(self, batch: Batch) -> None:
-        """Writes a batch."""
-        self._writer.take(batch)
 
     def finish(self) -> None:
         """Writes what ends the format."""

@@ -24,9 +24,7 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 @click.argument("files", nargs=-1, type=options.SOURCE, metavar="FILES...")
 @options.fences_option
 @options.policy_option
-@click.option(
-    "--now", type=options.Moment(), metavar="TIME", help='Judge what is unfinished as of then ("now" will do).'
-)
+@click.option("--now", type=options.moment, metavar="TIME", help='Judge what is unfinished as of then ("now" will do).')
 @click.option("--clauses", is_flag=True, help="Print the clauses of WIRE and what no log can show, and end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 @options.exit_zero_option

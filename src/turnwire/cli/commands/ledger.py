@@ -12,7 +12,7 @@ import click
 
 from turnwire.cli import inputs
 from turnwire.cli.commands.verify import read_head
-from turnwire.cli.options import FILE, Group
+from turnwire.cli.options import FILE
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import write_json, write_lines
 
@@ -26,7 +26,7 @@ _FILE = click.argument("file", type=FILE)
 _AFTER = click.option("--after", type=FILE, metavar="FILE", help="File with a kept head; the ledger must continue it.")
 
 
-@click.group("ledger", cls=Group, short_help="Copy a ledger, list its entries, give heads and proofs.")
+@click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
 def command() -> None:
     """Works on ledger files without adding entries. "turnwire verify" proves one.
 

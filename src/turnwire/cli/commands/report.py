@@ -32,7 +32,7 @@ MAX_MESSAGES = 2000
 @click.option(
     "--tokenizer",
     default="default",
-    type=options.TOKENIZER,
+    type=options.SOURCE,
     metavar="NAME|none",
     help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
 )

@@ -12,10 +12,9 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
-from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused, until_interrupted
 from turnwire.cli.output import STANDARD_OUTPUT, complain, complain_counts, opened, shown_output, standard_output
-from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartitionsSink, PartsSink, PipeSink, TableSink
+from turnwire.cli.sinks import FileSink, JsonSink, NullSink, PartsSink, PipeSink, TableSink
 from turnwire.phrases import counted
 from turnwire.progress import Progress
 
@@ -39,11 +38,8 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.format_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
 @click.option(
-    "--explain", is_flag=True, help="Add the column carrier: what each record came through, such as a Docker log."
-)
-@click.option(
     "--errors",
-    type=Choice(["collect", "skip", "raise"]),
+    type=click.Choice(["collect", "skip", "raise"]),
     default="collect",
     help="Keep damaged records, only count them, or stop at the first.",
     show_default=True,
@@ -63,13 +59,13 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @click.option(
     "--format",
-    type=Choice(["parquet", "arrow", "csv", "ndjson"]),
+    type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
     help="The format of --output, where its name does not say.",
 )
-@click.option("--partition-by", type=Choice(["wire", "day"]), help="--output is a directory with a folder each.")
+@click.option("--partition-by", type=click.Choice(["wire", "day"]), help="--output is a directory with a folder each.")
 @click.option(
     "--formulas",
-    type=Choice(["guard", "keep"]),
+    type=click.Choice(["guard", "keep"]),
     default="guard",
     help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
     show_default=True,
@@ -96,12 +92,15 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     """
     _check(settings)
     names = inputs.checked(sources)
-    chosen = _listed(columns, wire, settings.pop("explain"))
+    chosen = None if columns is None else [name.strip() for name in columns.split(",")]
+    if len(set(chosen or ())) < len(chosen or ()):
+        raise click.UsageError("--columns names a column twice")
     for path in (settings["rejects"], settings["output"], settings["resume"]):
         if path is not None:
             inputs.refuse_overwriting(path, names)
     inputs.expect_writable(settings["resume"])
-    progress = Progress(inputs.size(names), wanted=_progress_wanted(settings))
+    crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
+    progress = Progress(inputs.size(names), wanted=not (crowded or settings["quiet"]))
     with ExitStack() as stack:
         parts = _parts(settings, stack)
         found = options.scanned(
@@ -154,23 +153,6 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
     if piped and settings["rejects"] == "-":
         raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
-
-
-def _listed(columns: str | None, wire: str | None, explain: bool) -> list[str] | None:
-    if columns is None and not explain:
-        return None
-    chosen = options.columns(wire) if columns is None else [name.strip() for name in columns.split(",")]
-    if explain and "carrier" not in chosen:
-        chosen.append("carrier")
-    if len(set(chosen)) < len(chosen):
-        raise click.UsageError("--columns names a column twice")
-    return chosen
-
-
-def _progress_wanted(settings: dict[str, Any]) -> bool:
-    crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
-    wanted = settings["progress"]
-    return not (crowded or settings["quiet"]) if wanted is None else bool(wanted)
 
 
 def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
@@ -233,7 +215,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> NullSink:
         if settings["partition_by"] is not None:
             how = named or "parquet", settings["partition_by"], formulas
             output = PartitionedOutput(path, found.columns, *how)
-            return FileSink(output) if settings["resume"] is None else PartitionsSink(output)
+            return FileSink(output, position=settings["resume"] is not None)
         if path != "-":
             return FileSink(FileOutput(path, found.columns, format_of_file(path, named), formulas))
     except ValueError as error:

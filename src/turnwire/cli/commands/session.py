@@ -12,7 +12,6 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
-from turnwire.cli.options import Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, misused
 from turnwire.cli.output import complain, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
@@ -39,7 +38,7 @@ LOOKED_AT = 100
 """Lines that tell whether a text is JSON lines."""
 
 
-@click.group("session", cls=Group, short_help="Pack events into few tokens for a model, unpack and check them.")
+@click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
 def command() -> None:
     """Sessions: many events as one text that a model reads with few tokens, nothing lost and loss detected."""
 
@@ -50,7 +49,7 @@ def command() -> None:
 @click.option(
     "--tokenizer",
     default="o200k_base",
-    type=options.TOKENIZER,
+    type=options.SOURCE,
     show_default=True,
     metavar="NAME|FILE",
     help="Whose tokens are saved.",
@@ -60,7 +59,6 @@ def command() -> None:
 )
 @click.option("--every", type=click.IntRange(min=1), default=200, show_default=True, help="Events between two anchors.")
 @click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
-@click.option("--no-checks", is_flag=True, help="Records without checks.")
 @_OUTPUT
 def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings: Any) -> int:
     """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest;
@@ -79,9 +77,8 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
         raise misused(error) from None
     found = _Events(names, events)
     choices = dict.fromkeys(("counters", "before", "aliases"), False) if settings["plain"] else {}
-    checks = not settings["no_checks"]
     with Progress(inputs.size(names)) as progress:
-        text = encode(found.read(progress), counter, keys or None, every=settings["every"], checks=checks, **choices)
+        text = encode(found.read(progress), counter, keys or None, every=settings["every"], **choices)
     write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
     found.tell_left()
     return BAD_RECORDS if found.failed else GOOD if found.count else NOTHING
@@ -143,9 +140,8 @@ def _json_lines(names: Sequence[str]) -> Iterator[str]:
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")
 @_TEXT
 @click.option("--salvage", is_flag=True, help="Of a damaged session all that is whole.")
-@click.option("--no-checks", is_flag=True, help="The records have no checks.")
 @_OUTPUT
-def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int:
+def unpack(file: str, salvage: bool, output: str | None) -> int:
     """Writes the events of the session FILE as JSON lines, numbers as they were written.
 
     FILE is a file, a URL, or - for standard input. What is no session, damaged or not, is refused, and said to be none.
@@ -161,7 +157,7 @@ def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int
         code = GOOD if found.complete else BAD_RECORDS
     else:
         try:
-            lines = lines_of(text, sealed=not no_checks)
+            lines = lines_of(text)
         except DecodeError as error:
             complain(str(error))
             return BAD_RECORDS

@@ -39,7 +39,7 @@ TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 @options.sources_argument
 @options.format_option
 @options.scan_options
-@click.option("--by", type=options.Choice(BY), help="Add up the records by one value, the most first.")
+@click.option("--by", type=click.Choice(BY), help="Add up the records by one value, the most first.")
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
 @options.exit_zero_option
@@ -68,7 +68,7 @@ def _read(names: Sequence[str], wire: str | None, by: str | None, settings: dict
     from turnwire.read.grouping import COLUMNS, Aggregation, Grouped
     from turnwire.read.stats import STATISTICS, statistics
 
-    progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
+    progress = Progress(inputs.size(names))
     found = options.scanned(
         names,
         wire,

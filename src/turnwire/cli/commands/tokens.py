@@ -10,7 +10,6 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import BY, TOP, group_table
-from turnwire.cli.options import Choice
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output, write_text
 from turnwire.cli.terminal import printable, table, text_table
@@ -32,14 +31,14 @@ SHOWN = 5
     "--tokenizer",
     "names",
     multiple=True,
-    type=options.TOKENIZER,
+    type=options.SOURCE,
     metavar="NAME|FILE",
     help="Whose tokens; o200k_base by default. Repeatable.",
 )
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split for a .tiktoken FILE.")
 @click.option(
     "--per",
-    type=Choice(["message", "conversation"]),
+    type=click.Choice(["message", "conversation"]),
     default="message",
     help="What is measured, and what --max limits.",
     show_default=True,
@@ -47,7 +46,9 @@ SHOWN = 5
 @click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
 )
-@click.option("--by", type=Choice(BY), help="Add up the messages by one value, and show those with the most tokens.")
+@click.option(
+    "--by", type=click.Choice(BY), help="Add up the messages by one value, and show those with the most tokens."
+)
 @click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of --by.", show_default=True)
 @click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
 @click.option("--advise", is_flag=True, help="What the log costs in other formats, and what to change first.")

@@ -20,7 +20,7 @@ BY = ["session", "project", "model", "tool", "day", "wire"]
 
 @click.command("usage", short_help="Show what sessions of agents cost: tokens and dollars.")
 @click.argument("sources", nargs=-1, type=options.SOURCE, metavar="[SOURCES]...")
-@click.option("--by", type=options.Choice(BY), default="model", help="Add up by this.", show_default=True)
+@click.option("--by", type=click.Choice(BY), default="model", help="Add up by this.", show_default=True)
 @click.option(
     "--wire", type=options.WireName(wires=False, formats=True), help="Only the records of this format; all by default."
 )
@@ -50,15 +50,15 @@ def command(
     names = inputs.checked(sources or tuple(usage.known_folders()))
     if not names:
         raise click.UsageError("no known folder of sessions is here; name files or folders")
-    given = None if prices is None else options.prices_of(prices)
+    given = None if prices is None else options.settings_of(prices, packaged.priced)
     gathered = usage.UsageSum()
-    progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
+    progress = Progress(inputs.size(names))
     found = options.scanned(
         names,
         wire or FORMATS,
         usage.COLUMNS,
         {**settings, "errors": "skip"},
-        progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+        progress=progress.of_scan,
     )
     stopped = False
     with progress:
