@@ -112,13 +112,9 @@ def test_messages_in_an_unclosed_heredoc_are_not_applied() -> None:
     assert "refused: inside_unclosed_heredoc" in done.err
 
 
-def test_forks() -> None:
+def test_a_patch_of_an_old_checkpoint_is_refused() -> None:
     text = patch(1, ("+", "A", "1")) + patch(2, ("+", "B", "1"), base=0)
     assert turnwire("replay", "-", stdin=text.encode()).code == 1
-    done = turnwire("replay", "-", "--forks", stdin=text.encode())
-    assert (done.code, done.out.splitlines()[1:]) == (0, [b"DEF B = 1"])
-    history = turnwire("replay", "-", "--forks", "--name", "A", "--at", "C2", stdin=text.encode())
-    assert (history.code, history.err) == (1, "A was never defined up to C2\n")
 
 
 NEEDED = "a replay needs the log from its beginning"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.csp.test_rules import DEFS, patch, result, said, task
+from tests.csp.test_rules import DEFS, patch, result, task
 from turnwire import LIMITS, csp
 from turnwire.checklists import PASS
 from turnwire.csp.faults import explain
@@ -67,29 +67,13 @@ def test_text_with_a_zero_byte_names_no_file() -> None:
     assert csp.read_log("a\0/*") == (csp.Document([]), [])
 
 
-def test_the_board():
-    text = (
-        task(1, "\nOWNER A") + task(2, "\nOWNER A") + task(3) + task(4) + task(5)
-        + result(1) + result(2, "FAIL") + said("ERROR", "ERROR E1\nAT T3\nCAUSE x") + result(4, "PARTIAL")
-        + result(8, sender="B") + task(2, "\nOWNER A")
-    )  # fmt: skip
-    board = csp.board(csp.parse(text))
-    assert board.open == {"A": ["T2"], "CODER": ["T4", "T5"]}
-    assert board.answered == {"A": ["T1"]}
-    assert board.failed == {"CODER": ["T3"]}
-    assert board.orphaned == {"B": ["T8"]}
-
-
 def test_logs_are_taken_as_a_scan_takes_them(tmp_path):
     text = DEFS + task(1) + patch("+ DEF A = 1\n") + result(1, ctx="C1")
     path = tmp_path / "a.log"
     path.write_text(text)
     log = csp.read_log(path)
     assert log == csp.read_log(str(path)) == csp.read_log(text) == csp.read_log([path])
-    for source in (text, path, str(path), [path], f"{tmp_path}/*.log", log, log.document, log.document.messages):
-        board = csp.board(source)
-        assert (board.answered, board.open) == ({"CODER": ["T1"]}, {})
-    for source in (text, path, str(path), log, log.document):
+    for source in (text, path, str(path), [path], f"{tmp_path}/*.log", log, log.document):
         assert csp.replay(source).store.head == "C1"
 
 
@@ -99,7 +83,7 @@ def test_a_log_in_a_storage_is_read():
     fsspec.filesystem("memory").pipe("/csp/a.log", text.encode())
     source = fsspec.open("memory:///csp/a.log")
     assert csp.read_log(source) == csp.read_log(text)
-    assert csp.board([source]).answered == {"CODER": ["T1"]} and csp.replay(source).refused == []
+    assert csp.replay([source]).refused == csp.replay(source).refused == []
 
 
 def test_laws_that_are_given_twice_before_the_first_message_are_refused():

@@ -14,7 +14,6 @@ from tests.above import backend  # noqa: F401  (a fixture)
 from tests.csp.generate import kept
 from turnwire import csp
 from turnwire.csp import history
-from turnwire.csp.checkpoints import applied
 from turnwire.csp.history import Snapshot
 from turnwire.csp.store import PrunedStore
 from turnwire.errors import EncodeError, Reason, RuleError, WireError
@@ -129,21 +128,6 @@ def test_what_is_no_valid_message_is_refused(store):
         store.apply(csp.message("A", "B", "C2", csp.Patch("X", "C2", [], "C3")))
 
 
-def test_forks():
-    store = csp.Store({"A": "1"}, forks=True)
-    store.apply(patch(1, ("+", "B", "1")))
-    store.apply(patch(2, ("+", "B", "2"), base="C0"))
-    assert store.heads == ["C1", "C2"]
-    assert store.at("C1").defs["B"] == "1"
-    assert store.defs["B"] == "2"
-    assert [change.checkpoint for change in store.explain("B")] == ["C2"]
-    assert [change.checkpoint for change in store.explain("B", at="C1")] == ["C1"]
-    assert store.verify()
-    text = "DEF A = 1\n\n" + "".join(entry.text for entry in store.log)
-    assert csp.replay(text, forks=True).refused == [] and csp.replay(text, forks=True).store.heads == ["C1", "C2"]
-    assert [str(error.reason) for _, error in csp.replay(text).refused] == ["base_not_head"]
-
-
 def test_verify_names_the_first_difference(store):
     entry = store._log[1]
     store._log[1] = entry._replace(text=entry.text.replace("REQ x", "REQ y"))
@@ -247,21 +231,6 @@ def test_every_version_of_a_map_is_a_dict_that_never_changes(steps):
         assert (len(one), list(one)) == (len(model), sorted(model))
         expected = sorted(name for name in {*model, *models[-1]} if model.get(name) != models[-1].get(name))
         assert one.changed(maps[-1]) == maps[-1].changed(one) == expected
-
-
-def test_operations_go_one_behind_the_other():
-    before = Snapshot({"A": "1"})
-    ops = [csp.Op("+", "B", "2"), csp.Op("-", "B", None), csp.Op("~", "A", "3"), csp.Op("-", "A", None)]
-    assert [applied(before, ops[:number]).plain() for number in range(5)] == [
-        {"A": "1"},
-        {"A": "1", "B": "2"},
-        {"A": "1"},
-        {"A": "3"},
-        {},
-    ]
-    for gone in ("A", "B", "C"):
-        with pytest.raises(KeyError, match=gone):
-            applied(before, [*ops, csp.Op("-", gone, None)])
 
 
 def test_a_store_on_a_ledger_file_is_there_again(tmp_path):

@@ -1,4 +1,4 @@
-from turnwire.csp import fileop as fileop, laws as laws
+from turnwire.csp import fileop as fileop
 from turnwire.csp.checklist import conformance as conformance
 from turnwire.csp.checkpoints import (
     Change as Change,
@@ -8,9 +8,8 @@ from turnwire.csp.checkpoints import (
 )
 from turnwire.csp.codec import check as check, decode as decode, detect as detect, encode as encode, parse as parse
 from turnwire.csp.fileop import Plan as Plan
-from turnwire.csp.laws import Law as Law, judge_laws as judge_laws, routing_laws as routing_laws
 from turnwire.csp.lints import lint as lint
-from turnwire.csp.logs import Board as Board, Replay as Replay, board as board, read_log as read_log, replay as replay
+from turnwire.csp.logs import Replay as Replay, read_log as read_log, replay as replay
 from turnwire.csp.messages import (
     Block as Block,
     CspMessage as CspMessage,

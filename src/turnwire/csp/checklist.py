@@ -13,7 +13,7 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, ClauseFault, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, doubts, parse
-from turnwire.csp.laws import Classifier, Routing, by_subject
+from turnwire.csp.laws import Routing
 from turnwire.csp.lints import Linter
 from turnwire.csp.logs import BOM, FilePreambles, Replaying
 from turnwire.csp.messages import (
@@ -66,7 +66,6 @@ _BROKEN_BY: dict[str, str] = {
     "answers": "no_task dup_result",
     "fileop": "missing_op missing_path unknown_op heredoc_expected",
     "state": "def_exists duplicate",
-    "laws": "law_broken",
     "restate": "restate",
     "rewrite": "full_rewrite",
     "ids": "expanded undef",
@@ -89,7 +88,7 @@ UNJUDGED = (
     Unjudged(
         "PROJECT LAWS",
         "Laws that route by no subject, or tasks that do not name it",
-        "what a task is about is its meaning; csp.judge_laws takes a classifier",
+        "what a task is about is its meaning",
     ),
     Unjudged("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
 )
@@ -104,16 +103,12 @@ class CspChecklist(checklists.RecordChecklist):
     """Judges the records of a document or a log in order.
 
     A task without an answer is open where the input ends.
-
-    Args:
-        classify: which laws a task falls under (:class:`turnwire.csp.laws.Routing`).
     """
 
     foresees = True
 
-    def __init__(self, classify: Classifier = by_subject) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._classify = classify
         self.linter = Linter()
         self.stateful = False
         self.routing: Routing | None = None
@@ -162,9 +157,9 @@ class CspChecklist(checklists.RecordChecklist):
         found += list(_of_record(message))
         found += [("fileop", issue.text) for issue in doubts(message) if issue.reason is Reason.UNKNOWN_OP]
         if self.routing is None:
-            self.routing = Routing(self.linter.laws, self._classify)
-        if not found and self.routing:
-            found += [("laws", issue.text) for issue in self.routing.feed(message, self.linter.defs)]
+            self.routing = Routing(self.linter.laws)
+        if not found:
+            found += [("laws", text) for text in self.routing.feed(message, self.linter.defs)]
         if not found and (self.stateful or isinstance(message.block, Patch)):
             error = self._replaying.feed(message, kept=False)  # what it refuses changes nothing
             found += [] if error is None else [("state", f"{error.reason}: {error.text}")]
@@ -260,12 +255,11 @@ class CspChecklist(checklists.RecordChecklist):
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
         if self.routing is None:
-            self.routing = Routing(self.linter.laws, self._classify)
-        if self.routing:
-            if isinstance(message.block, Task):
-                self.applied.add("laws")
-            for issue in self.routing.feed(message, self.linter.defs):
-                self.fault("laws", line, issue.text, offset)
+            self.routing = Routing(self.linter.laws)
+        if self.routing.laws and isinstance(message.block, Task):
+            self.applied.add("laws")
+        for text in self.routing.feed(message, self.linter.defs):
+            self.fault("laws", line, text, offset)
 
     def breaks(self, reason: Reason) -> str:
         """The clause that a reason goes with: there is no more to say of what is damaged."""
@@ -291,13 +285,13 @@ class CspChecklist(checklists.RecordChecklist):
             self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
-CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True, options=("classify",))
+CHECKLIST = Specification(CLAUSES, UNJUDGED, CspChecklist, around=True)
 """The checklist of CSP/1."""
 
 
-def conformance(*messages: Record | Document | str | bytes, classify: Classifier = by_subject) -> Checklist:
+def conformance(*messages: Record | Document | str | bytes) -> Checklist:
     """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record."""
-    judge = CspChecklist(classify)
+    judge = CspChecklist()
     for message in messages:
         if isinstance(message, (str, bytes)):
             try:

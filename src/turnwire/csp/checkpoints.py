@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from turnwire.csp.codec import decode
 from turnwire.csp.history import Snapshot
-from turnwire.csp.messages import CspMessage, Op, Patch
+from turnwire.csp.messages import CspMessage
 from turnwire.csp.spec import WIRE
-from turnwire.errors import DecodeError, Reason, RuleError
+from turnwire.errors import Reason, RuleError
 
 _FORMAT = 1
 
@@ -81,16 +81,6 @@ class StoreVerdict(NamedTuple):
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def applied(defs: Snapshot, ops: Iterable[Op]) -> Snapshot:
-    """The map after the operations. Raises KeyError for the removal of a name that is not there."""
-    changes: dict[str, str | None] = {}
-    for sign, name, value in ops:
-        if sign == "-" and (changes[name] is None if name in changes else name not in defs):
-            raise KeyError(name)
-        changes[name] = None if sign == "-" else value or ""
-    return defs.changed_by(changes)
-
-
 def chained(digest: str, text: str) -> str:
     """The digest (hex) over a digest before (hex) and a text."""
     return sha256(bytes.fromhex(digest) + text.encode()).hexdigest()
@@ -107,9 +97,9 @@ def json_line(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def init_body(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
+def init_body(defs: Mapping[str, str], laws: Mapping[str, str]) -> bytes:
     """C0 as a journal keeps it."""
-    return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items()), "forks": forks})
+    return json_line({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items())})
 
 
 def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None) -> RuleError:
@@ -125,68 +115,3 @@ def unknown_context(name: str | None) -> RuleError:
 def number_of(letter: str, name: str) -> int:
     """The number in an id such as P12; 0 where it is no such id."""
     return int(name[1:]) if name[:1] == letter and name[1:].isdigit() and len(name) < 20 else 0
-
-
-# --- proof ------------------------------------------------------------------------------------------------------------
-
-
-States = dict[str, tuple[Snapshot, str]]
-"""Checkpoint -> its names and values, and its digest, as computed."""
-
-
-def verified(
-    log: Sequence[LogEntry], checkpoints: dict[str, Checkpoint], order: Sequence[str], head: str, forks: bool
-) -> StoreVerdict:
-    """Compares a store with what its log gives, and names the first difference."""
-    root = checkpoints["C0"]
-    if sha256(init_body(dict(root.defs), root.laws, forks)).hexdigest() != root.digest:
-        return StoreVerdict(False, "C0", "the state of C0 does not have its digest")
-    states: States = {"C0": (root.defs, root.digest)}
-    digest = root.digest
-    for seq, entry in enumerate(log, 1):
-        place = f"entry {seq}"
-        digest = chained(digest, entry.text)
-        if entry.seq != seq or entry.digest != digest:
-            return StoreVerdict(False, place, "the text does not have its digest")
-        try:
-            message = decode(entry.text)
-        except DecodeError as error:
-            return StoreVerdict(False, place, f"the text is not a message: {error}")
-        if isinstance(message.block, Patch):
-            wrong = _wrong(message.block, entry, checkpoints, states)
-            if wrong:
-                return StoreVerdict(False, message.block.apply, wrong)
-    if len(states) != len(checkpoints) or states.keys() != set(order):
-        strange = min(checkpoints.keys() ^ states.keys() or set(order) ^ states.keys())
-        return StoreVerdict(False, strange, "the checkpoint does not follow from the log")
-    if states[head][0].changed(checkpoints[head].defs):
-        return StoreVerdict(False, head, "the state of the head differs")
-    return StoreVerdict(True)
-
-
-def _wrong(patch: Patch, entry: LogEntry, checkpoints: dict[str, Checkpoint], states: States) -> str | None:
-    kept = checkpoints.get(patch.apply or "")
-    before = states.get(patch.base or "")
-    if kept is None or before is None or kept.parent != patch.base or kept.patch != patch.id:
-        return "the checkpoint does not follow from its patch"
-    defs, digest = before
-    try:
-        defs = applied(defs, patch.ops)
-    except KeyError as missing:
-        return f"{missing} is not defined"
-    digest = chained(digest, entry.text)
-    states[kept.id] = defs, digest
-    if kept.digest != digest or kept.seq != entry.seq:
-        return "the checkpoint does not have its digest"
-    for _, name, _ in patch.ops:
-        if kept.defs.get(name) != defs.get(name):
-            return f"{name} differs"
-    if len(kept.defs) != len(defs):
-        return "the state differs"
-    if kept.whole is not None:
-        plain = defs.plain()
-        if any(kept.defs.get(name) != value for name, value in plain.items()):
-            return "the state differs"
-        if kept.whole != whole_digest(plain):
-            return "the state does not have its digest"
-    return None

@@ -48,17 +48,17 @@ def first_entry(journal: Any, body: bytes) -> int:
                 raise
 
 
-def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str], bool]:
-    """(defs, laws, forks) of the entry that holds C0. Raises RuleError(digest_mismatch)."""
+def read_init(entry: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """(defs, laws) of the entry that holds C0. Raises RuleError(digest_mismatch)."""
     try:
         fields = json.loads(entry.body)
-        defs, laws, forks = fields["defs"], dict(fields["laws"]), fields["forks"]
-        same = entry.body == init_body(defs, laws, forks)
+        defs, laws = fields["defs"], dict(fields["laws"])
+        same = entry.body == init_body(defs, laws)
     except (ValueError, KeyError, TypeError) as error:
         raise _strange(entry, f"the entry cannot be taken: {error}") from error
     if not same:
         raise _strange(entry, "the entry is not what a store writes")
-    return defs, laws, forks
+    return defs, laws
 
 
 def read_message(entry: Any) -> tuple[CspMessage, str]:

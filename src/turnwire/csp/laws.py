@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from turnwire.csp.messages import CspMessage, Document, Task
-from turnwire.errors import Issue, Reason, expect
+from turnwire.csp.messages import CspMessage, Task
 
 _ARROW = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
@@ -30,7 +29,6 @@ class Law(NamedTuple):
 
 def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     """The laws that route; a text of another form is not a routing law and is left out."""
-    expect(laws, Mapping, "laws are a mapping of ids to texts")
     found = []
     for name, text in laws.items():
         subject, arrow, rest = text.rpartition("->")
@@ -40,83 +38,47 @@ def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     return found
 
 
-Classifier = Callable[[CspMessage, "list[Law]"], Iterable[str]]
-
-
 class Routing:
     """Laws over the tasks of a conversation, one after the other.
 
-    ``classify(message, laws)`` says which laws a task falls under: their ids. ``only``: the task must go to that agent
-    (OWNER, or TO without one). ``first``: a task under the same law must have gone to that agent before any other may.
+    A task falls under the laws whose subject it names: its REQ begins with the words of the subject, in any order and
+    form ("explore codebase ..." is "Codebase exploration"). A last word with slashes gives alternatives.
+    ``only``: the task must go to that agent (OWNER, or TO without one). ``first``: a task under the same law must have
+    gone to that agent before any other may.
     """
 
-    def __init__(self, laws: Mapping[str, str], classify: Classifier) -> None:
-        self._laws = routing_laws(laws)
-        self._known = {law.id: law for law in self._laws}
-        self._classify = _Subjects(self._laws) if classify is by_subject else classify
+    def __init__(self, laws: Mapping[str, str]) -> None:
+        self.laws = routing_laws(laws)
         self._done: set[str] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self._laws)
-
-    @property
-    def laws(self) -> list[Law]:
-        """The laws that route."""
-        return self._laws
-
-    def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[Issue]:
-        """Judges the next message. ``defs`` let an agent be named by the value of its DEF, too."""
-        if not isinstance(message.block, Task):
-            return []
-        agent = message.block.get("OWNER") or message.receiver or ""
-        issues = []
-        for name in self._classify(message, self._laws):
-            law = self._known.get(name)
-            if law is None:
-                continue
-            if agent in (law.agent, defs.get(law.agent)):
-                self._done.add(name)
-            elif law.mode == "only" or name not in self._done:
-                text = f"{law.id}: {law.subject} goes to {law.agent} {law.mode}, {message.block.id} went to {agent}"
-                issues.append(Issue(Reason.LAW_BROKEN, message.line, "warning", text))
-        return issues
-
-
-def judge_laws(
-    document: Document, laws: Mapping[str, str], classify: Classifier, defs: Mapping[str, str] | None = None
-) -> list[Issue]:
-    """Tasks that went to the wrong agent, by :class:`Routing`."""
-    expect(document, Document, "a Document is judged by its laws")
-    routing = Routing(laws, classify)
-    return [issue for message in document.messages for issue in routing.feed(message, defs or {})]
-
-
-def by_subject(message: CspMessage, laws: list[Law]) -> list[str]:
-    """The laws whose subject a task names: its REQ begins with the words of the subject, in any order and form
-    ("explore codebase …" is "Codebase exploration"). A last word with slashes gives alternatives."""
-    return _Subjects(laws)(message, laws)
-
-
-class _Subjects:
-    """:func:`by_subject` for many messages under the same laws."""
-
-    def __init__(self, laws: list[Law]) -> None:
         self._numbers: dict[tuple[str, ...], list[int]] = {}
-        for number, law in enumerate(laws):
+        for number, law in enumerate(self.laws):
             for subject in _subjects(law.subject):
                 self._numbers.setdefault(subject, []).append(number)
         self._sizes = sorted({len(subject) for subject in self._numbers})
 
-    def __call__(self, message: CspMessage, laws: list[Law]) -> list[str]:
-        block = message.block
-        req = (block.get("REQ") or "")[:_MOST] if isinstance(block, Task) else ""
-        said = _stems(req)
+    def of(self, req: str) -> list[Law]:
+        """The laws that a task falls under, by its REQ."""
+        said = _stems(req[:_MOST])
         found: set[int] = set()
         for size in self._sizes:
             if size > len(said):
                 break
             found.update(self._numbers.get(tuple(sorted(said[:size])), ()))
-        return [laws[number].id for number in sorted(found)]
+        return [self.laws[number] for number in sorted(found)]
+
+    def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[str]:
+        """The faults of the next message, in words. ``defs`` let an agent be named by the value of its DEF, too."""
+        block = message.block
+        if not isinstance(block, Task):
+            return []
+        agent = block.get("OWNER") or message.receiver or ""
+        broken = []
+        for law in self.of(block.get("REQ") or ""):
+            if agent in (law.agent, defs.get(law.agent)):
+                self._done.add(law.id)
+            elif law.mode == "only" or law.id not in self._done:
+                broken.append(f"{law.id}: {law.subject} goes to {law.agent} {law.mode}, {block.id} went to {agent}")
+        return broken
 
 
 def _subjects(text: str) -> list[tuple[str, ...]]:

@@ -1,9 +1,8 @@
-"""Logs of CSP/1: the messages wherever they are, the preambles around them, the state they replay to, and the tasks."""
+"""Logs of CSP/1: the messages wherever they are, the preambles around them, and the state they replay to."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from itertools import accumulate
 from operator import itemgetter
@@ -15,10 +14,10 @@ from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.checkpoints import unknown_context
 from turnwire.csp.codec import parse, preambles
 from turnwire.csp.faults import explain, issue, type_fault
-from turnwire.csp.messages import CspMessage, Document, Error, Patch, Preamble, Record, Result, Task
+from turnwire.csp.messages import CspMessage, Document, Patch, Preamble, Record
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import PrunedStore, Store
-from turnwire.errors import DecodeError, Reason, RuleError, WireError, expect
+from turnwire.errors import DecodeError, Reason, RuleError, WireError
 from turnwire.fences import is_fence
 from turnwire.registry import reading
 
@@ -277,17 +276,16 @@ class Replaying:
     """Replays records one after the other. Preambles before the first message are C0; a later one changes nothing and
     is refused (restate)."""
 
-    def __init__(self, *, forks: bool = False) -> None:
+    def __init__(self) -> None:
         self._defs: dict[str, str] = {}
         self._laws: dict[str, str] = {}
-        self._forks = forks
         self._store: PrunedStore | None = None
 
     @property
     def store(self) -> PrunedStore:
         """The store as it is; from now on a preamble is refused."""
         if self._store is None:
-            self._store = PrunedStore(self._defs, self._laws, forks=self._forks)
+            self._store = PrunedStore(self._defs, self._laws)
         return self._store
 
     def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:
@@ -315,7 +313,7 @@ class Replaying:
         return None
 
 
-def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
+def replay(source: Any, *, mode: str = "strict") -> Replay:
     """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
 
     source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path,
@@ -323,7 +321,7 @@ def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
     first message are C0. Messages are applied in order; one that is refused, and a later preamble (restate), changes
     nothing and is listed.
     """
-    replaying = Replaying(forks=forks)
+    replaying = Replaying()
     refused = []
     for record in _records(source, mode):
         error = replaying.feed(record)
@@ -338,67 +336,3 @@ def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
     else:
         document = read_log(source).document if names_files(source) else parse(source, mode=mode)
     return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))
-
-
-# --- the tasks of a log [INTENT TYPES] --------------------------------------------------------------------------------
-
-
-class Board(NamedTuple):
-    """Tasks by what became of them: owner -> ids, in the order of the log.
-
-    open: no final answer yet (PARTIAL is not one); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
-    answers to tasks nobody gave, under the one who answered.
-    """
-
-    open: dict[str, list[str]]
-    answered: dict[str, list[str]]
-    failed: dict[str, list[str]]
-    orphaned: dict[str, list[str]]
-
-
-def board(messages: Any) -> Board:
-    """The task board of a log: of messages, a Document, what ``read_log`` gave, the text or the bytes of a log, or what
-    else :func:`turnwire.scan` takes. A task given again is open again; a later answer replaces an earlier one."""
-    owners: dict[str, str] = {}
-    states: dict[str, str] = {}
-    orphans: dict[str, dict[str, None]] = {}
-    for message in _messages(messages):
-        expect(message, CspMessage, "a board is made of CSP/1 messages")
-        block = message.block
-        if isinstance(block, Task):
-            owners[block.id] = block.get("OWNER") or message.receiver or ""
-            states[block.id] = "open"
-            continue
-        if isinstance(block, Result):
-            task, state = block.id, {"OK": "answered", "FAIL": "failed"}.get(block.get("STATUS") or "", "open")
-        elif isinstance(block, Error):
-            task, state = block.get("AT") or "", "failed"
-            if not re.fullmatch("T[0-9]+", task):
-                continue
-        else:
-            continue
-        if task in states:
-            states[task] = state
-        else:
-            orphans.setdefault(message.sender or "", {})[task] = None
-    result = Board({}, {}, {}, {name: list(tasks) for name, tasks in orphans.items()})
-    for task, state in states.items():
-        group: dict[str, list[str]] = getattr(result, state)
-        group.setdefault(owners[task], []).append(task)
-    return result
-
-
-def _messages(source: Any) -> Iterable[CspMessage]:
-    if isinstance(source, Document):
-        return source.messages
-    if isinstance(source, Log):
-        return source.document.messages
-    named = names_files(source) and not (isinstance(source, (list, tuple)) and _has_messages(source))
-    if named or record_bytes(source) is not None:
-        return read_log(source).document.messages
-    found: Iterable[CspMessage] = source
-    return found
-
-
-def _has_messages(source: list[Any] | tuple[Any, ...]) -> bool:
-    return not source or not all(isinstance(one, (str, PathLike, bytes)) or _opens(one) for one in source)

@@ -25,7 +25,6 @@ from turnwire.csp.checkpoints import (
     number_of,
     refusal,
     unknown_context,
-    verified,
     whole_digest,
 )
 from turnwire.csp.codec import decode, encode
@@ -33,7 +32,7 @@ from turnwire.csp.history import Snapshot
 from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.spec import WIRE
-from turnwire.errors import Reason, RuleError, expect_one_of
+from turnwire.errors import Reason, RuleError, WireError, expect_one_of
 
 _WHOLE_EVERY = 1024
 _LETTERS = "TEPFC"
@@ -46,7 +45,6 @@ class Store:
 
     Args:
         defs, laws: the content of C0; laws stay frozen (reading 7).
-        forks: whether a patch may start from any checkpoint. By default BASE must be the head.
         journal: gets ``("csp-init", C0 as JSON)`` and ``("csp", text)`` for each entry, before it takes effect.
 
     A journal that several stores may write, such as a ``turnwire.ledger.Ledger``, decides who was first: every entry is
@@ -61,19 +59,17 @@ class Store:
         defs: FieldsLike = (),
         laws: FieldsLike = (),
         *,
-        forks: bool = False,
         journal: Journal | None = None,
     ) -> None:
-        self._create(dict(defs), MappingProxyType(dict(laws)), forks)
+        self._create(dict(defs), MappingProxyType(dict(laws)))
         if journal is not None:
             self._begin(journal)
             self.catch_up()
 
-    def _create(self, defs: dict[str, str], laws: Mapping[str, str], forks: bool) -> None:
+    def _create(self, defs: dict[str, str], laws: Mapping[str, str]) -> None:
         """C0, in memory only."""
-        digest = sha256(init_body(defs, laws, forks)).hexdigest()
+        digest = sha256(init_body(defs, laws)).hexdigest()
         root = Snapshot(defs)
-        self.forks = forks
         self._journal: Any = None
         self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
         self._order = ["C0"]
@@ -91,7 +87,7 @@ class Store:
     def _begin(self, journal: Journal) -> None:
         """Writes C0 to a journal, or finds that it is there already."""
         root = self._checkpoints["C0"]
-        body = init_body(dict(root.defs), root.laws, self.forks)
+        body = init_body(dict(root.defs), root.laws)
         if not is_shared(journal):
             journal.append(INIT, body)
         else:
@@ -122,13 +118,6 @@ class Store:
         """Ids of all checkpoints, in the order in which they were made."""
         self._settle()
         return list(self._order)
-
-    @property
-    def heads(self) -> list[str]:
-        """Ids of the checkpoints nothing was built upon: one, unless there are forks."""
-        self._settle()
-        parents = {checkpoint.parent for checkpoint in self._checkpoints.values()}
-        return [name for name in self._order if name not in parents]
 
     @property
     def log(self) -> list[LogEntry]:
@@ -225,25 +214,16 @@ class Store:
     def explain(self, name: str, *, at: str | None = None) -> list[Change]:
         """The history of a name or law up to a checkpoint (by default the head), oldest first; empty if it has none."""
         self._settle()
-        line = self._line(at or self._head) if self.forks or at is not None else None
+        last = self.at(at or self._head).seq
         root = self._checkpoints["C0"]
         value = root.defs.get(name, root.laws.get(name))
         changes = [] if value is None else [Change("C0", None, 0, None, None, "+", None, value)]
         for checkpoint, sign, old, new in self._changes.get(name, ()):
-            if line is None or checkpoint in line:
-                made = self._checkpoints[checkpoint]
+            made = self._checkpoints[checkpoint]
+            if made.seq <= last:
                 message = self._log[made.seq - 1].message
                 changes.append(Change(checkpoint, made.patch, made.seq, message.sender, message.ctx, sign, old, new))
         return changes
-
-    def _line(self, name: str) -> set[str]:
-        """The checkpoint and its ancestors."""
-        line = set()
-        step: str | None = self.at(name).id
-        while step is not None:
-            line.add(step)
-            step = self._checkpoints[step].parent
-        return line
 
     # --- writing ---
 
@@ -331,7 +311,7 @@ class Store:
     def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
         """(base, target, old values) of a patch that may be applied; raises RuleError otherwise."""
         base, target = self._checkpoints.get(patch.base or ""), patch.apply or ""
-        if base is None or (not self.forks and base.id != self._head):
+        if base is None or base.id != self._head:
             text = f"BASE is {patch.base}, the head is {self._head}"
             raise refusal(Reason.BASE_NOT_HEAD, text, patch.id, rule="base")
         if target in self._checkpoints:
@@ -402,8 +382,8 @@ class Store:
             if store is not None:
                 store._replay(entry)
             elif kind == INIT:
-                defs, laws, forks = read_init(entry)
-                store = cls(defs, laws, forks=forks)
+                defs, laws = read_init(entry)
+                store = cls(defs, laws)
                 store._seen = entry.seq
             elif kind == WIRE:
                 raise refusal(
@@ -418,8 +398,8 @@ class Store:
         """Takes one entry of the journal; one that is there again, or is refused, is nothing."""
         self._settle()
         if entry.kind == INIT:
-            defs, laws, forks = read_init(entry)
-            if sha256(init_body(defs, laws, forks)).hexdigest() != self._checkpoints["C0"].digest:
+            defs, laws = read_init(entry)
+            if sha256(init_body(defs, laws)).hexdigest() != self._checkpoints["C0"].digest:
                 raise refusal(Reason.BAD_LEDGER, "a second store begins", f"entry {entry.seq}", rule="journal")
             self._skipped[entry.seq] = "the store has begun already"
         elif entry.kind == WIRE:
@@ -439,9 +419,38 @@ class Store:
     # --- proof ---
 
     def verify(self) -> StoreVerdict:
-        """Computes everything from C0 again and names the first thing that differs."""
+        """Builds the store again from C0 and its log, and names the first thing that differs."""
         self._settle()
-        return verified(self._log, self._checkpoints, self._order, self._head, self.forks)
+        root = self._checkpoints["C0"]
+        again = Store(root.defs, root.laws)
+        if root != again._checkpoints["C0"]:
+            return StoreVerdict(False, "C0", "the state of C0 does not have its digest")
+        for seq, entry in enumerate(self._log, 1):
+            try:
+                message = decode(entry.text)
+                made = again.apply(message)
+            except WireError as error:
+                return StoreVerdict(False, f"entry {seq}", f"a store refuses the text: {error}")
+            if again._log[-1] != entry:
+                return StoreVerdict(False, f"entry {seq}", "the text does not have its digest")
+            if isinstance(message.block, Patch) and not self._has(made, message.block.ops):
+                return StoreVerdict(False, made.id, "the checkpoint does not follow from its patch")
+        if self._order != again._order or self._checkpoints.keys() != again._checkpoints.keys():
+            strange = min(self._checkpoints.keys() ^ again._checkpoints.keys() or {self._order[-1]})
+            return StoreVerdict(False, strange, "the checkpoint does not follow from the log")
+        if self._head != again._head or self.defs.changed(again.defs):
+            return StoreVerdict(False, self._head, "the state of the head differs")
+        return StoreVerdict(True)
+
+    def _has(self, made: Checkpoint, ops: list[Op]) -> bool:
+        """True if a checkpoint is as it is made anew: in the names of its operations, or in all where its digest covers
+        them."""
+        kept = self._checkpoints.get(made.id)
+        if kept is None or kept._replace(defs=made.defs) != made or len(kept.defs) != len(made.defs):
+            return False
+        if made.whole is not None:
+            return not kept.defs.changed(made.defs)
+        return all(kept.defs.get(op.name) == made.defs.get(op.name) for op in ops)
 
 
 class PrunedStore(Store):

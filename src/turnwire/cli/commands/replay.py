@@ -45,7 +45,6 @@ _NEEDED = (
     metavar="A B",
     help="Show what leads from one checkpoint to another.",
 )
-@click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
 @options.verbose_option
 def command(
@@ -53,7 +52,6 @@ def command(
     at: str | None,
     name: str | None,
     between: tuple[str, str] | None,
-    forks: bool,
     as_json: bool,
     verbose: bool,
 ) -> int:
@@ -68,7 +66,7 @@ def command(
     if between and (at is not None or name is not None):
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
     inputs.checked(logs)
-    store, complaints, bad, lacking, found = _read(logs, forks)
+    store, complaints, bad, lacking, found = _read(logs)
     notes = Notes(verbose)
     for line in complaints:
         notes.add(line)
@@ -110,7 +108,7 @@ def _operation(sign: str, name: str, value: str | None) -> str:
     return f"{sign} DEF {name}" + ("" if middle is None else middle + (value or ""))
 
 
-def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, bool, bool]:
+def _read(logs: tuple[str, ...]) -> tuple[Store, list[str], bool, bool, bool]:
     """The store at the end of some logs, a line for each record that is not in it, whether one of these is bad (and not
     only restated), whether the logs lack their beginning, and whether there is a message at all."""
     from turnwire.csp.logs import Replaying, read_log
@@ -118,7 +116,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], bool, b
 
     if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
         return _kept(logs[0]), [], False, False, True
-    replaying = Replaying(forks=forks)
+    replaying = Replaying()
     lines: list[str] = []
     bad = lacking = met = False
     refused: set[str | None] = set()  # checkpoints whose PATCH is there
