@@ -50,17 +50,11 @@ class Messages:
         self.task = task
         self.result = result
 
-    def read(self, data: Any) -> Any:
-        """The message of a text that is surely good and sound, or None; this twin leaves them all."""
+    def _leave(self, *_: Any) -> Any:
+        """None: of all that the compiled twin does in one pass, this one leaves everything but writing."""
         return None
 
-    def made(self, fields: dict[str, Any], source: str | bytes | None) -> Any:
-        """The message over a sound object that was read, or None; this twin leaves them all."""
-        return None
-
-    def is_clean(self, message: Any) -> bool:
-        """True if surely nothing is to be said about a message by itself, which this twin cannot tell in one pass."""
-        return False
+    read = made = is_clean = _leave
 
     def text(self, message: Any, strict: bool) -> str | None:
         """The text of a message that ``strict`` writing takes as it is; None where that is not sure."""
@@ -104,8 +98,8 @@ def judge(fields: Any, table: Table, path: str = "") -> Iterator[Issue]:
         name = field.name
         if name in fields:
             value = fields[name]
-            if not _fine(value, field):
-                yield from _judge_value(value, field, f"{path}/{name}")
+            if not (_fine(value, field) or (value is None and field.nullable)):
+                yield from _judge_value(value, field, f"{path}/{name}", field.kind)
         elif field.need == "MUST":
             text = f"{table.name} must have {name} (section {table.section})"
             yield Issue(Reason.MISSING_FIELD, f"{path}/{name}", WARNING if field.late else ERROR, text)
@@ -133,85 +127,58 @@ def _fine(value: Any, field: Field) -> bool:
     return kind is _VERSION and value == VERSION
 
 
-def _judge_value(value: Any, field: Field, where: str) -> Iterator[Issue]:
-    kind = field.kind
-    if kind is Kind.ANY or (value is None and field.nullable):
-        return
-    if kind in _OF_TEXT:
-        yield from _judge_text(value, field, where)
+_TYPES: dict[Kind, tuple[type[Any] | tuple[type[Any], ...], str]] = {
+    **dict.fromkeys((Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM, Kind.DIGEST), (str, "a string")),
+    **dict.fromkeys((Kind.OBJECT, Kind.RECORD, Kind.NUMBERS, Kind.PRESSURE), (dict, "an object")),
+    **dict.fromkeys((Kind.TEXTS, Kind.OBJECTS, Kind.RECORDS), ((list, tuple), "an array")),
+    Kind.BOOLEAN: (bool, "true or false"),
+    Kind.COUNT: (int, "an integer"),
+}
+_ITEMS = {Kind.TEXTS: Kind.TEXT, Kind.OBJECTS: Kind.OBJECT, Kind.RECORDS: Kind.RECORD}
+"""The kind of the items of an array."""
+
+
+def _judge_value(value: Any, field: Field, where: str, kind: Kind) -> Iterator[Issue]:
+    types, wanted = _TYPES.get(kind, (object, ""))
+    if not isinstance(value, types) or (kind is Kind.COUNT and isinstance(value, bool)):
+        yield _wrong_type(where, wanted, value)
     elif kind is Kind.RECORD and field.table is not None:
         yield from judge(value, field.table, where)
-    elif kind in _ARRAYS:
-        yield from _judge_array(value, field, where)
-    elif kind is Kind.BOOLEAN:
-        if not isinstance(value, bool):
-            yield _wrong_type(where, "true or false", value)
-    elif kind is Kind.COUNT:
-        yield from _judge_count(value, where)
-    elif kind is Kind.QUANTITY:
-        if not _is_number(value) or value < 0:
-            yield Issue(Reason.OUT_OF_RANGE, where, WARNING, "a budget is a number from 0 on")
-    elif not isinstance(value, dict):
-        yield _wrong_type(where, "an object", value)
+    elif kind in _ITEMS:
+        for index, item in enumerate(value):
+            yield from _judge_value(item, field, f"{where}/{index}", _ITEMS[kind])
     elif kind in (Kind.NUMBERS, Kind.PRESSURE):
-        yield from _judge_numbers(value, kind, where)
+        for name, number in value.items():
+            place = f"{where}/{pointer_step(str(name))}"
+            if not _is_number(number):
+                yield _wrong_type(place, "a number", number)
+            elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
+                text = f"pressure is an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
+                yield Issue(Reason.OUT_OF_RANGE, place, WARNING, text)
+    elif (fault := _fault(value, field, kind)) is not None:
+        reason, severity, text = fault
+        yield Issue(reason, where, severity, text)
 
 
-_OF_TEXT = frozenset({Kind.TEXT, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ENUM, Kind.DIGEST})
-_ARRAYS = frozenset({Kind.TEXTS, Kind.OBJECTS, Kind.RECORDS})
-
-
-def _judge_text(value: Any, field: Field, where: str) -> Iterator[Issue]:
-    if not isinstance(value, str):
-        yield _wrong_type(where, "a string", value)
-    elif field.kind is Kind.ENUM:
-        if value not in field.values:
-            yield Issue(Reason.UNKNOWN_VALUE, where, ERROR, f"{field.name} is one of {', '.join(field.values)}")
-    elif field.kind is Kind.UUID:
-        if not UUID.fullmatch(value):
-            yield Issue(Reason.BAD_UUID, where, ERROR, "an id is a UUID of 36 characters (RFC 4122, section 3)")
-    elif field.kind is Kind.VERSION:
-        if value != VERSION:
-            yield Issue(Reason.UNSUPPORTED_VERSION, where, ERROR, f'protocolVersion is "{VERSION}" (section 2)')
-    elif field.kind is Kind.DIGEST:
-        if not DIGEST.fullmatch(value):
-            yield Issue(Reason.BAD_DIGEST, where, WARNING, "a digest is sha256: and 64 hex digits")
-    elif field.kind is Kind.TIME:
-        moment = read_time(value)
-        if moment is None:
-            yield Issue(Reason.BAD_TIMESTAMP, where, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)")
-        elif not moment[1]:
-            yield Issue(Reason.TIMESTAMP_FORM, where, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)")
-
-
-def _judge_array(value: Any, field: Field, where: str) -> Iterator[Issue]:
-    if not isinstance(value, (list, tuple)):
-        yield _wrong_type(where, "an array", value)
-        return
-    for index, item in enumerate(value):
-        if field.kind is Kind.TEXTS:
-            if not isinstance(item, str):
-                yield _wrong_type(f"{where}/{index}", "a string", item)
-        elif field.table is not None:
-            yield from judge(item, field.table, f"{where}/{index}")
-        elif not isinstance(item, dict):
-            yield _wrong_type(f"{where}/{index}", "an object", item)
-
-
-def _judge_count(value: Any, where: str) -> Iterator[Issue]:
-    if not isinstance(value, int) or isinstance(value, bool):
-        yield _wrong_type(where, "an integer", value)
-    elif value < 0:
-        yield Issue(Reason.OUT_OF_RANGE, where, ERROR, "this integer starts at 0")
-
-
-def _judge_numbers(value: dict[Any, Any], kind: Kind, where: str) -> Iterator[Issue]:
-    for name, number in value.items():
-        if not _is_number(number):
-            yield _wrong_type(f"{where}/{pointer_step(str(name))}", "a number", number)
-        elif kind is Kind.PRESSURE and (not 0 <= number <= HIGHEST_PRESSURE or number != int(number)):
-            text = f"pressure is an integer from 0 to {HIGHEST_PRESSURE} (section 9)"
-            yield Issue(Reason.OUT_OF_RANGE, f"{where}/{pointer_step(str(name))}", WARNING, text)
+def _fault(value: Any, field: Field, kind: Kind) -> tuple[Reason, str, str] | None:
+    """(reason, severity, words) of a value of the right type that is none of its kind, or a doubtful one."""
+    if kind is Kind.ENUM and value not in field.values:
+        return Reason.UNKNOWN_VALUE, ERROR, f"{field.name} is one of {', '.join(field.values)}"
+    if kind is Kind.UUID and not UUID.fullmatch(value):
+        return Reason.BAD_UUID, ERROR, "an id is a UUID of 36 characters (RFC 4122, section 3)"
+    if kind is Kind.VERSION and value != VERSION:
+        return Reason.UNSUPPORTED_VERSION, ERROR, f'protocolVersion is "{VERSION}" (section 2)'
+    if kind is Kind.DIGEST and not DIGEST.fullmatch(value):
+        return Reason.BAD_DIGEST, WARNING, "a digest is sha256: and 64 hex digits"
+    if kind is Kind.TIME and (moment := read_time(value)) is None:
+        return Reason.BAD_TIMESTAMP, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)"
+    if kind is Kind.TIME and not moment[1]:
+        return Reason.TIMESTAMP_FORM, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"
+    if kind is Kind.COUNT and value < 0:
+        return Reason.OUT_OF_RANGE, ERROR, "this integer starts at 0"
+    if kind is Kind.QUANTITY and not (_is_number(value) and value >= 0):
+        return Reason.OUT_OF_RANGE, WARNING, "a budget is a number from 0 on"
+    return None
 
 
 def _is_number(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Any
 
 from turnwire._lazy import Deferred
@@ -12,6 +12,7 @@ from turnwire.json.plan import Fill, Need, Sign, Value, Variant, WirePlan, are_s
 from turnwire.json.scanner import scanner
 from turnwire.sap.messages import MESSAGES
 from turnwire.sap.spec import (
+    FORMS,
     MUST,
     RESULT_MARKS,
     TASK_MARKS,
@@ -30,30 +31,6 @@ _DECODE = Deferred("turnwire.sap.codec", "decode")
 _KIND_OF = Deferred("turnwire.sap.codec", "kind_of")
 
 _STATUSES = (*(status.value for status in Status), *(receipt.value for receipt in Receipt))
-_NUMBER = ("count", "negative", "fraction")
-_ANYTHING = ("string", "object", "array", "boolean", "null", *_NUMBER)
-_KINDS: dict[Kind, tuple[str, ...]] = {
-    Kind.ANY: _ANYTHING,
-    Kind.TEXT: ("string",),
-    Kind.UUID: ("good",),
-    Kind.TIME: ("good",),
-    Kind.VERSION: ("good",),
-    Kind.BOOLEAN: ("boolean",),
-    Kind.COUNT: ("count",),
-    Kind.OBJECT: ("object",),
-    Kind.OBJECTS: ("records",),
-    Kind.TEXTS: ("texts",),
-    Kind.NUMBERS: ("numbers",),
-    Kind.PRESSURE: ("numbers",),
-    Kind.ENUM: ("good",),
-    Kind.RECORD: ("object",),
-    Kind.RECORDS: ("records",),
-    Kind.DIGEST: ("string",),
-    Kind.QUANTITY: _ANYTHING,
-}
-"""The JSON kinds of each field's value that ``decode`` surely takes."""
-_FORMS = {Kind.UUID: "uuid", Kind.TIME: "time", Kind.VERSION: "word", Kind.ENUM: "word"}
-
 _WORDS = {
     "status": _STATUSES,
     "pressure_level": tuple(level.value for level in PressureLevel),
@@ -92,7 +69,7 @@ _TIME = Fill("time", "time", "issuedAt", "reportedAt")
 def _needs(table: Table, path: str = "") -> Iterator[Need]:
     for field in table.fields:
         where = f"{path}{field.name}"
-        kinds = (*_KINDS[field.kind], "null") if field.nullable else _KINDS[field.kind]
+        kinds = FORMS[field.kind].scanned + (("null",) if field.nullable else ())
         yield Need(where, kinds, field.need == MUST and not field.late, field.values)
         if field.kind is Kind.RECORD and field.table is not None:
             yield from _needs(field.table, f"{where}/")
@@ -101,7 +78,7 @@ def _needs(table: Table, path: str = "") -> Iterator[Need]:
 def _values(table: Table, path: str = "") -> Iterator[Value]:
     for field in table.fields:
         where = f"{path}{field.name}"
-        yield Value(where, _FORMS.get(field.kind, ""), _words(where, field), text="/*/" in where)
+        yield Value(where, FORMS[field.kind].text, _words(where, field), text="/*/" in where)
         if field.table is not None:
             yield from _values(field.table, f"{where}/" if field.kind is Kind.RECORD else f"{where}/*/")
 
@@ -114,40 +91,28 @@ def _words(path: str, field: Field) -> tuple[str, ...]:
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
-_STRONG_KEYS, _FURTHER_KEYS = frozenset(_STRONG), frozenset(_FURTHER)
 _RECEIPTS = tuple(receipt.value for receipt in Receipt)
 _RECEIPT_FIELDS = frozenset(field.name for table in MESSAGES[2:] for field in table.fields)
-_MANY = 3
-
-
-def _claimed(names: Set[str]) -> bool:
-    """True if these keys are those of a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
-    or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
-    further = len(_FURTHER_KEYS & names)
-    versioned = "protocolVersion" in names
-    strong = len(_STRONG_KEYS & names)
-    if strong and strong + versioned + further >= 2:
-        return True
-    return versioned and ("taskId" in names or further >= _MANY)
+SIGNS = (
+    (Sign(_STRONG), Sign((*_FURTHER, "protocolVersion"))),
+    (Sign(_STRONG, 2),),
+    (Sign(("protocolVersion",)), Sign(("taskId",))),
+    (Sign(("protocolVersion",)), Sign(_FURTHER, 3)),
+)
+"""An object, or damaged bytes, were a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
+or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
 
 
 def claims(fields: dict[str, Any]) -> bool:
     """True if an object that is no message is a damaged one: by its keys, or it has those and the status of a receipt
     and at most one more. Such keys among others are a message queue's own."""
-    if _claimed(fields.keys()):
+    if any(all(sum(map(fields.__contains__, sign.keys)) >= sign.least for sign in every) for every in SIGNS):
         return True
     if not ("messageId" in fields and "correlationId" in fields):
         return False
     return fields.get("status") in _RECEIPTS and len(fields.keys() - _RECEIPT_FIELDS) <= 1
 
 
-SIGNS = (
-    (Sign(_STRONG), Sign((*_FURTHER, "protocolVersion"))),
-    (Sign(_STRONG, 2),),
-    (Sign(("protocolVersion",)), Sign(("taskId",))),
-    (Sign(("protocolVersion",)), Sign(_FURTHER, _MANY)),
-)
-"""Damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them."""
 _RECEIPT = re.compile(
     rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
 )

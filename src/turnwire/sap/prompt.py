@@ -18,22 +18,6 @@ _SAP_VALUES = {
 }
 
 
-_TYPES = {
-    spec.Kind.ANY: "any value",
-    spec.Kind.TEXT: "string",
-    spec.Kind.UUID: "UUID",
-    spec.Kind.TIME: "time",
-    spec.Kind.VERSION: "string",
-    spec.Kind.BOOLEAN: "true or false",
-    spec.Kind.COUNT: "integer from 0",
-    spec.Kind.OBJECT: "object",
-    spec.Kind.OBJECTS: "array of objects",
-    spec.Kind.TEXTS: "array of strings",
-    spec.Kind.NUMBERS: "object of numbers",
-    spec.Kind.PRESSURE: "object of integers from 0 to 100",
-    spec.Kind.DIGEST: "sha256: and 64 hex digits",
-    spec.Kind.QUANTITY: "number from 0",
-}
 _TASK, _TRACE = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", "a7f5d5b2-13a8-4a0d-9ba2-6b1e3c6f9d11"
 _HEAD = {"protocolVersion": "2.0", "taskId": _TASK, "correlationId": _TRACE}
 _FROM = {"reportedAt": "2026-01-15T08:00:05Z", "producer": {"agentId": "coder", "agentKind": "agent"}}
@@ -86,7 +70,7 @@ def short() -> str:
             return example(field.table)
         if field.values:
             return "|".join(field.values)
-        return _SAP_VALUES.get(field.name, f"<{_TYPES[field.kind]}>")
+        return _SAP_VALUES.get(field.name, f"<{spec.FORMS[field.kind].words}>")
 
     def more(table: Any) -> str:
         return listed(optional(table))
@@ -103,7 +87,7 @@ def short() -> str:
         if field.values:
             return "|".join(field.values) + null
         if field.table is None:
-            return _TYPES[field.kind] + null
+            return spec.FORMS[field.kind].words + null
         parts = listed(f"{one.name}: {kind(one)}" for one in field.table.fields)
         return f"array of {{{parts}}}{null}" if field.kind is spec.Kind.RECORDS else f"{{{parts}}}{null}"
 

@@ -13,32 +13,9 @@ from turnwire.json._canonical_py import pointer_step
 from turnwire.json.text import write
 from turnwire.message import without_dialect
 from turnwire.sap.messages import MESSAGES, Result, Task
-from turnwire.sap.spec import VERSION, Field, Kind, Table
+from turnwire.sap.spec import FORMS, Field, Kind, Table
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-_TIME = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"
-
-_SHAPES: dict[Kind, dict[str, Any]] = {
-    Kind.ANY: {},
-    Kind.TEXT: {"type": "string"},
-    Kind.UUID: {"type": "string", "format": "uuid", "pattern": _UUID},
-    Kind.TIME: {"type": "string", "format": "date-time", "pattern": _TIME},
-    Kind.VERSION: {"const": VERSION},
-    Kind.BOOLEAN: {"type": "boolean"},
-    Kind.COUNT: {"type": "integer", "minimum": 0},
-    Kind.OBJECT: {"type": "object"},
-    Kind.OBJECTS: {"type": "array", "items": {"type": "object"}},
-    Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
-    Kind.NUMBERS: {"type": "object", "additionalProperties": {"type": "number"}},
-    Kind.PRESSURE: {
-        "type": "object",
-        "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 100},
-    },
-    Kind.DIGEST: {"type": "string", "pattern": "^sha256:[0-9a-fA-F]{64}$"},
-    Kind.QUANTITY: {"type": "number", "minimum": 0},
-}
-
 _CONDITIONS: dict[str, list[dict[str, Any]]] = {
     Result.TABLE.name: [
         {
@@ -112,7 +89,7 @@ def _shape(field: Field) -> dict[str, Any]:
     elif field.kind is Kind.ENUM:
         shape = {"enum": list(field.values)}
     else:
-        shape = dict(_SHAPES[field.kind])
+        shape = dict(FORMS[field.kind].schema)
     if field.nullable and shape:
         shape = {"anyOf": [shape, {"type": "null"}]}
     return {**shape, "description": field.text} if field.text else shape

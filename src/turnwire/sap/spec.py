@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from turnwire.sap.times import DIGEST, UUID
 
 WIRE = "sap"
 VERSION = "2.0"
@@ -125,6 +127,41 @@ class Kind(int, Enum):
     RECORDS = 14
     DIGEST = 15  # sha256:<64 hex digits>; another text is doubtful
     QUANTITY = 16  # a number from 0 on; anything else is doubtful
+
+
+class Form(NamedTuple):
+    """The form of a kind of value: as JSON Schema, in words for a model, as the JSON kinds that reading surely takes and
+    the form of its text (of ``turnwire.json.plan``)."""
+
+    schema: dict[str, Any]
+    words: str
+    scanned: tuple[str, ...]
+    text: str = ""
+
+
+_TIME = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$"
+_OBJECT = {"type": "object"}
+_PSI = {"type": "integer", "minimum": 0, "maximum": 100}
+_ANYTHING = ("string", "object", "array", "boolean", "null", "count", "negative", "fraction")
+FORMS: dict[Kind, Form] = {
+    Kind.ANY: Form({}, "any value", _ANYTHING),
+    Kind.TEXT: Form({"type": "string"}, "string", ("string",)),
+    Kind.UUID: Form({"type": "string", "format": "uuid", "pattern": f"^{UUID.pattern}$"}, "UUID", ("good",), "uuid"),
+    Kind.TIME: Form({"type": "string", "format": "date-time", "pattern": _TIME}, "time", ("good",), "time"),
+    Kind.VERSION: Form({"const": VERSION}, "string", ("good",), "word"),
+    Kind.BOOLEAN: Form({"type": "boolean"}, "true or false", ("boolean",)),
+    Kind.COUNT: Form({"type": "integer", "minimum": 0}, "integer from 0", ("count",)),
+    Kind.OBJECT: Form(_OBJECT, "object", ("object",)),
+    Kind.OBJECTS: Form({"type": "array", "items": _OBJECT}, "array of objects", ("records",)),
+    Kind.TEXTS: Form({"type": "array", "items": {"type": "string"}}, "array of strings", ("texts",)),
+    Kind.NUMBERS: Form({**_OBJECT, "additionalProperties": {"type": "number"}}, "object of numbers", ("numbers",)),
+    Kind.PRESSURE: Form({**_OBJECT, "additionalProperties": _PSI}, "object of integers from 0 to 100", ("numbers",)),
+    Kind.ENUM: Form({}, "", ("good",), "word"),  # of these three a field says the rest
+    Kind.RECORD: Form({}, "", ("object",)),
+    Kind.RECORDS: Form({}, "", ("records",)),
+    Kind.DIGEST: Form({"type": "string", "pattern": f"^{DIGEST.pattern}$"}, "sha256: and 64 hex digits", ("string",)),
+    Kind.QUANTITY: Form({"type": "number", "minimum": 0}, "number from 0", _ANYTHING),
+}
 
 
 MUST, SHOULD, MAY = "MUST", "SHOULD", "MAY"
