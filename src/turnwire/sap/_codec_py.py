@@ -170,10 +170,11 @@ def _fault(value: Any, field: Field, kind: Kind) -> tuple[Reason, str, str] | No
         return Reason.UNSUPPORTED_VERSION, ERROR, f'protocolVersion is "{VERSION}" (section 2)'
     if kind is Kind.DIGEST and not DIGEST.fullmatch(value):
         return Reason.BAD_DIGEST, WARNING, "a digest is sha256: and 64 hex digits"
-    if kind is Kind.TIME and (moment := read_time(value)) is None:
-        return Reason.BAD_TIMESTAMP, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)"
-    if kind is Kind.TIME and not moment[1]:
-        return Reason.TIMESTAMP_FORM, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"
+    if kind is Kind.TIME:
+        if (moment := read_time(value)) is None:
+            return Reason.BAD_TIMESTAMP, ERROR, "a time is YYYY-MM-DDTHH:MM:SSZ (section 3)"
+        if not moment[1]:
+            return Reason.TIMESTAMP_FORM, WARNING, "SAP writes times as YYYY-MM-DDTHH:MM:SSZ (section 3)"
     if kind is Kind.COUNT and value < 0:
         return Reason.OUT_OF_RANGE, ERROR, "this integer starts at 0"
     if kind is Kind.QUANTITY and not (_is_number(value) and value >= 0):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from turnwire.errors import BadAnswer, DecodeError, RuleError, Unanswered, Unreachable
+from turnwire.sap.access import Action
 from turnwire.sap.builders import NOBODY, Failed, Refused, TaskFields, ack, code_of, make_task, nack
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects, output_of, reference_of
 from turnwire.sap.spec import TERMINAL, ErrorCode, Status
 from turnwire.sap.times import same_id
-from turnwire.sap.transports import Transport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,8 +35,8 @@ class CallerOptions(TypedDict, total=False):
     objects: Objects | None
 
 
-class Caller(Transport):
-    """A client of any transport (a :class:`~turnwire.sap.transports.Transport`), but for how it sends.
+class Caller:
+    """A client of any transport (the bus, HTTP, MCP, NATS), but for how it asks: ``_asked`` and ``_told``.
 
     Args:
         issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
@@ -61,12 +61,48 @@ class Caller(Transport):
         """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""
         return make_task(capability, payload, **{"issuer": self._issuer, **fields})  # type: ignore[arg-type]
 
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``.
+
+        Where replyTo.expectAck is false nobody sends one, and the Ack is the transport's own word that it was taken.
+        Raises EncodeError for a task that may not be written, CallError where no receipt comes.
+        """
+        return self.receipt(task, await self._asked(task, receipt=True))
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come. MCP tells
+        progress in notifications of its own. Raises as :meth:`call`."""
+        yield self.checked(task, await self._result_of(task))
+
+    async def result(self, task_id: str) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
+        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
+        found = self.answer_to(task_id, await self._told(Action.READ, task_id))
+        return found if found is not None and is_final(found) else None
+
+    async def cancel(self, task_id: str) -> Result:
+        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
+        KeyError for an unknown task, and for those of others; CallError."""
+        found = self.answer_to(task_id, await self._told(Action.CANCEL, task_id))
+        if found is None or not is_final(found):
+            raise BadAnswer(f"no final Result came for task {task_id}")
+        return found
+
+    async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
+        """Sends a task: the message that answers it, its final Result (not yet checked) or a Nack; for ``receipt`` its
+        receipt, None where the transport took the task without one."""
+        raise NotImplementedError
+
+    async def _told(self, action: Action, task_id: str) -> Any:
+        """The message that answers a question about a task sent before, or ends that task."""
+        raise NotImplementedError
+
     async def _result_of(self, task: Task) -> Result:
         """The final Result from the transport, not yet checked. Raises Refused for a Nack."""
-        async for result in self.statuses(task):
-            if is_final(result):
-                return result
-        raise Unanswered(f"no result of task {task.task_id}")
+        answer = await self._asked(task)
+        if isinstance(answer, Nack):
+            raise Refused(answer)
+        return answer  # type: ignore[no-any-return]
 
     @overload
     async def call(self, what: Task, /, *, retries: int = 0) -> Result: ...
@@ -123,10 +159,12 @@ class Caller(Transport):
         raise AssertionError("unreachable")
 
     def receipt(self, task: Task, answer: Any) -> Ack | Nack:
-        """The receipt that an answer is. Of a server that knows none and answers with the Result: an Ack, or a Nack
-        where the sender may not have the task executed. Raises BadAnswer."""
+        """The receipt that an answer is, an Ack where none was sent. Of a server that knows no receipts and answers
+        with the Result: an Ack, or a Nack where the sender may not have the task executed. Raises BadAnswer."""
         if isinstance(answer, (Ack, Nack)):
             return answer
+        if answer is None:
+            return ack(task)
         error = self.checked(task, answer).error
         if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
             return nack(task, str(error.code), error.message or "")
@@ -154,13 +192,6 @@ class Caller(Transport):
         if not same_id(answer.task_id, task_id):
             raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
         return self.vouched(answer)
-
-    def final_answer_to(self, task_id: str, answer: Any) -> Result:
-        """As :meth:`answer_to`; raises BadAnswer for anything but a final Result."""
-        result = self.answer_to(task_id, answer)
-        if result is None or not is_final(result):
-            raise BadAnswer(f"no final Result came for task {task_id}")
-        return result
 
     def vouched(self, result: Result, asked: str | None = None) -> Result:
         """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is

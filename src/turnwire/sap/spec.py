@@ -130,8 +130,8 @@ class Kind(int, Enum):
 
 
 class Form(NamedTuple):
-    """The form of a kind of value: as JSON Schema, in words for a model, as the JSON kinds that reading surely takes and
-    the form of its text (of ``turnwire.json.plan``)."""
+    """The form of a kind of value: as JSON Schema, in words for a model, as the JSON kinds that reading surely takes,
+    and the form of its text (of ``turnwire.json.plan``)."""
 
     schema: dict[str, Any]
     words: str

@@ -1,49 +1,41 @@
-"""Transports of SAP (section 10): what each has in common with the others, at both of its ends."""
+"""Transports of SAP (section 10): what the serving ends have in common. What the clients have is in ``sap.calls``."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from turnwire.sap.access import Action, Principal, authorise
-from turnwire.sap.builders import said
+from turnwire.errors import DecodeError, Reason
+from turnwire.sap.access import Action, Named, Principal, authorise
+from turnwire.sap.builders import Refused, said, unreadable
+from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import ErrorCode
+from turnwire.sap.spec import WIRE, ErrorCode
 
 if TYPE_CHECKING:
     from turnwire.sap.agent import Agent
     from turnwire.sap.transports.bus import Bus
 
+M = TypeVar("M", Task, Result)
 _log = logging.getLogger("turnwire.sap")
-
-
-class Transport(Protocol):
-    """The end of a transport where tasks go in: the bus, and the clients of HTTP, MCP and NATS. All else that clients
-    can do, :class:`~turnwire.sap.Caller` makes of these."""
-
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt. Raises CallError where none comes."""
-        raise NotImplementedError
-
-    def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come. Raises
-        Refused for a Nack, CallError."""
-        raise NotImplementedError
-
-    async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
-        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
-        raise NotImplementedError
-
-    async def cancel(self, task_id: str) -> Result:
-        """Ends a task of one's own, and answers with its Result, which may be another one if that came first. Raises
-        KeyError for an unknown task, and for those of others; CallError."""
-        raise NotImplementedError
-
-
 Serving: TypeAlias = "Agent | Bus"
 """The end of a transport where tasks are executed."""
+Identify = Callable[[Any], Named | Awaitable[Named]]
+"""The principal of a request, as its transport has it; None is somebody unknown, who is denied everything."""
+
+
+def read_message(kind: type[M], data: bytes | str, *, message_id: str = "", correlation: str | None = None) -> M:
+    """The Task or the Result that came in. Raises Refused (INVALID_TASK) for all else, with the ids that the data still
+    show, else those given; its cause is the DecodeError."""
+    try:
+        message = decode(data)
+        if not isinstance(message, kind):
+            text = f"a {type(message).__name__} is not a {kind.__name__}"
+            raise DecodeError(Reason.UNKNOWN_KIND, text, offset=0, wire=WIRE)
+    except DecodeError as error:
+        raise Refused(unreadable(data, error, message_id=message_id, correlation=correlation)) from error
+    return message
 
 
 async def answered(serving: Serving, action: Action, task_id: str, caller: Principal | None) -> Result | Ack | Nack:

@@ -17,7 +17,7 @@ from turnwire.json.text import write
 from turnwire.ledger import Ledger
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, principal_of
 from turnwire.sap.agent import MEMORY, Agent
-from turnwire.sap.builders import Refused, ack, copy_of, expects_ack, nack
+from turnwire.sap.builders import Refused, copy_of, expects_ack, nack
 from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.jobs import Job, Memory
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
@@ -69,37 +69,19 @@ class Mailbox:
 
 
 class BusClient(Caller):
-    """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`."""
+    """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`. A task may be sent, and called for, only
+    within ``async with bus:``; else that is a RuntimeError."""
 
     def __init__(self, bus: Bus, principal: Named, issuer: str | Issuer | None, objects: Objects | None) -> None:
         super().__init__(issuer, objects=objects)
         self._bus = bus
         self._principal = principal
 
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt.
-
-        Raises EncodeError for one that may not be written, Unanswered when there is no receipt after ``ack_seconds``,
-        and RuntimeError outside ``async with bus:``.
-        """
-        copy = self._copied(task)
-        try:
-            async with asyncio.timeout(self._bus.ack_seconds):
-                job = await self._bus.receive(copy, principal=self._principal)
-        except TimeoutError:
-            if expects_ack(task):
-                raise self._unanswered(task) from None
-            return ack(task)
-        return job if isinstance(job, Nack) else ack(task)
-
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
         coming: asyncio.Queue[Result] = asyncio.Queue()
-        try:
-            async with asyncio.timeout(self._bus.ack_seconds if expects_ack(task) else None):
-                job = await self._bus.receive(self._copied(task), coming.put, principal=self._principal, given=True)
-        except TimeoutError:
-            raise self._unanswered(task) from None
+        if (job := await self._received(task, expects_ack(task), coming.put)) is None:
+            raise self._unanswered(task)
         if isinstance(job, Nack):
             raise Refused(job)
         known = job.result()
@@ -109,29 +91,27 @@ class BusClient(Caller):
             if known is not None or is_final(result):
                 return
 
-    async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
-        return self.answer_to(task_id, await answered(self._bus, Action.READ, task_id, principal_of(self._principal)))
-
-    async def cancel(self, task_id: str) -> Result:
-        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
-        caller = principal_of(self._principal)
-        return self.final_answer_to(task_id, await answered(self._bus, Action.CANCEL, task_id, caller))
-
-    async def _result_of(self, task: Task) -> Result:
-        job = await self._bus.receive(self._copied(task), principal=self._principal, given=True)
-        if isinstance(job, Nack):
-            raise Refused(job)
-        return await job.wait()
-
-    def _unanswered(self, task: Task) -> Unanswered:
-        return Unanswered(f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds")
-
-    def _copied(self, task: Task) -> Task:
+    async def _received(self, task: Task, bounded: bool, reply: Reply | None = None) -> Job | Nack | None:
+        """The job of a copy of the task; None where that is ``bounded`` and takes more than ``ack_seconds``."""
         if not self._bus.running:  # nobody would ever work on it, and whoever waits would wait for ever
             raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
         copy: Task = copy_of(task)
-        return copy
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._bus.ack_seconds if bounded else None):
+                return await self._bus.receive(copy, reply, principal=self._principal, given=True)
+        return None
+
+    async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
+        job = await self._received(task, receipt)
+        if receipt and job is None and expects_ack(task):
+            raise self._unanswered(task)
+        return job if job is None or isinstance(job, Nack) else job.ack() if receipt else await job.wait()
+
+    async def _told(self, action: Action, task_id: str) -> Any:
+        return await answered(self._bus, action, task_id, principal_of(self._principal))
+
+    def _unanswered(self, task: Task) -> Unanswered:
+        return Unanswered(f"no receipt of task {task.task_id} within {self._bus.ack_seconds:g} seconds")
 
 
 class Bus(BusClient):
@@ -322,26 +302,21 @@ def provider_for(task: Task, providers: Mapping[str, Provider], principal: Princ
         found = providers.get(target.agent_id)
         return None if found is None else found.agent
     able = [one for one in providers.values() if target.capability in one.agent.capabilities]
-    if len(able) == 1:  # whatever the hints are, and whoever has the task
-        return able[0].agent
+    if len(able) <= 1:  # whatever the hints are, and whoever has the task
+        return able[0].agent if able else None
     if (holder := next((one for one in able if one.agent.holds(task.task_id, principal)), None)) is not None:
         return holder.agent
     hints = {name: value for name, value in (target.routing_hints or {}).items() if name != "priority"}
-    if not able or not hints:
-        return min(able, key=_load).agent if able else None
     if (named := providers.get(str(hints.get("affinity")))) is not None and named in able:
         return named.agent
-    fitting = [one for one in able if all(one.labels.get(name, hints[name]) == hints[name] for name in hints)] or able
-    best = max(sum(one.labels.get(name) == value for name, value in hints.items()) for one in fitting)
-    fitting = [one for one in fitting if sum(one.labels.get(n) == v for n, v in hints.items()) == best]
     sticky = {name: hints[name] for name in STICKY if name in hints}
-    if sticky and len(fitting) > 1:
-        return max(fitting, key=lambda one: _score(one, sticky)).agent
-    return min(fitting, key=_load).agent
 
+    def rank(one: Provider) -> tuple[Any, ...]:
+        fits = [one.labels[name] == value for name, value in hints.items() if name in one.labels]
+        last = _score(one, sticky) if sticky else -one.agent.unfinished
+        return all(fits), sum(fits), last
 
-def _load(provider: Provider) -> int:
-    return provider.agent.unfinished
+    return max(able, key=rank).agent
 
 
 def _score(provider: Provider, sticky: Mapping[str, Any]) -> bytes:

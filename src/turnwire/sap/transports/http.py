@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import Action, Named, Principal, authorise, identified
-from turnwire.sap.builders import Refused, ack, code_of, expects_ack, unreadable
+from turnwire.sap.access import Action, Named, authorise, identified
+from turnwire.sap.builders import Refused, expects_ack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
-from turnwire.sap.codec import decode, encode
-from turnwire.sap.jobs import Job, Reply
+from turnwire.sap.codec import encode
+from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving, answered
+from turnwire.sap.transports import Identify, M, Serving, answered, read_message
 
 try:
     import httpx
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 CORRELATION = "X-Correlation-Id"
-PROBLEM = "application/problem+json"
+JSON, PROBLEM = "application/json", "application/problem+json"
 LINES = "application/x-ndjson"
 MAX_BODY = 1 << 20  # bytes of a request
 MAX_ANSWER = LIMITS.message + (1 << 16)  # bytes of a response
@@ -69,7 +69,6 @@ _HTTP_STATUS = {
     ErrorCode.INTERNAL.value: 503,
 }
 
-Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
 """Seconds that the body of a request may take."""
@@ -82,17 +81,14 @@ LINGER = 5.0
 _READ = "turnwire.read"  # in the scope of a request whose body was read to its end
 
 
-class _Problem(Exception):
-    """A refusal: by a code of section 8 and words, or by a Nack. more: further members of the answer."""
+class _Problem(Refused):
+    """A refusal of what was met before a task was read: it has the correlation of the header, if there is one."""
 
-    def __init__(
-        self, code: str, text: str, *, status: int | None = None, nack: Nack | None = None, **more: Any
-    ) -> None:
-        super().__init__(text)
-        self.code = str(code)
-        self.status = status or _HTTP_STATUS.get(self.code, 500)
-        self.nack = nack
-        self.more = more
+    def __init__(self, request: Request, code: str, text: str, status: int | None = None) -> None:
+        header = request.headers.get(CORRELATION, "")
+        correlation = header if UUID.fullmatch(header) else None
+        super().__init__(Nack(message_id=request.url.path, correlation_id=correlation, reason=f"{code}: {text}"))
+        self.status = status
 
 
 def bearer(table: Mapping[str, Named]) -> Identify:
@@ -158,32 +154,26 @@ class _Served:
         request = Request(scope, receive, send)
         try:
             response = await self._handler(request)
-        except _Problem as problem:
-            response = _answer_problem(request, problem)
+            size = len(getattr(response, "body", b""))
+            if size > PIECE and not self._agent.reserve(size):
+                text = "there is no memory for the answer now; the same task again has it"
+                raise _Problem(request, ErrorCode.RATE_LIMIT, text)
+        except Refused as refused:
+            response, size = _answer_problem(refused), 0
         if response.status_code >= 400 and _is_unread(request) and scope["http_version"].startswith("1"):
             response.headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
             await _parting(response, scope, receive, send)
-        elif len(getattr(response, "body", b"")) <= PIECE:
+        elif size <= PIECE:
             await response(scope, receive, send)
-        else:
-            await self._send_large(request, response, receive, send)
-
-    async def _send_large(self, request: Request, response: Response, receive: Receiving, send: Send) -> None:
-        """In pieces, each when the one before has left: whoever reads slowly has no more than one in the server."""
-        body = response.body
-        if not self._agent.reserve(len(body)):
-            problem = _Problem(
-                ErrorCode.RATE_LIMIT, "there is no memory for the answer now; the same task again has it"
-            )
-            return await _answer_problem(request, problem)(request.scope, receive, send)
-        try:
-            await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
-            for place in range(0, len(body), PIECE):
-                piece = bytes(body[place : place + PIECE])
-                more = place + PIECE < len(body)
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
-        finally:
-            self._agent.release(len(body))
+        else:  # in pieces, each when the one before has left: whoever reads slowly has one of them in the server
+            try:
+                start = {"type": "http.response.start", "status": response.status_code}
+                await send({**start, "headers": response.raw_headers})
+                for place in range(0, size, PIECE):
+                    piece = bytes(response.body[place : place + PIECE])
+                    await send({"type": "http.response.body", "body": piece, "more_body": place + PIECE < size})
+            finally:
+                self._agent.release(size)
 
 
 def _is_unread(request: Request) -> bool:
@@ -219,28 +209,21 @@ class _Endpoint:
 
     async def post_task(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
-        if LINES in request.headers.get("accept", ""):
-            coming: asyncio.Queue[Result] = asyncio.Queue()
-            job = await self._job(request, caller, coming.put)
-            headers = {CORRELATION: job.correlation_id}
-            return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
-        job = await self._job(request, caller)
-        if "respond-async" not in request.headers.get("prefer", ""):
-            return _answer(await job.text_of_result(), 200, job.correlation_id)
-        if not job.expects_ack:
-            return Response(status_code=202, headers={CORRELATION: job.correlation_id})
-        return _answer(encode(job.ack()), 202, job.correlation_id)
-
-    async def _job(self, request: Request, caller: Principal | None, reply: Reply | None = None) -> Job:
-        """The job of the task that is posted; nobody but the agent keeps the task."""
-        message = await self._message(request)
-        if not isinstance(message, Task):
-            text = f"a Task is posted here, not a {type(message).__name__}"
-            raise _Problem(ErrorCode.INVALID_TASK, text)
-        job = await self.agent.receive(message, reply, principal=caller, given=True)
+        streamed = LINES in request.headers.get("accept", "")
+        coming: asyncio.Queue[Result] = asyncio.Queue()
+        task = await self._message(request, Task)  # which nobody but the agent keeps
+        job = await self.agent.receive(task, coming.put if streamed else None, principal=caller, given=True)
+        del task
         if isinstance(job, Nack):
-            raise _refusal(job)
-        return job
+            raise Refused(job)
+        headers = {CORRELATION: job.correlation_id}
+        if streamed:
+            return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
+        if "respond-async" not in request.headers.get("prefer", ""):
+            return Response(await job.text_of_result(), 200, headers, media_type=JSON)
+        if not job.expects_ack:
+            return Response(status_code=202, headers=headers)
+        return Response(encode(job.ack()), 202, headers, media_type=JSON)
 
     async def get_task(self, request: Request) -> Response:
         return await self._asked_about(request, Action.READ)
@@ -249,67 +232,53 @@ class _Endpoint:
         return await self._asked_about(request, Action.CANCEL)
 
     async def _asked_about(self, request: Request, action: Action) -> Response:
-        found = await answered(
-            self.agent, action, request.path_params["task_id"], await identified(self.identify, request)
-        )
+        caller = await identified(self.identify, request)
+        found = await answered(self.agent, action, request.path_params["task_id"], caller)
         if isinstance(found, Nack):
-            raise _refusal(found)
-        return _answer(encode(found, strict=False), 202 if isinstance(found, Ack) else 200, found.correlation_id)
+            raise Refused(found)
+        headers = {} if found.correlation_id is None else {CORRELATION: found.correlation_id}
+        status = 202 if isinstance(found, Ack) else 200
+        return Response(encode(found, strict=False), status, headers, media_type=JSON)
 
     async def post_result(self, request: Request) -> Response:
         caller = await identified(self.identify, request)
         if caller is None:
-            raise _Problem(ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        message = await self._message(request)
-        if not isinstance(message, Result) or self.receive is None:
-            raise _Problem(ErrorCode.INVALID_TASK, "a Result is posted here")
-        if (denial := authorise(caller, Action.DELIVER, message)) is not None:
-            raise _Problem(*denial)
-        await self.receive(message)
-        return Response(status_code=204, headers={CORRELATION: message.correlation_id})
+            raise _Problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
+        result = await self._message(request, Result)
+        if (denial := authorise(caller, Action.DELIVER, result)) is not None:
+            raise _Problem(request, *denial)
+        assert self.receive is not None
+        await self.receive(result)
+        return Response(status_code=204, headers={CORRELATION: result.correlation_id})
 
-    async def _message(self, request: Request) -> Task | Result | Ack | Nack:
-        """The message of a body, whose bytes are counted until it is there."""
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise _Problem(ErrorCode.INVALID_TASK, "the body is application/json", status=415)
-        chunks: list[bytes] = []
-        try:
-            try:
-                async with asyncio.timeout(self.body_seconds):
-                    await self._read(request, chunks)
-            except TimeoutError:
-                text = f"the body took more than {self.body_seconds:g} seconds"
-                raise _Problem(ErrorCode.INVALID_TASK, text, status=408) from None
-            request.scope[_READ] = True
-            message = _decoded(request, b"".join(chunks))
-        finally:
-            self.agent.release(sum(map(len, chunks)))
-        return message
-
-    async def _read(self, request: Request, chunks: list[bytes]) -> None:
-        """Reads the body, never more of it than the limit and one chunk, and nothing for which there is no memory."""
+    async def _message(self, request: Request, kind: type[M]) -> M:
+        """The message of a body, of which it reads no more than the limit and one chunk; its bytes are counted until it
+        is there."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            raise _Problem(request, ErrorCode.INVALID_TASK, f"the body is {JSON}", 415)
+        too_large = _Problem(request, ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", 413)
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self.max_body:
-            raise _Problem(ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", status=413)
-        size = 0
+            raise too_large
+        body = bytearray()
         try:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > self.max_body:
-                    raise _Problem(ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", status=413)
-                if not self.agent.reserve(len(chunk)):
-                    raise _Problem(ErrorCode.RATE_LIMIT, "there is no memory for the body now")
-                chunks.append(chunk)
+            async with asyncio.timeout(self.body_seconds):
+                async for chunk in request.stream():
+                    if len(body) + len(chunk) > self.max_body:
+                        raise too_large
+                    if not self.agent.reserve(len(chunk)):
+                        raise _Problem(request, ErrorCode.RATE_LIMIT, "there is no memory for the body now")
+                    body += chunk
+            request.scope[_READ] = True
+            correlation = request.headers.get(CORRELATION)
+            return read_message(kind, bytes(body), message_id=request.url.path, correlation=correlation)
+        except TimeoutError:
+            text = f"the body took more than {self.body_seconds:g} seconds"
+            raise _Problem(request, ErrorCode.INVALID_TASK, text, 408) from None
         except ClientDisconnect:
-            raise _Problem(ErrorCode.INVALID_TASK, "the connection ended within the body") from None
-
-
-def _decoded(request: Request, body: bytes) -> Task | Result | Ack | Nack:
-    try:
-        return decode(body)
-    except DecodeError as error:
-        refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
-        raise _refusal(refused, reason=str(error.reason), offset=error.offset, path=error.path) from None
+            raise _Problem(request, ErrorCode.INVALID_TASK, "the connection ended within the body") from None
+        finally:
+            self.agent.release(len(body))
 
 
 async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
@@ -321,30 +290,19 @@ async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
             return
 
 
-def _answer(text: str, status: int, correlation: str | None) -> Response:
-    headers = {CORRELATION: correlation} if correlation is not None else {}
-    return Response(text, status, headers, media_type="application/json")
-
-
-def _refusal(refused: Nack, **more: Any) -> _Problem:
-    return _Problem(code_of(refused), refused.reason or "", nack=refused, **more)
-
-
-def _answer_problem(request: Request, problem: _Problem) -> Response:
-    """The problem document (RFC 9457). What was met before a task was read has the correlation of the header."""
-    nack = problem.nack
-    if nack is None:
-        header = request.headers.get(CORRELATION, "")
-        correlation = header if UUID.fullmatch(header) else None
-        nack = Nack(message_id=request.url.path, correlation_id=correlation, reason=f"{problem.code}: {problem}")
-    status = problem.status
-    body = {"type": f"urn:ubos:sap:{problem.code}", "title": problem.code, "status": status, "detail": str(problem)}
+def _answer_problem(refused: Refused) -> Response:
+    """The problem document (RFC 9457) of a refusal; of what could not be read, with reason, offset and path."""
+    nack, error, code = refused.nack, refused.__cause__, refused.code
+    status = getattr(refused, "status", None) or _HTTP_STATUS.get(code, 500)
+    body = {"type": f"urn:ubos:sap:{code}", "title": code, "status": status, "detail": nack.reason, "nack": nack.fields}
+    if isinstance(error, DecodeError):
+        body.update(reason=str(error.reason), offset=error.offset, path=error.path)
     headers = {CORRELATION: nack.correlation_id} if nack.correlation_id is not None else {}
     if status in (429, 503):
         headers["Retry-After"] = "1"
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse({**body, **problem.more, "nack": nack.fields}, status, headers, media_type=PROBLEM)
+    return JSONResponse(body, status, headers, media_type=PROBLEM)
 
 
 class Replies:
@@ -375,7 +333,7 @@ class Replies:
             raise PermissionError(f"{endpoint} is not an allowed replyTo: {error}") from error
         if not any(origin == where and steps[: len(path)] == path for where, path in self._allowed):
             raise PermissionError(f"{endpoint} is not an allowed replyTo")
-        headers = {**self._headers, CORRELATION: result.correlation_id, "Content-Type": "application/json"}
+        headers = {**self._headers, CORRELATION: result.correlation_id, "Content-Type": JSON}
         body = encode(result, strict=False)
         sending = self._client.stream("POST", endpoint, content=body, headers=headers, follow_redirects=False)
         async with sending as answer:
@@ -452,29 +410,6 @@ class Client(Caller):
         if self._owned:
             await self._client.aclose()
 
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``.
-
-        Where replyTo.expectAck is false the server sends none, and the Ack is the client's own word that it was taken.
-        Raises EncodeError for one that may not be written, CallError.
-        """
-        body, headers = encode(task), {**self._sent(task), "Prefer": "respond-async"}
-        answer = await self._request("POST", "/tasks", body, headers, timeout=self._ack_seconds)
-        if answer is None:
-            return ack(task)
-        return self.receipt(task, answer)
-
-    async def result(self, task_id: str) -> Result | None:
-        """As :meth:`~turnwire.sap.transports.Transport.result`."""
-        found = self.answer_to(task_id, await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers)))
-        return found if found is not None and is_final(found) else None
-
-    async def cancel(self, task_id: str) -> Result:
-        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
-        return self.final_answer_to(
-            task_id, await self._request("DELETE", f"/tasks/{task_id}", None, dict(self._headers))
-        )
-
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
         headers = {**self._sent(task), "Accept": LINES}
@@ -506,17 +441,22 @@ class Client(Caller):
             raise self._lost(error) from error
         raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
 
-    async def _result_of(self, task: Task) -> Result:
-        answer = await self._request("POST", "/tasks", encode(task), self._sent(task))
-        if isinstance(answer, Nack):
-            raise Refused(answer)
-        return answer  # type: ignore[no-any-return]
+    async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
+        headers = self._sent(task)
+        if receipt:
+            headers["Prefer"] = "respond-async"
+        seconds = self._ack_seconds if receipt else None
+        return await self._request("POST", "/tasks", encode(task), headers, seconds)
+
+    async def _told(self, action: Action, task_id: str) -> Any:
+        method = "GET" if action is Action.READ else "DELETE"
+        return await self._request(method, f"/tasks/{task_id}", None, self._headers)
 
     def _sent(self, message: Task | Result) -> dict[str, str]:
-        return {**self._headers, CORRELATION: message.correlation_id, "Content-Type": "application/json"}
+        return {**self._headers, CORRELATION: message.correlation_id, "Content-Type": JSON}
 
     async def _request(
-        self, method: str, path: str, body: str | None, headers: Mapping[str, str], *, timeout: float | None = None
+        self, method: str, path: str, body: str | None, headers: Mapping[str, str], timeout: float | None = None
     ) -> Any:
         more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         seconds = self._timeout if timeout is None else timeout
@@ -547,25 +487,16 @@ class Client(Caller):
 async def _split(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
     """The lines of an answer, which end with LF alone: httpx would cut at U+2028, too, which JSON has in its texts.
     Raises BadAnswer for one that is longer than ``limit`` bytes."""
-    parts: list[bytes] = []
-    size = 0
+    left = bytearray()
     async for chunk in response.aiter_bytes():
-        *ended, left = chunk.split(b"\n")
-        for piece in ended:
-            _bounded(size + len(piece), limit)
-            parts.append(piece)
-            yield b"".join(parts)
-            parts, size = [], 0
-        size += len(left)
-        _bounded(size, limit)
-        parts.append(left)
-    if size:
-        yield b"".join(parts)
-
-
-def _bounded(size: int, limit: int) -> None:
-    if size > limit:
-        raise BadAnswer(f"a Result has more than {limit} bytes")
+        left += chunk
+        *ended, left = left.split(b"\n") if b"\n" in chunk else (left,)
+        if max(map(len, (*ended, left))) > limit:
+            raise BadAnswer(f"a Result has more than {limit} bytes")
+        for line in ended:
+            yield bytes(line)
+    if left:
+        yield bytes(left)
 
 
 def _message_of(response: httpx.Response, content: bytes) -> Any:
@@ -585,7 +516,7 @@ def _message_of(response: httpx.Response, content: bytes) -> Any:
             answer = read_answer(json_text.write(fields, WIRE).encode())
             if isinstance(answer, Nack):
                 return answer
-    elif kind.startswith("application/json"):
+    elif kind.startswith(JSON):
         return read_answer(content)
     if status in _GATEWAYS:
         raise Unreachable(f"HTTP {status}")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
@@ -35,7 +35,7 @@ from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Resu
 from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Serving, answered
+from turnwire.sap.transports import Identify, Serving, answered, read_message
 
 try:
     import anyio
@@ -61,9 +61,6 @@ RECEIPT, CANCEL = "urn:ubos:sap/receipt", "urn:ubos:sap/cancel"
 RESULT, ACK, NACK = "urn:ubos:sap/result", "urn:ubos:sap/ack", "urn:ubos:sap/nack"
 ENVELOPE = "urn:ubos:sap/envelope"
 """Keys in ``_meta`` of calls and answers. ENVELOPE is in the meta of a Task that the server made: "server"."""
-
-Identify = Callable[[Any], Named | Awaitable[Named]]
-"""The principal of a request (the SDK's ServerRequestContext); None is denied."""
 
 _PROGRESS = {Status.QUEUED: 0.0, Status.RUNNING: 0.5}  # of 1
 
@@ -162,12 +159,10 @@ async def _call(
             if isinstance(found, Nack):
                 return _refused(found)
             return _receipt(found) if isinstance(found, Ack) else _answered(found)
-    task = _task_of(agent, params, caller, context, meta)
-    if isinstance(task, Nack):
-        return _refused(task)
-    if task.target.capability != params.name:
-        text = f"the task is for {task.target.capability}, the tool is {params.name}"
-        return _refused(nack(task, ErrorCode.INVALID_TASK, text))
+    try:
+        task = _task_of(agent, params, caller, context, meta)
+    except Refused as refused:
+        return _refused(refused.nack)
     receiving = asyncio.ensure_future(agent.receive(task, principal=caller))
     del task
     try:
@@ -209,38 +204,34 @@ def _task_of(
     caller: Principal | None,
     context: ContextLike | None,
     meta: Mapping[str, Any],
-) -> Task | Nack:
+) -> Task:
+    """The Task that a caller brings, whose body wins over the key of the correlation; else one made of the arguments.
+    Raises Refused."""
     arguments = dict(params.arguments or {})
     correlation = meta.get(CORRELATION)
     correlation = correlation if isinstance(correlation, str) and UUID.fullmatch(correlation) else None
-    if (whole := meta.get(TASK)) is not None:
-        return _whole(whole, arguments, params.name, correlation)
-    issuer = NOBODY if caller is None or caller is ANONYMOUS else Issuer(agent_id=caller.name, agent_kind="agent")
-    given = meta.get(CONTEXT, context)
-    return make_task(
-        params.name,
-        arguments,
-        issuer=issuer,
-        context=given if isinstance(given, (Mapping, ConstitutionalContext)) or given is None else {"given": given},
-        agent_id=agent.agent_id,
-        correlation_id=correlation,
-        meta={ENVELOPE: "server"},
-    )
-
-
-def _whole(whole: Any, arguments: dict[str, Any], tool: str, correlation: str | None) -> Task | Nack:
-    """The Task that a caller brings. Its body wins over the key of the correlation."""
-    text = ""
+    if (whole := meta.get(TASK)) is None:
+        issuer = NOBODY if caller is None or caller is ANONYMOUS else Issuer(agent_id=caller.name, agent_kind="agent")
+        given = meta.get(CONTEXT, context)
+        return make_task(
+            params.name,
+            arguments,
+            issuer=issuer,
+            context=given if isinstance(given, (Mapping, ConstitutionalContext, type(None))) else {"given": given},
+            agent_id=agent.agent_id,
+            correlation_id=correlation,
+            meta={ENVELOPE: "server"},
+        )
     try:
         text = json_text.write(whole, WIRE)
-        task = decode(text)
-    except (DecodeError, EncodeError) as error:  # of what has no JSON text, such as half a surrogate pair
-        return unreadable(text, error, message_id=tool, correlation=correlation)
-    if not isinstance(task, Task):
-        reason = f"{ErrorCode.INVALID_TASK}: a {type(task).__name__} is not a Task"
-        return Nack(message_id=tool, correlation_id=correlation, reason=reason)
+    except EncodeError as error:  # half a surrogate pair
+        raise Refused(unreadable("", error, message_id=params.name, correlation=correlation)) from error
+    task = read_message(Task, text, message_id=params.name, correlation=correlation)
     if arguments and arguments != task.payload:
-        return nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task")
+        raise Refused(nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task"))
+    if task.target.capability != params.name:
+        text = f"the task is for {task.target.capability}, the tool is {params.name}"
+        raise Refused(nack(task, ErrorCode.INVALID_TASK, text))
     return task
 
 
@@ -311,37 +302,16 @@ class Client(Caller):
             if cursor is None:
                 return names
 
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``; not until it is done.
-
-        A server that knows no receipts answers with the Result: an Ack then. Raises EncodeError, CallError.
-        """
-        return self.receipt(task, await self._asked(task, {RECEIPT: True}, self._ack_seconds))
-
-    async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The final Result: the states before it come as progress notifications of MCP, which are not Results."""
-        yield self.checked(task, await self._result_of(task))
-
-    async def result(self, task_id: str) -> Result | None:
-        """As :meth:`~turnwire.sap.transports.Transport.result`."""
-        return self.answer_to(task_id, await self._told(RESULT, {}, {RESULT: task_id}, None))
-
-    async def cancel(self, task_id: str) -> Result:
-        """As :meth:`~turnwire.sap.transports.Transport.cancel`."""
-        return self.final_answer_to(task_id, await self._told(CANCEL, {}, {CANCEL: task_id}, None))
-
-    async def _result_of(self, task: Task) -> Result:
-        answer = await self._asked(task, {}, None)
-        if isinstance(answer, Nack):
-            raise Refused(answer)
-        return answer  # type: ignore[return-value]
-
-    async def _asked(self, task: Task, more: Mapping[str, Any], seconds: float | None) -> Result | Ack | Nack:
+    async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
         sent = json_text.read_object(encode(task), WIRE)
-        meta: Any = {CORRELATION: task.correlation_id, TASK: sent, **more}
-        return await self._told(task.target.capability, sent["payload"], meta, seconds)
+        meta = {CORRELATION: task.correlation_id, TASK: sent, **({RECEIPT: True} if receipt else {})}
+        return await self._called(task.target.capability, sent["payload"], meta, self._ack_seconds if receipt else None)
 
-    async def _told(
+    async def _told(self, action: Action, task_id: str) -> Any:
+        key = RESULT if action is Action.READ else CANCEL
+        return await self._called(key, {}, {key: task_id}, None)
+
+    async def _called(
         self, tool: str, arguments: dict[str, Any], meta: Any, seconds: float | None
     ) -> Result | Ack | Nack:
         try:

@@ -24,19 +24,19 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Reason, Unanswered, Unreachable
+from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
 from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
 from turnwire.sap.agent import cancel_and_wait
-from turnwire.sap.builders import Refused, ack, code_of, expects_ack, nack, unreadable
+from turnwire.sap.builders import Refused, code_of, expects_ack, nack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
-from turnwire.sap.codec import decode, encode
+from turnwire.sap.codec import encode
 from turnwire.sap.execution import too_large
 from turnwire.sap.jobs import key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
-from turnwire.sap.transports import Serving
+from turnwire.sap.transports import Identify, Serving, read_message
 
 try:
     from nats.aio.client import Client as Connection
@@ -74,9 +74,6 @@ _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
 T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
-
-Identify = Callable[[Any], Named | Awaitable[Named]]
-"""The sender of a message (of nats-py): None for somebody unknown, who is refused."""
 
 
 def is_name(text: str) -> bool:
@@ -389,32 +386,30 @@ class Worker:
         if not self._agent.reserve(size):  # the queue keeps it
             await message.nak(delay=1)
             return
+        headers = message.headers or {}
+        task_id = headers.get(TASK_ID, "")
         try:
-            task = decode(message.data)
-            if not isinstance(task, Task):
-                raise DecodeError(Reason.UNKNOWN_KIND, f"a {type(task).__name__} is not a Task", offset=0, wire=WIRE)
-        except DecodeError as error:
-            self._agent.release(size)
-            await self._refuse_unread(message, error)
+            task = read_message(Task, message.data, message_id=task_id, correlation=headers.get(CORRELATION))
+            caller = await identified(self._identify, message)
+        except Refused as refused:  # the sender is told where the header or the body says who waits
+            await self._receipt(message, task_id or refused.nack.message_id, refused.nack)
+            await message.term()
             return
+        finally:
+            self._agent.release(size)
         capability = task.target.capability
         known = self._agent.capabilities
         if len(known) > 1 and capability in known and self._with_agent[capability] >= self._most(capability):
-            self._agent.release(size)
             await message.nak(delay=1)  # it waits in the stream, where it takes no place of another capability's
             return
         self._with_agent[capability] += 1
         try:
-            await self._execute(message, task, size)
+            await self._execute(message, task, caller)
         finally:
             self._with_agent[capability] -= 1
 
-    async def _execute(self, message: Any, task: Task, size: int) -> None:
+    async def _execute(self, message: Any, task: Task, caller: Principal | None) -> None:
         task_id, expected = task.task_id, expects_ack(task)
-        try:
-            caller = await identified(self._identify, message)
-        finally:
-            self._agent.release(size)
         message.data = b""  # the agent counts the task from here on
 
         async def progress(result: Result) -> None:
@@ -461,15 +456,6 @@ class Worker:
                 self._cancels.popitem(last=False)
         except Unreachable:  # the agent was closed
             return
-
-    async def _refuse_unread(self, message: Any, error: DecodeError) -> None:
-        """The sender is told where the header or the body says who waits, and the message is ended."""
-        headers = message.headers or {}
-        refused = unreadable(
-            message.data, error, message_id=headers.get(TASK_ID, ""), correlation=headers.get(CORRELATION)
-        )
-        await self._receipt(message, headers.get(TASK_ID) or refused.message_id, refused)
-        await message.term()
 
     async def _receipt(self, message: Any, task_id: str, said: Ack | Nack) -> None:
         """To the inbox that the message names. What everybody may hear, to the subject of the task as well."""
@@ -554,14 +540,6 @@ class Client(Caller):
     async def __aexit__(self, *_: object) -> None:
         await self._link.close()
 
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt.
-
-        With ``replyTo.expectAck`` false that is the queue's. Raises Unanswered when no worker answers in time,
-        Unreachable, EncodeError.
-        """
-        return await self._sent(task)
-
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
         subject = self._link.subject("results", uuid_key(task.task_id), self._principal)
@@ -580,30 +558,26 @@ class Client(Caller):
         finally:
             await results.unsubscribe()
 
-    async def result(self, task_id: str) -> Result | None:
-        """The newest kept Result of a task sent before, final or not; None while there is none. Raises BadAnswer for
-        what is none of that task, or not of whom ``producer`` and ``keys`` of the client say."""
-        subject = self._link.subject("results", uuid_key(task_id), self._principal)
-        try:
-            message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
-        except NotFoundError:
-            return None
-        return self._kept(task_id, read_answer(message.data))
+    async def _asked(self, task: Task, *, receipt: bool = False) -> Any:
+        if receipt:
+            return await self._sent(task)
+        async for result in self.statuses(task):
+            answer = result
+        return answer
 
-    def _kept(self, task_id: str, answer: Any) -> Result:
-        if (result := self.answer_to(task_id, answer)) is None:
-            raise BadAnswer(f"what is kept for task {task_id} is not a Result of it")
-        return result
-
-    async def cancel(self, task_id: str) -> Result:
-        """As :meth:`~turnwire.sap.transports.Transport.cancel`. A task that is still in the queue ends when its turn
-        comes. Raises Unanswered where no Result comes within the timeout: no worker is there, or nobody knows the
-        task."""
+    async def _told(self, action: Action, task_id: str) -> Any:
+        """The newest kept Result. A task that is still in the queue is ended when its turn comes: Unanswered where no
+        Result comes within the timeout, as no worker is there, or nobody knows the task."""
         subject = self._link.subject("results", uuid_key(task_id), self._principal)
+        if action is Action.READ:
+            try:
+                message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
+            except NotFoundError:
+                return None
+            return read_answer(message.data)
         results = await self._link.connection.subscribe(subject)
         try:
-            known = await self.result(task_id)
-            if known is not None and is_final(known):
+            if (known := await self.result(task_id)) is not None:
                 return known
             text = json_text.write({"taskId": task_id}, WIRE).encode()
             wish = self._link.subject("cancels", self._queue, self._principal)
@@ -623,6 +597,11 @@ class Client(Caller):
                         return found
         finally:
             await results.unsubscribe()
+
+    def _kept(self, task_id: str, answer: Any) -> Result:
+        if (result := self.answer_to(task_id, answer)) is None:
+            raise BadAnswer(f"what came for task {task_id} is not a Result of it")
+        return result
 
     def _signature(self, text: bytes) -> dict[str, str]:
         """The headers by which a worker knows who sent a message, where this client has a key."""
@@ -653,7 +632,7 @@ class Client(Caller):
             raise BadAnswer(f"no Result of task {task_id} came, but: {'; '.join(strange[:3])}")
         raise Unanswered(f"no result of task {task_id}")
 
-    async def _sent(self, task: Task) -> Ack | Nack:
+    async def _sent(self, task: Task) -> Ack | Nack | None:
         inbox = self._link.connection.new_inbox()
         receipts = await self._link.connection.subscribe(inbox)
         try:
@@ -664,7 +643,7 @@ class Client(Caller):
                     if (refused := await self._put(task, inbox)) is not None:
                         return refused
                     if not waits:
-                        return ack(task)
+                        return None
                     with contextlib.suppress(Reconnected):
                         message = await self._link.unless_lost(receipts.next_msg(timeout=None))
         except (TimeoutError, NoRespondersError) as error:
