@@ -16,10 +16,10 @@ from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import BadAnswer, RuleError
 from turnwire.ledger import Ledger
-from turnwire.sap.access import LONGEST_NAME, authenticated, principal_of
+from turnwire.sap.access import LONGEST_NAME, principal_of
 from turnwire.sap.signing import signed_message, verify_message
 from turnwire.sap.transcripts import REFUSED_KIND, RESULT_KIND, STARTED_KIND, TASK_KIND
-from turnwire.sap.transports import http, mcp
+from turnwire.sap.transports import http, identified, mcp
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("quiet_logs")]
 
@@ -82,8 +82,8 @@ def test_names() -> None:
     assert principal_of(None) is None
     assert principal_of(sap.ANONYMOUS) is principal_of(sap.Principal("")) is sap.ANONYMOUS
     assert principal_of("a") == sap.Principal("a")
-    assert authenticated(sap.ANONYMOUS) == sap.Principal("anonymous")
-    assert authenticated(None) is authenticated("") is None
+    for who, known in ((sap.ANONYMOUS, sap.Principal("anonymous")), (None, None), ("", None)):
+        assert asyncio.run(identified(lambda _, who=who: who, None)) == known
     for name in ("", "a\n", "a" * (LONGEST_NAME + 1)):
         with pytest.raises(ValueError):
             principal_of(name)

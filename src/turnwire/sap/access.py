@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import ErrorCode
@@ -37,24 +36,6 @@ def principal_of(caller: Named) -> Principal | None:
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise ValueError(f"the name of a principal is 1 to {LONGEST_NAME} printable characters")
     return Principal(name)
-
-
-def authenticated(caller: Named) -> Principal | None:
-    """The principal by the answer of a transport's ``identify``: None is denied, and so is whoever has no name.
-
-    ANONYMOUS becomes the principal "anonymous", which has to be allowed by a rule like any other: where callers are
-    identified, nobody is taken at the word of a task's issuer.
-    """
-    principal = principal_of(caller or None)
-    return Principal("anonymous") if principal is ANONYMOUS else principal
-
-
-async def identified(identify: Callable[[Any], Any] | None, request: Any) -> Principal | None:
-    """The principal of a request by a transport's ``identify``; without one ANONYMOUS, None for whoever is denied."""
-    if identify is None:
-        return ANONYMOUS
-    found = identify(request)
-    return authenticated(await found if inspect.isawaitable(found) else found)
 
 
 class Action(StrEnum):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.sap.access import Action, Named, Principal, authorise
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, principal_of
 from turnwire.sap.builders import Refused, said, unreadable
 from turnwire.sap.codec import decode
 from turnwire.sap.messages import Ack, Nack, Result, Task
@@ -23,6 +24,19 @@ Serving: TypeAlias = "Agent | Bus"
 """The end of a transport where tasks are executed."""
 Identify = Callable[[Any], Named | Awaitable[Named]]
 """The principal of a request, as its transport has it; None is somebody unknown, who is denied everything."""
+
+
+async def identified(identify: Identify | None, request: Any) -> Principal | None:
+    """The principal of a request by a transport's ``identify``; without one ANONYMOUS, None for whoever is denied.
+
+    ANONYMOUS of an ``identify`` becomes the principal "anonymous", which has to be allowed by a rule like any other:
+    where callers are identified, nobody is taken at the word of a task's issuer. Whoever has no name is denied.
+    """
+    if identify is None:
+        return ANONYMOUS
+    found = identify(request)
+    principal = principal_of((await found if inspect.isawaitable(found) else found) or None)
+    return Principal("anonymous") if principal is ANONYMOUS else principal
 
 
 def read_message(kind: type[M], data: bytes | str, *, message_id: str = "", correlation: str | None = None) -> M:

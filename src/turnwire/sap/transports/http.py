@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import Action, Named, authorise, identified
+from turnwire.sap.access import Action, Named, authorise
 from turnwire.sap.builders import Refused, expects_ack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
 from turnwire.sap.codec import encode
@@ -31,7 +31,7 @@ from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Identify, M, Serving, answered, read_message
+from turnwire.sap.transports import Identify, M, Serving, answered, identified, read_message
 
 try:
     import httpx

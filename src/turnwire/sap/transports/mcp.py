@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, identified
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal
 from turnwire.sap.builders import NOBODY, ContextLike, Refused, make_task, nack, unreadable
 from turnwire.sap.calls import USABLE, Caller, CallerOptions
 from turnwire.sap.codec import decode, encode
@@ -35,7 +35,7 @@ from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Resu
 from turnwire.sap.objects import reference_of
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.times import UUID
-from turnwire.sap.transports import Identify, Serving, answered, read_message
+from turnwire.sap.transports import Identify, Serving, answered, identified, read_message
 
 try:
     import anyio

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise, identified
+from turnwire.sap.access import ANONYMOUS, Action, Named, Principal, authorise
 from turnwire.sap.agent import cancel_and_wait
 from turnwire.sap.builders import Refused, code_of, expects_ack, nack
 from turnwire.sap.calls import Caller, CallerOptions, is_final, read_answer
@@ -36,7 +36,7 @@ from turnwire.sap.jobs import key_of
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
 from turnwire.sap.times import uuid_key
-from turnwire.sap.transports import Identify, Serving, read_message
+from turnwire.sap.transports import Identify, Serving, identified, read_message
 
 try:
     from nats.aio.client import Client as Connection
