@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.session_traffic import SESSIONS, longer_sstp
 from turnwire import session, tokens
-from turnwire.session.encoding import events_of, json_lines
 from turnwire.session.times import read
+from turnwire.session.writing import read_events
 from turnwire.tokens.formats import FORMATS, lossless
 
 NAMES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")
@@ -27,7 +27,7 @@ def floor(events: list[Any], counter: tokens.Tokenizer) -> int:
     """Tokens of each distinct leaf once, and two of each time."""
     leaves: set[Any] = set()
     times = 0
-    for event in events_of(events):
+    for event in read_events(events):
         for leaf in event.leaves:
             if isinstance(leaf, str) and read(leaf) is not None:
                 times += 1
@@ -53,7 +53,7 @@ def ratios(size: int) -> None:
     for title, (origin, source) in SESSIONS.items():
         given = [source(seed, size) for seed in SEEDS]
         texts = [session.encode(events) for events in given]
-        plain = [json_lines(events_of(events)) for events in given]
+        plain = ["\n".join([event.line for event in read_events(events)]) for events in given]
         for events, text in zip(given, texts, strict=True):
             assert session.decode(text) == events
         cells = [sum(map(counter.count, texts)) / sum(map(counter.count, plain)) for counter in counters.values()]

@@ -9,9 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from turnwire.session import encoding
-from turnwire.session.encoding import Options
-from turnwire.session.metering import Guess
+from turnwire.session.writing import Guess, Options, drafted, finished, read_events
 
 HOSTILE = (
     *("", "a", "a|b", "|", "\\", "a\\", "\\|", "\\\\|x", "=", "=x", '="x"', "&", "&a", "&&a", "&a=b", "&!null", "+"),
@@ -82,12 +80,12 @@ NUMBERS = (0, 1, 9, -1, 10**17, 2**64, 1.0, 0.5, 1e22, True, False, None)
 
 def composed(events: list[Any], keys: tuple[str, ...] = (), options: Options = Options()) -> str:  # noqa: B008
     """Events as a session, whether or not that saves anything."""
-    return encoding.finished(encoding.drafted(encoding.events_of(events), keys, options), options, Guess())
+    return finished(drafted(read_events(events), keys, options), options, Guess())
 
 
 def plain(events: list[Any]) -> str:
     """Events as JSON lines."""
-    return encoding.json_lines(encoding.events_of(events))
+    return "\n".join([event.line for event in read_events(events)])
 
 
 def value(rnd: random.Random, depth: int = 0) -> Any:

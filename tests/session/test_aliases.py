@@ -14,9 +14,8 @@ from hypothesis import given, strategies as st
 from turnwire import session, tokens
 from turnwire.errors import DecodeError
 from turnwire.session import aliases
-from turnwire.session.alias_alphabet import ALPHABETS, arranged, pairs_of
-from turnwire.session.aliases import FEWEST, LONGEST, Expander, Shortener, bare, repeated
-from turnwire.session.metering import Guess
+from turnwire.session.aliases import ALPHABETS, FEWEST, LONGEST, Expander, Shortener, arranged, bare, repeated
+from turnwire.session.writing import Guess
 
 pytestmark = pytest.mark.once
 
@@ -172,7 +171,7 @@ def test_a_letter_beside_a_uuid(sign: str) -> None:
 def test_pairs_are_of_letters_that_aliases_get_and_one_token() -> None:
     counters = [tokens.load(name) for name in ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")]
     for alphabet in ALPHABETS:
-        pairs = pairs_of(alphabet)
+        pairs = alphabet.pairs()
         assert pairs and set("".join(pairs)) <= set(alphabet.used)
         sizes = zip(*[counter.count_many(list(pairs)) for counter in counters], strict=True)
         assert [each.count(1) for each in sizes] == list(pairs.values())
@@ -191,7 +190,7 @@ def test_neighbours_are_one_token_together() -> None:
     alphabet = ALPHABETS[0]
     one, other, third = alphabet.used[:3]
     found = arranged(f"{one}{other} " * 9 + f"{other}{third}", alphabet, 3)
-    assert pairs_of(alphabet).get(found[one] + found[other]) == 5 and found[other] + found[third] in pairs_of(alphabet)
+    assert alphabet.pairs().get(found[one] + found[other]) == 5 and found[other] + found[third] in alphabet.pairs()
 
 
 def test_later_blocks_keep_the_letters() -> None:

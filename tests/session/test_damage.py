@@ -14,8 +14,7 @@ from tests.session.material import composed, long_session, plain
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session import Options
-from turnwire.session.checks import PAIRS, Chain
-from turnwire.session.reading import records
+from turnwire.session.framing import PAIRS, Chain, records
 
 pytestmark = pytest.mark.once
 

@@ -11,9 +11,8 @@ import pytest
 
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.notation import Member, cut, key_of, read, written
-from turnwire.session.shapes import ObjectArray
-from turnwire.session.template_diff import changes, merged
+from turnwire.session.notation import Member, changes, cut, key_of, merged, read, written
+from turnwire.session.shapes import ARRAY
 
 pytestmark = pytest.mark.once
 
@@ -138,23 +137,31 @@ def draft(chance: Chance, leaves: Any, depth: int = 2) -> list[Member]:
     """A draft, whose leaves are numbered on."""
     found = []
     for name in chance.sample(NAMES, chance.randrange(1 if depth < 2 else 0, 5)):
-        kind, node = chance.random(), None
+        kind, mark = chance.random(), chance.choice(MARKS)
         if depth and kind < 0.2:
-            node = draft(chance, leaves, depth - 1)
+            found.append(Member(name, mark, draft(chance, leaves, depth - 1)))
         elif depth and kind < 0.4:
-            node = ObjectArray(tuple([draft(chance, leaves, depth - 1) for _ in range(chance.randrange(1, 4))]))
-        found.append(Member(name, chance.choice(MARKS), next(leaves) if node is None else node))
+            found.append(array(name, *[draft(chance, leaves, depth - 1) for _ in range(chance.randrange(1, 4))]))
+        else:
+            found.append(Member(name, mark, next(leaves)))
     return found
+
+
+def array(name: str, *items: Any) -> Member:
+    """A member that is an array of objects."""
+    return Member(name, ARRAY, [Member(str(number), "", item) for number, item in enumerate(items)])
 
 
 def again(chance: Chance, node: Any, leaves: Any) -> Any:
     """A draft that is much like another: now and then a member goes, comes, moves, or is another one."""
-    if isinstance(node, ObjectArray):
-        items = tuple([again(chance, each, leaves) for each in node.items])
-        return ObjectArray(items[: chance.choice((None, None, None, 1))])
     if not isinstance(node, list):
         return next(leaves)
-    found = [Member(one.name, one.mark, again(chance, one.node, leaves)) for one in node]
+    found = [
+        again_array(chance, one, leaves)
+        if one.mark == ARRAY
+        else Member(one.name, one.mark, again(chance, one.node, leaves))
+        for one in node
+    ]
     for _ in range(chance.choice((0, 0, 0, 1, 2, 3))):
         change, at = chance.randrange(4), chance.randrange(len(found) + 1)
         free = [name for name in NAMES if name not in {one.name for one in found}]
@@ -164,15 +171,18 @@ def again(chance: Chance, node: Any, leaves: Any) -> Any:
             del found[at - 1]
         elif found and change == 2:
             found.insert(at - 1, found.pop(chance.randrange(len(found))))
-        elif found:
+        elif found and found[at - 1].mark != ARRAY:
             found[at - 1] = found[at - 1]._replace(mark=chance.choice(MARKS))
     return found
 
 
+def again_array(chance: Chance, member: Member, leaves: Any) -> Member:
+    items = [again(chance, item.node, leaves) for item in member.node]
+    return array(member.name, *items[: chance.choice((None, None, None, 1))])
+
+
 def named(node: Any) -> Any:
     """A draft without the numbers of its leaves."""
-    if isinstance(node, ObjectArray):
-        return ObjectArray(tuple([named(each) for each in node.items]))
     return [(one.name, one.mark, named(one.node)) for one in node] if isinstance(node, list) else None
 
 
@@ -195,11 +205,11 @@ def test_what_makes_one_of_another(seed: int) -> None:
 
 def test_arrays_are_told_whole_and_what_goes_makes_room_for_what_comes() -> None:
     items = ([Member("x", "", 1)], [Member("y", "", 2)])
-    base = [Member("a", "", 0), Member("b", "", ObjectArray(items)), Member("c", "", 3)]
+    base = [Member("a", "", 0), array("b", *items), Member("c", "", 3)]
     assert changes(base, base, [0, 1, 2, 3]) == []
     assert changes(base, base, [0, 1, -1, 3]) == [base[1]]
     assert changes(base, base, [-1, 1, 2, 3]) == [base[0]]
-    shorter = [base[0], Member("b", "", ObjectArray(items[:1])), base[2]]
+    shorter = [base[0], array("b", *items[:1]), base[2]]
     assert changes(base, shorter, [0, 1, 2, 3]) == [shorter[1]]
     other = [base[0], Member("n", "?", 1), base[2]]
     gone = Member("b", "-", None)

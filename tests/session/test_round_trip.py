@@ -16,10 +16,8 @@ from tests.session.material import KEYS, choices, composed, few_shapes, long_ses
 from turnwire import LIMITS, session
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.session import Options, lines_of
-from turnwire.session.encoding import events_of
-from turnwire.session.metering import Guess
-from turnwire.session.shapes import MOST_PATH
-from turnwire.session.values import minified, parsed
+from turnwire.session.shapes import MOST_PATH, minified, parsed
+from turnwire.session.writing import Guess, read_events
 
 pytestmark = pytest.mark.once
 
@@ -246,7 +244,7 @@ def test_long_names_are_not_in_the_path_of_all_that_is_below_them() -> None:
     """A digest of them is: paths and the text take no more than they do."""
     below = {f"m{number}": [{"a": 1}, {"b": number}] for number in range(40)}
     event = {"k" * 3000: {"l" * 600: below, "n": "x"}}
-    (made,) = events_of([event])
+    (made,) = read_events([event])
     assert len(set(made.shape.paths)) == 81 and max(map(len, made.shape.paths)) < MOST_PATH + 700
     text = composed([event, event], (), Options(aliases=False))
     assert len(text) < 3 * len(json.dumps(event))

@@ -1,27 +1,85 @@
 """Aliases: what comes again anywhere in the records of a block, as one character: ``あxあ`` names x, then ``あ`` is x.
 
 This is a layer of its own over the bodies of records: a reader puts the texts back before it looks at a body, whatever
-they are parts of. The characters are of an alphabet that occurs nowhere else in the block.
+they are parts of. The characters are of an alphabet that occurs nowhere else in the block. Two letters of an alphabet
+are often one token of their own (``です``). What they stand for does not matter to them, so they are given to those
+aliases that are neighbours most often.
 """
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, count, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from turnwire.session.alias_alphabet import ALPHABETS, Alphabet, arranged
-from turnwire.session.header import BARE
-from turnwire.session.metering import Meter
+from turnwire.session.framing import BARE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.session.writing import Meter
+
+
+class Alphabet(NamedTuple):
+    """Characters that may be aliases. last: of the range that begins with the first. used: those that are one token
+    each in o200k_base, cl100k_base, llama3, qwen3 and gemma3. every: pairs of them that are one token in these. most:
+    pairs that are one in four of them."""
+
+    first: str
+    last: str
+    used: str
+    every: str
+    most: str
+
+    def pairs(self) -> dict[str, int]:
+        """Pairs of letters that are one token, and in how many of five vocabularies."""
+        return dict.fromkeys(self.most.split(), 4) | dict.fromkeys(self.every.split(), 5)
+
+
+ALPHABETS = (
+    Alphabet(
+        "\u3042",
+        "\u30f3",
+        "あいうえおかがきくけこごさざしじすせそただちっつてでとどなにのはばまみめもやよらりるれろわをん"
+        "アィイウェエオカキクグコサシジスズセタダチッテデトドナニバパビピフブプペポマムメャュョラリルレロン",
+        "あり いう から この これ ござ さい され さん しか した して する その それ ただ ちは って です では でも "
+        "とう ます また イト イン スト ック ット ラン ログ ング ント",
+        "ある いい いた いつ いて いや いる えて えば える かな くだ こう ここ こと ころ こん さら しい しく しま "
+        "そう そこ たい ため たり だけ ちら った っと ても でき とか とな との とは とも どう ない なお なく なし "
+        "など なの なら なる なん につ にな には にも によ のお ので のみ ませ まだ まで まと まり もう もし もの "
+        "よう より れて れば れる われ んな アイ アル アン イス イル ウェ ウン オン カル キャ クト クラ クリ クロ "
+        "コン シャ シュ ショ ジェ ジャ ジュ ジョ スク スタ ステ スペ スポ スマ セン タイ タン チェ チャ ッグ ッチ "
+        "ッド ップ ティ ディ ドラ ドル ナル ニュ パン フィ フェ フト ブラ ブル プリ プレ プロ マン ライ リア リン "
+        "レス レビ レン ロン ンド",
+    ),
+    Alphabet(
+        "\u0430",
+        "\u044f",
+        "абвгдежзийклмнопрстуфхцчшщъыьэюя",
+        "аб ад аз ай ак ал ам ан ап ар ас ат ва го да де др ев ед ез ей ек ел ем ен ер ет еш же ид из ил "
+        "им ин ир ис ит их ка ке ки ко ку ла ли ло ль лю ля ма ми на не ни но ны ня об од оз ой ок ол ом "
+        "он оп ор ос от ра ри ру ры ск сл ст сы ся та те ти то ту ты ть уд ум ун ур ус ут уч ую ца ци ше "
+        "ши ый ью ют яд яз ят",
+        "ав аг аж ач аш ая ба бе би бо бу бы ве ви во ву вы га ге ги гу дж ди до ду ды еб ег ее еж еп ес "
+        "ех еч ещ жа жи жу за зд зи зу зы ив иг ие ии ий ик ип иф ич ия кс кт ле лу лы ме мо му мы мя нд "
+        "ну нь ню ов ог ое ож оч ощ оя па пе пи по пр рг ре ро рю ря са се си со сп су сь тр тя уб уг уж "
+        "уз уй ук ул уп ущ фа фи фт фф ха хи хо це цу цы ча че чи чу ша шу ща ще щи ыв ые ым ых ье ья эн "
+        "эт юр ющ яв ям ян яс ях",
+    ),
+    Alphabet(
+        "\u03b1",
+        "\u03c9",
+        "αβγδεηθικλμνορστυφχω",
+        "αι ου",
+        "",
+    ),
+)
+"""The alphabets, in the order in which they are tried."""
 LONGEST = 1 << 20
 """Letters of a record whose aliases are filled in; one that is longer as it is written has none."""
 MOST_PIECES = 16
@@ -39,6 +97,8 @@ SAYING = 12.0
 """The cost of saying that there are aliases, and what they are."""
 SHORTEST = 2
 """Letters of a text that may have an alias."""
+MOST_NEIGHBOURS = 200
+"""Pairs of aliases that are looked at: those that come most often."""
 FEWEST = 3
 """UUIDs of which the hyphens cost more than it does to say that they are left out."""
 _PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
@@ -261,3 +321,58 @@ def _runs(flat: NDArray[np.int64], tokens: NDArray[np.int64]) -> list[tuple[int,
             size += 1
         found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
     return [(first, size) for _, first, size in sorted(found, reverse=True)[:MOST_CANDIDATES]]
+
+
+def arranged(text: str, alphabet: Alphabet, many: int) -> dict[str, str]:
+    """For the first letters of an alphabet, as many as are aliases in a text, those that they should be instead."""
+    runs = re.findall(f"[{alphabet.first}-{alphabet.last}]{{2,}}", text)
+    neighbours = Counter([run[at : at + 2] for run in runs for at in range(len(run) - 1)]).most_common(MOST_NEIGHBOURS)
+    following, preceding = _sides([(two, times) for two, times in neighbours if two[0] != two[1]])
+    pairs = alphabet.pairs()
+    after, before = _sides(pairs.items())
+    rich = {pair: sum([len(after[each]) + len(before[each]) for each in pair]) for pair in pairs}
+    best = sorted(pairs, key=lambda pair: (pairs[pair], rich[pair]), reverse=True)
+    given: dict[str, str] = {}
+    free = dict.fromkeys(alphabet.used)
+
+    def give(alias: str, letter: str) -> None:
+        if alias in given:
+            free[given[alias]] = None
+        given[alias] = letter
+        del free[letter]
+
+    def improve(alias: str) -> None:
+        """Gives an alias the free letter that makes most pairs with those of its neighbours."""
+        scores: dict[str, int] = defaultdict(int)
+        for others, partners in ((following, before), (preceding, after)):
+            for other, times in others[alias]:
+                for letter, worth in partners[given.get(other, "")]:
+                    scores[letter] += times * worth
+        least = scores[given.get(alias, "")]
+        better = [letter for letter, score in scores.items() if score > least and letter in free]
+        if better:
+            give(alias, max(better, key=scores.__getitem__))
+
+    for (one, other), _ in neighbours:
+        if one in given or other in given:
+            for alias in (one, other):
+                if alias not in given:
+                    improve(alias)
+        elif one != other:  # those pairs first whose letters make most other ones
+            pair = next((pair for pair in best if pair[0] != pair[1] and free.keys() >= set(pair)), "")
+            for alias, letter in zip((one, other), pair, strict=False):
+                give(alias, letter)
+    for alias in alphabet.used[:many]:
+        improve(alias)
+    left = iter(free)
+    return {alias: given.get(alias) or next(left) for alias in alphabet.used[:many]}
+
+
+def _sides(pairs: Iterable[tuple[str, int]]) -> tuple[dict[str, list[tuple[str, int]]], ...]:
+    """Of letters in pairs, what is behind each and before each, with the number of the pair."""
+    after: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    before: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for pair, number in pairs:
+        after[pair[0]].append((pair[1], number))
+        before[pair[1]].append((pair[0], number))
+    return after, before

@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from turnwire.session.fields import one_line
-from turnwire.session.shapes import LEAF, STYLES, ObjectArray, Structure
-from turnwire.session.values import Leaf, leaf_of, quoted
+from turnwire.session.shapes import ARRAY, LEAF, STYLES, Leaf, Structure, is_objects, leaf_of, quoted
 
 REMOVED = "-"
 """The mark of a member that a template does not have where that which it is derived from has it."""
@@ -30,15 +28,22 @@ _ESCAPED = re.compile(rf"(.*)!({_MARK}|)", re.DOTALL).fullmatch
 _SYNTAX = ("", '"', ":", "{", "}", "[", "]", ",", " ")
 _END = ""
 _LITERALS = frozenset(["true", "false", "null"])
+ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that a reader might take for the end of a line, or lose."""
 
 
 class Member(NamedTuple):
-    """A member of a draft. node: a draft (a list), an ObjectArray of drafts, a leaf, None for one that is left out, or
-    the number of a leaf of the template that the draft is of."""
+    """A member of a draft. node: a draft (a list; with the mark ARRAY, of items by their numbers), a leaf, None for one
+    that is left out, or the number of a leaf of the template that the draft is of."""
 
     name: str
     mark: str
     node: Any
+
+
+def one_line(text: str) -> str:
+    """JSON text in which no character is left that a reader might take for the end of a line."""
+    return ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def cut(key: str) -> tuple[str, str]:
@@ -76,12 +81,10 @@ def written(draft: Sequence[Member], texts: Sequence[str]) -> str:
     for name, mark, node in draft:
         if type(node) is int:
             text = texts[node]
-        elif type(node) is list:
-            text = written(node, texts)
-        elif type(node) is ObjectArray:
-            text = "[" + ",".join([written(each, texts) for each in node.items]) + "]"
+        elif mark == ARRAY:
+            text, mark = "[" + ",".join([written(item.node, texts) for item in node]) + "]", ""
         else:
-            text = "null"  # of a member that is removed
+            text = "null" if node is None else written(node, texts)  # null: of a member that is removed
         key = key_of(name, mark)
         if mark and text == "null":
             parts.append(key)
@@ -100,8 +103,6 @@ def draft_of(structure: Structure, leaves: Iterator[tuple[int, str]]) -> list[Me
         if node is LEAF:
             number, own = next(leaves)
             found.append(Member(name, mark or own, number))
-        elif type(node) is ObjectArray:
-            found.append(Member(name, "", ObjectArray(tuple([draft_of(each, leaves) for each in node.items]))))
         else:
             found.append(Member(name, mark, draft_of(node, leaves)))
     return found
@@ -116,11 +117,9 @@ def structure_of(draft: Sequence[Member], leaves: list[tuple[Any, str]]) -> Stru
     for name, mark, node in draft:
         inner: Any = LEAF
         if type(node) is list:
-            if mark and int(mark[1:] or 0) >= len(STYLES):
+            if mark[:1] == "$" and int(mark[1:] or 0) >= len(STYLES):
                 raise ValueError(f"there is no style {mark[1:]} of JSON in a string")
             inner, mark = structure_of(node, leaves), mark.removesuffix("0")
-        elif type(node) is ObjectArray:
-            inner = ObjectArray(tuple([structure_of(each, leaves) for each in node.items]))
         elif mark == REMOVED:
             raise ValueError("a member is removed that is not there")
         elif mark[:1] == "#":
@@ -206,9 +205,92 @@ def _draft(members: dict[str, Any]) -> list[Member]:
             node = _draft(value)
         elif mark[:1] == "$":
             raise ValueError("what is marked as JSON in a string is an object")
-        elif not mark and type(value) is list and value and all(type(each) is dict and each for each in value):
-            node = ObjectArray(tuple(map(_draft, value)))
+        elif not mark and is_objects(value):
+            node = [Member(str(number), "", _draft(each)) for number, each in enumerate(value)]
+            mark = ARRAY
         elif not mark or value != b"null":
             node = leaf_of(value)
         found[name] = Member(name, mark, node)
     return list(found.values())
+
+
+def _is_object(member: Member) -> bool:
+    """True for a member that is derived from its like in another definition, not replaced."""
+    return type(member.node) is list and member.mark != ARRAY
+
+
+def merged(base: Sequence[Member], changes: Sequence[Member], within: bool = True) -> list[Member]:
+    """The draft that changes make of a base: members replaced, removed, added; ``within`` members, too.
+
+    A new member goes where the one before it was removed or added, else at the end. Raises ValueError where a member
+    that is removed is not there.
+    """
+    places = {member.name: number for number, member in enumerate(base)}
+    found: list[list[Member]] = [*([member] for member in base), []]
+    spot = len(base)
+    for change in changes:
+        at = places.get(change.name)
+        if at is None:
+            if change.mark == REMOVED:
+                raise ValueError("a member is removed that is not there")
+            found[spot].append(change)
+            continue
+        spot = len(base)
+        if change.mark == REMOVED:
+            found[at], spot = found[at][1:], at
+        elif _is_object(base[at]) and _is_object(change):
+            node = merged(base[at].node, change.node) if within else base[at].node
+            found[at][0] = Member(change.name, change.mark or base[at].mark, node)
+        else:
+            found[at][0] = change
+    return [member for members in found for member in members]
+
+
+def changes(base: Sequence[Member], target: Sequence[Member], same: Sequence[int]) -> list[Member] | None:
+    """The changes that make a target of a base, or None where changes cannot say it.
+
+    same: of each leaf of the target, the leaf of the base by which it need not be told; -1: it must be.
+    """
+    places = {member.name: number for number, member in enumerate(base)}
+    kept = {member.name for member in target}
+    removed = [name for name in places if name not in kept]
+    found: list[Member] = []
+    fresh = False
+    for number, member in enumerate(target):
+        at = places.get(member.name)
+        if at is None:
+            if not fresh:  # the place of one that goes is where it is
+                spot = next((name for name in removed if _is_between(places[name], number, target, places)), None)
+                if spot is not None:
+                    removed.remove(spot)
+                    found.append(Member(spot, REMOVED, None))
+            found.append(member)
+        elif _is_object(base[at]) and _is_object(member):
+            inner = changes(base[at].node, member.node, same) if base[at].mark == member.mark else None
+            if inner is None:
+                return None
+            if inner:
+                found.append(Member(member.name, "", inner))
+        elif not _is_told(base[at], member, same):
+            found.append(member)
+        fresh = at is None
+    found = [*(Member(name, REMOVED, None) for name in removed), *found]
+    is_made = [member[:2] for member in merged(base, found, False)] == [member[:2] for member in target]
+    return found if is_made else None
+
+
+def _is_between(place: int, number: int, target: Sequence[Member], places: dict[str, int]) -> bool:
+    """A removed member of the base was between the neighbours of a new one of the target."""
+    for at, each in enumerate(target):
+        other = places.get(each.name)
+        if other is not None and (place <= other if at < number else place >= other):
+            return False
+    return True
+
+
+def _is_told(base: Member, member: Member, same: Sequence[int]) -> bool:
+    """A leaf or an array of the base is that of a member, which need not be told."""
+    before, after = base.node, member.node
+    if base.mark != member.mark or type(before) is not type(after):
+        return False
+    return same[after] == before if type(after) is int else changes(before, after, same) == []

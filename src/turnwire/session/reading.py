@@ -1,110 +1,98 @@
-"""A session as events, whole or in pieces: every record judged by its check, or nothing."""
+"""Sessions as events, whole or in pieces: every record judged by its check; and all that is whole in damaged ones."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import chain, count
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.aliases import Expander
-from turnwire.session.checks import Chain
-from turnwire.session.fields import read_field, split, unfolded
-from turnwire.session.header import BARE, HEADER, Settings, settings_of
-from turnwire.session.notation import Member, read, structure_of
-from turnwire.session.shapes import Shapes, flatten
-from turnwire.session.template_diff import merged
-from turnwire.session.templates import LATER, Expected, State, Template, expected, leaves_of
-from turnwire.session.values import Leaf, minified, parsed, quoted, value_of
+from turnwire.session.framing import (
+    HEADER,
+    Chain,
+    Record,
+    Settings,
+    beginning,
+    ends_record,
+    mark_of,
+    records,
+    settings_of,
+    size_of,
+    unfolded,
+)
+from turnwire.session.notation import Member, merged, read, structure_of
+from turnwire.session.shapes import Leaf, Shapes, flatten, leaf_of, minified, parsed, quoted, value_of
+from turnwire.session.templates import LATER, State, Template, expected, leaves_of, split, what_is
 
-_ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S{1,2}))?(?: [0-9]{3})?", re.ASCII).fullmatch
-_END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
-_FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
-_FEEDS = re.compile("\n").finditer
-_ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
-"""The line feeds behind a record: the next line that is not empty begins another one."""
-MOST_SHAPES = 1000
-"""Shapes that are kept from one anchor to the next."""
+DOUBTED = 2
+"""Events before a damage, or before the end of a text that has no end record, that are not vouched for: the check of
+each lets one change in 128 pass. So each event that counts was passed by three checks: its own and two behind it, or by
+that of the end, which has its number, too."""
 
 
-class Record(NamedTuple):
-    """A record, or a JSON line in front of the header: its lines without the check, the two marks at their end (""
-    in a session without checks; None: it is a JSON line), its first line (from 1 on) and place (in characters), and
-    whether a line feed follows."""
+class Reader:
+    """Reads a session piece by piece: ``reader.feed(text)`` gives the events that are complete, ``close()`` the rest.
 
-    raw: str
-    pair: str | None
-    line: int
-    offset: int
-    closed: bool
-
-
-def beginning(text: str) -> int:
-    """The place of a session's header, behind the JSON lines before it; the text's length where there is none."""
-    return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
-
-
-def records(text: str, sealed: bool, header: int = 0, start: int = 0, line: int = 1) -> Iterator[Record]:
-    """JSON lines up to the header and the records from there on, in order. Their checks are not compared yet; a last
-    line without its feed is one, too. header: where it begins. start, line: where to begin, and in which line."""
-    lines = (feed.start() for feed in _FEEDS(text, start, header))
-    ends = (end for run in _ENDS(text, header) for end in range(run.start(), run.end()))
-    for end in chain(
-        lines, ends, [len(text)]
-    ):  # of several feeds behind a record, each but the first ends an empty one
-        whole, is_closed = text[start:end], end < len(text)
-        if not is_closed:
-            if not whole:
-                break
-            is_closed, whole = whole[-1] == "\n", whole.removesuffix("\n")
-        raw, pair = (whole[:-2], whole[-2:]) if sealed and start >= header else (whole, "")
-        yield Record(raw, pair if start >= header else None, line, start, is_closed)
-        line += 1 + whole.count("\n")
-        start = end + 1
-
-
-def anchor_of(line: str) -> tuple[int, Settings] | None:
-    """The number of events before an anchor, and the settings behind it; None for what is no anchor."""
-    found = _ANCHOR(line)
-    return found and (int(found[1]), Settings(tuple([key[1:] for key in found[2].split()]), found[3] or ""))
-
-
-class RecordReader:
-    """Reads JSON lines and records one by one. sealed: whether records have checks. values: whether events are given as
-    values, read strictly, not as JSON text. events: how many came before.
+    An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError as
+    ``decode`` does; nothing is read after an error. values: whether events are given as ``decode`` gives them, not as
+    ``lines_of`` does.
 
     Attributes:
-        checks: what checks are compared with. begun, ended: whether the header and the end were read. used: what the
-        records need explained; letter: the first that stands for an alias.
+        checks: what checks are compared with. events: how many came before. begun, ended: whether the header and the
+        end were read.
     """
 
-    def __init__(self, sealed: bool, values: bool = True, events: int = 0) -> None:
+    def __init__(self, sealed: bool = True, values: bool = True) -> None:
         self.checks = Chain()
-        self.events = events
+        self.events = 0
         self.begun = self.ended = False
-        self.used: set[str] = set()
-        self.letter = ""
         self._sealed = sealed
         self._values = values
-        self._shapes = Shapes()
-        self._numbers = count(1)
+        self._pieces: list[str] = []  # of a record that is not complete
+        self._line, self._offset = 1, 0
+
+    def feed(self, text: str) -> list[Any]:
+        """The events that are complete now."""
+        if not isinstance(text, str):
+            raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
+        before = self._pieces[-1][-1:] if self._pieces else ""  # no more of what came before is looked at again
+        if text:
+            self._pieces.append(text)
+        is_complete = ends_record(before + text) or (not self.begun and "\n" in text)
+        return self._take(False) if is_complete else []
+
+    def close(self, strict: bool = True) -> list[Any]:
+        """The last events. strict: whether the end must be there."""
+        found = self._take(True)
+        if strict and self.begun and not self.ended:
+            raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._offset, wire="session")
+        return found
+
+    def _take(self, to_end: bool) -> list[Any]:
+        """The events of the pieces; what is not complete is kept, unless it goes to the end."""
+        text, self._pieces = "".join(self._pieces), []  # nothing is read after an error
+        header = 0 if self.begun else beginning(text)
+        complete, done = list(records(text, self._sealed, header, self._line, self._offset)), len(text)
+        if not to_end and complete and (complete[-1].start >= header or not complete[-1].closed):
+            done = complete.pop().start
+        events = list(map(self.read, complete))
+        self._line += text.count("\n", 0, done)
+        self._offset += size_of(text[:done])
+        if text[done:]:
+            self._pieces = [text[done:]]
+        return [event for event in events if event is not None]
 
     def begin(self, settings: Settings) -> None:
-        """The settings of the records from now on; nothing was seen. Raises ValueError."""
+        """Takes the settings of the records from now on; nothing was seen. Raises ValueError."""
         self._expander = Expander(settings.aliases)
         self._keys, self.begun = settings.keys, True
         self._state = State()
         self._templates: dict[str, Template] = {}
-        if len(self._shapes) > MOST_SHAPES:
-            self._shapes = Shapes()
-        letter = settings.aliases.removesuffix(BARE)
-        self.letter = self.letter or letter
-        self.used |= {"&"[: len(letter)], settings.aliases[len(letter) :]} - {""}
+        self._shapes = Shapes()
 
     def read(self, record: Record) -> Any:
         """The event in a record; None where there is none. Raises DecodeError."""
@@ -141,16 +129,15 @@ class RecordReader:
 
     def _mark(self, body: str) -> None:
         """An anchor or the end, each with the number of events before it."""
-        end, anchor = _END(body), anchor_of(body)
-        if end is None and anchor is None:
+        events, settings = mark_of(body)
+        if events is None:
             raise ValueError("this is not a record")
-        events = int(end[1]) if anchor is None else anchor[0]  # type: ignore[index]
         if events != self.events:
             raise DecodeError(Reason.MISMATCH, f"{events} events should come before this, not {self.events}")
-        if anchor is None:
+        if settings is None:
             self.ended = True
         else:
-            self.begin(anchor[1])
+            self.begin(settings)
 
     def _event(self, body: str) -> str:
         """The JSON line of an event."""
@@ -188,20 +175,7 @@ class RecordReader:
         fields = [] if rest is None else split(rest)
         if rest == "" or len(fields) > len(template.fields):
             raise ValueError(f"{len(fields)} fields where template {name} has {len(template.fields)} open members")
-        return template.shape.text(leaves_of(self._state, template, fields, self._rare))
-
-    def _rare(self, given: str, own: Expected) -> Leaf:
-        """The leaf of a field that may be more than a text or a number."""
-        if given[0] == "&":
-            raise ValueError("a field does not begin with &")
-        if own.mark == LATER and _FAR(given):
-            if given[0] == "-" and own.form is None:
-                raise ValueError("the distance of a number is not negative")
-            moved = self._state.moved(own, int(given))
-            if moved is None:
-                raise ValueError("there is no time to count from")
-            return moved
-        return read_field(given, own.text or (own.mark == LATER and given[0] == "="))
+        return template.shape.text(leaves_of(self._state, template, fields))
 
     def _define(self, name: str, base: Template | None, draft: list[Member]) -> str:
         """The event of a definition, which is a template from now on where it has a name."""
@@ -212,19 +186,14 @@ class RecordReader:
         def leaf_at(place: int) -> Leaf:
             node, mark = told[place]
             if type(node) is int and base is not None:
-                leaf = self._state.expect(base.leaves[node], node, base.number)
+                leaf = self._state.expect(base.leaves[node], node, base)
             else:
                 leaf = self._told(node, mark, shape.paths[place])
-            if leaf is None:
-                raise ValueError("a member is left out, and no earlier value can fill it")
-            return leaf
+            return what_is(leaf, "a member is left out")
 
         leaves = self._state.take(shape, marks, self._keys, leaf_at)
-        template = Template(next(self._numbers), shape, marks, leaves, self._keys)
-        self._state.close(template.number, leaves)
-        self.used |= template.parts
-        if base is not None:
-            self.used.add("b=a")
+        template = Template(shape, marks, leaves, self._keys)
+        self._state.close(template, leaves)
         if name:
             self._templates[name] = template
         return shape.text(leaves)
@@ -233,14 +202,14 @@ class RecordReader:
         """A leaf of a definition: a value, a distance, or what is expected (None)."""
         state = self._state
         if value is None:
-            return state.expect(expected(mark, path, None), 0, 0)
+            return state.expect(expected(mark, path, None))
         if type(value) is not str or not value:
             return value
         if value[0] == "&":
             if value[1:2] == "&":
                 return value[1:]
             if value[1:2] == "!":
-                return read_field(value[2:], False)
+                return leaf_of(parsed(value[2:]))
             raise ValueError("a value that begins with & goes on with & or !")
         if mark == LATER and value[0] in "+-":
             later = state.later(path)
@@ -266,69 +235,6 @@ def json_line(line: str) -> str:
     raise DecodeError(Reason.BAD_JSON, why, wire="session")
 
 
-class Reader:
-    """Reads a session piece by piece: ``reader.feed(text)`` gives the events that are complete, ``close()`` the rest.
-
-    An event is complete when the next record begins. sealed: whether the records have checks. Raises DecodeError as
-    ``decode`` does; nothing is read after an error. values: whether events are given as ``decode`` gives them, not as
-    ``lines_of`` does.
-    """
-
-    def __init__(self, sealed: bool = True, values: bool = True) -> None:
-        self._sealed = sealed
-        self._records = RecordReader(sealed, values)
-        self._held: list[str] = []
-        self._line, self._offset = 1, 0
-
-    def feed(self, text: str) -> list[Any]:
-        """The events that are complete now."""
-        if not isinstance(text, str):
-            raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
-        behind_feed = bool(self._held) and self._held[-1][-1] == "\n"
-        if text:
-            self._held.append(text)
-        if not self._records.begun and self._held and self._held[0][0] != HEADER[0]:
-            is_complete = "\n" in text
-        else:
-            is_complete = any(_ENDS("\n" * behind_feed + text))  # what came before is not looked at again
-        return self._take(False) if is_complete else []
-
-    def close(self, strict: bool = True) -> list[Any]:
-        """The last events. strict: whether the end must be there."""
-        found = self._take(True)
-        if strict and self._records.begun and not self._records.ended:
-            raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=self._offset, wire="session")
-        return found
-
-    def _take(self, to_end: bool) -> list[Any]:
-        """The events of the text that is held; what is not complete is held back, unless it goes to the end."""
-        text, self._held = "".join(self._held), []  # nothing is read after an error
-        header = 0 if self._records.begun else beginning(text)
-        complete, done = list(records(text, self._sealed, header, line=self._line)), len(text)
-        if not to_end and complete and (complete[-1].offset >= header or not complete[-1].closed):
-            done = complete.pop().offset
-        try:
-            events = [self._records.read(record) for record in complete]
-        except DecodeError as error:
-            error.offset = self._offset + size_of(text[: error.offset])
-            raise
-        self._line += text.count("\n", 0, done)
-        self._offset += size_of(text[:done])
-        if text[done:]:
-            self._held = [text[done:]]
-        return [event for event in events if event is not None]
-
-
-def size_of(text: str) -> int:
-    """The bytes of a text."""
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _read(text: str, strict: bool, sealed: bool, values: bool) -> tuple[list[Any], Reader]:
-    reader = Reader(sealed, values)
-    return reader.feed(text) + reader.close(strict), reader
-
-
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
     """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was not an object as text.
 
@@ -336,7 +242,8 @@ def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
     byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),
     bad_encoding (no writer makes it), bad_json, cut_off (no end), trailing_junk (records after the end).
     """
-    return _read(text, strict, sealed, True)[0]
+    reader = Reader(sealed)
+    return reader.feed(text) + reader.close(strict)
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
@@ -345,11 +252,168 @@ def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
     Takes what ``decode`` takes, and raises what it raises, but for a number beyond the range of doubles, which it
     gives as it is written.
     """
-    return _read(text, strict, sealed, False)[0]
+    reader = Reader(sealed, False)
+    return reader.feed(text) + reader.close(strict)
 
 
-def used_in(text: str, sealed: bool) -> tuple[set[str], bool, str] | None:
-    """The parts that a session uses, which may go on, as ``explanation`` takes them; None for JSON lines. Raises what
-    ``decode`` raises."""
-    found = _read(text, False, sealed, False)[1]._records
-    return (found.used, sealed, found.letter) if found.begun else None
+def seal(text: str) -> str:
+    """A session without checks as one with checks; a header and an end are added where they are missing.
+
+    Raises DecodeError for a record that cannot be read: what is sealed is whole.
+    """
+    is_plain = beginning(text) == len(text)
+    if is_plain:
+        text = f"{HEADER}\n{text}"
+    header = beginning(text)
+    reader, checks = Reader(False, False), Chain()
+    checks.cover(text[:header])
+    parts = [text[:header]]
+    for record in records(text, False, header):
+        if is_plain and record.raw[:1] == '"':  # JSON lines hold text as it is, records behind a mark
+            record = record._replace(raw=f"!{record.raw}")
+        if record.raw.strip():
+            reader.read(record)
+            if record.pair is not None:
+                parts.append(checks.sealed(record.raw))
+    if not reader.ended:
+        parts.append(checks.sealed(f".{reader.events}"))
+    return "".join(parts)
+
+
+class Part(NamedTuple):
+    """Events that are whole and follow each other. first: the number of the first in the session, from 0 on."""
+
+    first: int
+    events: list[Any]
+
+
+class Salvage(NamedTuple):
+    """The result of ``salvage``.
+
+    parts: whole events. doubtful: those right before a damage, which are probably whole. missing: (first, behind the
+    last) of the events that are lost or doubtful; the second is None where nothing says how many there were.
+    complete: whether nothing is missing and nothing is wrong. faults: what is wrong, in order.
+    """
+
+    parts: list[Part]
+    doubtful: list[Part]
+    missing: list[tuple[int, int | None]]
+    complete: bool
+    faults: list[DecodeError]
+
+    @property
+    def events(self) -> list[Any]:
+        """All events that are whole."""
+        return [event for part in self.parts for event in part.events]
+
+
+def salvage(text: str) -> Salvage:
+    """All that is whole in a session, whatever happened to it. Never raises for text.
+
+    Where a record's check fails, or the text ends without an end record, the events before it count but for the last
+    two; reading goes on at the next anchor, also where the header is lost. What stands behind the end is not read.
+    """
+    return _Salvor(text).salvaged()
+
+
+class _Salvor:
+    """Reads what is whole in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._records = list(records(text, True, beginning(text)))
+        self._reader = Reader()
+        self._found: list[Any] = []
+        self._first = self._lines = self._right = 0
+        self._result = Salvage([], [], [], False, [])
+
+    def salvaged(self) -> Salvage:
+        """The result."""
+        at = 0
+        missing, faults = self._result.missing, self._result.faults
+        while at < len(self._records):
+            record = self._records[at]
+            is_line = record.pair is None
+            try:
+                if not (is_line or record.closed or record.raw[:1] == "."):
+                    place: dict[str, Any] = {"offset": record.offset, "line": record.line}
+                    raise DecodeError(Reason.CUT_OFF, "the last record is not complete", **place, wire="session")
+                event = self._reader.read(record)
+            except DecodeError as error:
+                faults.append(error)
+                if self._reader.ended:
+                    break
+                at = self._lose(at, is_line)
+                continue
+            if event is not None:
+                self._found.append(event)
+                self._lines += is_line
+            self._right += not is_line
+            at += 1
+        if self._reader.ended or not (self._reader.begun or missing):
+            self._keep(0)
+        elif not missing or missing[-1][1] is not None:
+            faults.append(DecodeError(Reason.CUT_OFF, "the session has no end", wire="session"))
+            self._lose(at, False)
+        is_whole = (self._reader.ended or not self._reader.begun) and not missing and not faults
+        return self._result._replace(complete=is_whole)
+
+    def _lose(self, at: int, is_line: bool) -> int:
+        """The events behind those read so far are lost. Returns the record to go on with.
+
+        The last events before it are doubtful, and so are JSON lines where the header and the records behind it, which
+        vouch for all of them, are too few. Where a JSON line is none, those before it count if it is the last line,
+        which was cut; where more follows, it may be of the middle of a session, and they are doubtful.
+        """
+        if is_line:
+            more = any(each.raw or each.pair for each in self._records[at + 1 :])
+            doubtful = len(self._found) if more else 0
+            of_session = [each for each in self._records if each.pair is not None]
+            self._records, at = of_session or list(records(self._text, True)), 0
+        else:
+            few = self._lines and self._right <= DOUBTED
+            doubtful = len(self._found) if few else min(DOUBTED, len(self._found))
+        self._result.missing.append((self._first + len(self._found) - doubtful, None))
+        self._keep(doubtful)
+        return self._resume(at)
+
+    def _keep(self, doubtful: int) -> None:
+        """The events read so far are a part, but for so many at its end."""
+        sure = len(self._found) - doubtful
+        if sure:
+            self._result.parts.append(Part(self._first, self._found[:sure]))
+        if doubtful:
+            self._result.doubtful.append(Part(self._first + sure, self._found[sure:]))
+        self._found, self._lines = [], 0
+
+    def _resume(self, at: int) -> int:
+        """The record behind the next anchor to which the one after it is chained; the number of records: none.
+
+        A header to which the next record is chained is that of another session, whose anchors are not taken; where
+        nothing stands before it, the session begins there.
+        """
+        missing = self._result.missing
+        for place in range(at, len(self._records) - 1):
+            record, follower = self._records[place : place + 2]
+            reader = Reader()
+            pairs = [(each.raw, each.pair) for each in (record, follower)]
+            if record.raw[:1] == HEADER[:1] and place and all(reader.checks.follows(*each) for each in pairs):
+                if self._result.parts or self._result.doubtful:
+                    break
+                self._reader, self._first = Reader(), 0
+                missing.clear()
+                return place
+            events, settings = mark_of(record.raw)
+            if events is None or settings is None or events < missing[-1][0]:
+                continue
+            reader.checks.resume(record.raw)
+            try:
+                reader.begin(settings)
+            except ValueError:
+                continue
+            if reader.checks.follows(follower.raw, follower.pair):
+                reader.checks.resume(record.raw)
+                self._reader, self._first, reader.events = reader, events, events
+                missing[-1] = (missing[-1][0], events)
+                return place + 1
+        return len(self._records)

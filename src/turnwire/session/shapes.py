@@ -1,4 +1,4 @@
-"""Events as leaves and the structure around them, and what all events of one structure have in common."""
+"""Events as leaves of JSON, whose numbers keep the letters they were written with, and the structure around them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from json import encoder
 from typing import Any, NamedTuple
 
+from turnwire import registry
+from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.json import text as json_text
-from turnwire.session.values import Leaf, leaf_of, line_of, minified, parsed
 
+Leaf = str | bytes
+"""A JSON string as text, or any other value as JSON text in bytes: so "1" and 1 differ, and 1.0 stays 1.0."""
 Structure = tuple[tuple[str, str, Any], ...]
-"""An object without its leaves: of each member its name, its mark, and LEAF, a Structure or an ObjectArray. The mark is
-``#a,b`` for a leaf that is a table with these columns, ``$n`` for an object in a JSON string of style n (0: none)."""
+"""An object without its leaves: of each member its name, its mark, and LEAF or the Structure of what it holds. The mark
+is ``#a,b`` for a leaf that is a table with these columns, ``$n`` for an object in a JSON string of style n (0: none),
+ARRAY for an array of objects, whose names are their numbers."""
 LEAF = None
+ARRAY = "["
 STYLES: tuple[dict[str, Any], ...] = (
     {"ensure_ascii": False, "separators": (",", ":")},
     {"ensure_ascii": False},
@@ -31,32 +37,100 @@ is_digested = re.compile("\n[0-9a-f]{32}[.]").match
 """Matches a path that begins with such a digest: no mark and no header names it."""
 _is_column = re.compile(r"\w[\w .:/-]*").fullmatch
 
+quoted = encoder.c_encode_basestring or encoder.py_encode_basestring  # type: ignore[attr-defined]
+"""A text as a JSON string, characters beyond ASCII as they are."""
 
-class ObjectArray(NamedTuple):
-    """An array of objects that are looked into."""
 
-    items: tuple[Any, ...]
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key appears twice")
+    return found
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"JSON has no {name}")
+
+
+parsed = json.JSONDecoder(
+    parse_int=str.encode, parse_float=str.encode, parse_constant=_constant, object_pairs_hook=_object
+).decode
+"""JSON text as values, each number as the bytes it was written with. Raises ValueError, RecursionError."""
+
+
+def minified(value: Any) -> str:
+    """A value of ``parsed`` as JSON text without spaces."""
+    if type(value) is str:
+        return quoted(value)
+    if type(value) is bytes:
+        return value.decode()
+    if type(value) is dict:
+        return "{" + ",".join([f"{quoted(key)}:{minified(each)}" for key, each in value.items()]) + "}"
+    if type(value) is list:
+        return "[" + ",".join(map(minified, value)) + "]"
+    return "null" if value is None else "true" if value else "false"
+
+
+def leaf_of(value: Any) -> Leaf:
+    """A value of ``parsed`` as a leaf."""
+    return value if type(value) in (str, bytes) else minified(value).encode()
+
+
+def value_of(line: str) -> Any:
+    """The event of a JSON line: a dict, or text. Raises DecodeError for what strict JSON refuses."""
+    if line[:1] == '"':
+        return json_text.read_object('{"":' + line + "}", "session")[""]
+    return json_text.read_object(line, "session")
+
+
+def line_of(event: Any) -> tuple[dict[str, Any], str]:
+    """An event as an object of ``parsed`` and its JSON line; text that is not a JSON object is none of members.
+
+    event: a message of any wire, a dict, or text. Raises EncodeError for what JSON cannot carry, and for anything else.
+    """
+    if isinstance(event, str):
+        if event.lstrip(" \t\n\r")[:1] == "{":
+            try:
+                json_text.read_object(event, "session")
+                value = parsed(event)
+                return value, minified(value)
+            except DecodeError:
+                pass  # text that is not an object is kept as text
+        json_text.write({"": event})  # raises for what cannot be sent
+        return {}, quoted(event)
+    if not isinstance(event, dict):
+        if (wire := registry.wire_of(event)) is None:
+            raise EncodeError(Reason.WRONG_TYPE, f"an event is an object or text, not {type(event).__name__}")
+        event = registry.wire(wire).plain_values(event)
+    line = json_text.write(event)
+    return parsed(line), line
+
+
+def is_objects(value: Any) -> bool:
+    """True for an array of objects that are not empty."""
+    return type(value) is list and bool(value) and all(type(each) is dict and each for each in value)
 
 
 def flatten(value: dict[str, Any], leaves: list[Leaf]) -> Structure:
     """The structure of an object of ``parsed``. Its leaves are added in order."""
     found: list[tuple[str, str, Any]] = []
     for key, each in value.items():
-        mark, node = "", LEAF
+        mark, held = "", None
         if type(each) is str:
             if each[:1] == "{" and (opened := _opened(each)) is not None:
-                mark, node = opened[0], flatten(opened[1], leaves)
+                mark, held = opened
         elif type(each) is dict:
-            if each:
-                node = flatten(each, leaves)
-        elif type(each) is list and each and all(type(one) is dict and one for one in each):
+            held = each
+        elif is_objects(each):
             if columns := _columns(each):
                 mark, each = "#" + ",".join(columns), [list(row.values()) for row in each]
             elif len(each) <= MOST_OBJECTS:
-                node = ObjectArray(tuple([flatten(one, leaves) for one in each]))
-        if node is LEAF:
+                mark, held = ARRAY, {str(number): one for number, one in enumerate(each)}
+        if held:
+            found.append((key, mark, flatten(held, leaves)))
+        else:
             leaves.append(leaf_of(each))
-        found.append((key, mark, node))
+            found.append((key, mark, LEAF))
     return tuple(found)
 
 
@@ -90,14 +164,13 @@ def unflatten(structure: Structure, leaves: Iterator[Leaf]) -> dict[str, Any]:
         if node is LEAF:
             leaf = next(leaves)
             found[name] = _table(leaf, mark) if mark and type(leaf) is bytes and leaf[:2] == b"[[" else leaf
-        elif type(node) is ObjectArray:
-            found[name] = [unflatten(each, leaves) for each in node.items]
+            continue
+        inner = unflatten(node, leaves)
+        if mark[:1] == "$":
+            text = minified(inner)
+            found[name] = text if mark == "$" else json.dumps(json.loads(text), **STYLES[int(mark[1:])])
         else:
-            found[name] = unflatten(node, leaves)
-            if mark:
-                text = minified(found[name])
-                style = STYLES[int(mark[1:] or 0)]
-                found[name] = text if mark == "$" else json.dumps(json.loads(text), **style)
+            found[name] = list(inner.values()) if mark else inner
     return found
 
 
@@ -154,16 +227,12 @@ class Shape:
 
     def _add(self, structure: Structure, before: str) -> None:
         for name, mark, node in structure:
-            path = before + name
-            self.parts.update(mark[:1])
+            self.parts.update(mark[:1].strip(ARRAY))
             if node is LEAF:
-                self.paths.append(path)
+                self.paths.append(before + name)
                 self.tables.append(mark != "")
-            elif type(node) is ObjectArray:
-                for number, each in enumerate(node.items):
-                    self._add(each, _below(f"{_below(path)}{number}"))
             else:
-                self._add(node, _below(path))
+                self._add(node, _below(before + name))
 
     def order(self, keys: tuple[str, ...]) -> tuple[int | None, list[int]]:
         """The leaf that names the conversation, if there is one, and the order in which leaves are told: it is first.

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from turnwire.session import times
-from turnwire.session.fields import field, json_field
-from turnwire.session.notation import Member, draft_of
-from turnwire.session.shapes import Shape
-from turnwire.session.values import Leaf, quoted
+from turnwire.session.notation import ODD, Member, draft_of, one_line
+from turnwire.session.shapes import Leaf, Shape, leaf_of, parsed, quoted
 
 FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
 """The expectations of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
@@ -21,8 +19,11 @@ FARTHEST = 10**18 - 1
 """The longest distance that is told as one."""
 _NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
-_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII).fullmatch
+_FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
+_ESCAPED = re.compile(r"(?<!\\)(\\*)(\||\Z)")
+_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+_INNER_BAR = re.compile(r"(\\+)\|")
 
 
 def one_more(value: Leaf | None) -> Leaf | None:
@@ -61,15 +62,13 @@ def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
 class Template:
     """A shape and what is expected of its leaves.
 
-    number: its id, since names may be given again. marks: of each leaf, as definitions write them. key: the number of
-    the leaf that names the conversation. fields: of the leaves that rows have fields for, the numbers of these. parts:
-    what its definition needs explained.
+    marks: of each leaf, as definitions write them. leaves: of the event that defined it. keys: the paths that name the
+    conversation. fields: of the leaves that rows have fields for, the numbers of these. parts: what its definition
+    needs explained.
     """
 
-    def __init__(
-        self, number: int, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], keys: tuple[str, ...]
-    ) -> None:
-        self.number, self.shape, self.marks, self.keys = number, shape, marks, keys
+    def __init__(self, shape: Shape, marks: Sequence[str], leaves: Sequence[Leaf], keys: tuple[str, ...]) -> None:
+        self.shape, self.marks, self.keys = shape, marks, keys
         self.leaves = list(map(expected, marks, shape.paths, leaves))
         self.fields = {leaf: field for field, leaf in enumerate([at for at, mark in enumerate(marks) if mark])}
         self._fixed = [(at, leaf) for at, leaf in enumerate(leaves) if not marks[at]]
@@ -86,16 +85,18 @@ class Template:
 
 
 class Seen(NamedTuple):
-    """Values and events seen last: path -> value, and number of a template -> leaves of its last event."""
+    """Values and events seen last: path -> value, and template -> leaves of its last event."""
 
     values: dict[str, Leaf]
-    rows: dict[int, Sequence[Leaf]]
+    rows: dict[Template | None, Sequence[Leaf]]
 
 
 class State:
-    """Everything that was seen since the last anchor: in all conversations, and in the present one."""
+    """Everything that was seen since the last anchor: in all conversations, and in the present one. before: whether
+    what is as in the last event of its template may be left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: bool = True) -> None:
+        self.before = before
         self.all = self.here = Seen({}, {})
         self._conversations: dict[Leaf, Seen] = {}
         self._times: dict[times.Form, int] = {}
@@ -125,15 +126,13 @@ class State:
         if conversation is not None:
             self.here = self._conversations.setdefault(conversation, Seen({}, {}))
 
-    def close(self, template: int, leaves: Sequence[Leaf]) -> None:
+    def close(self, template: Template, leaves: Sequence[Leaf]) -> None:
         """The present event, which went by this template, is the last one of it."""
         self.all.rows[template] = self.here.rows[template] = leaves
 
-    def expect(self, expected: Expected, number: int, template: int) -> Leaf | None:
-        """The value that an empty field stands for; None where nothing was seen that says it.
-
-        template: the number of the template whose last event counts.
-        """
+    def expect(self, expected: Expected, number: int = 0, template: Template | None = None) -> Leaf | None:
+        """The value that an empty field stands for; None where nothing was seen that says it. number: of the leaf.
+        template: whose last event counts."""
         mark = expected.mark
         if mark == FIXED:
             return expected.first
@@ -180,58 +179,77 @@ class State:
         return far if -FARTHEST <= (far := time[1] - since) <= FARTHEST else None
 
 
-def row_of(state: State, template: Template, leaves: Sequence[Leaf], before: bool) -> str:
-    """An event as the fields of a row with bars between them, without those that are empty at its end.
-
-    before: whether what is as in the last event of the template may be left out.
-    """
+def row_of(state: State, template: Template, leaves: Sequence[Leaf]) -> str:
+    """An event as the fields of a row with bars between them, without those that are empty at its end."""
     fields = [""] * len(template.fields)
 
     def told(place: int) -> Leaf:
         own, leaf = template.leaves[place], leaves[place]
-        if own.mark and ((own.mark == SAME and not before) or state.expect(own, place, template.number) != leaf):
+        if own.mark and ((own.mark == SAME and not state.before) or state.expect(own, place, template) != leaf):
             far = state.distance(own, leaf) if own.mark == LATER else None
             fields[template.fields[place]] = _field(leaf, own) if far is None else str(far)
         return leaf
 
-    state.close(template.number, state.take(template.shape, template.marks, template.keys, told))
+    state.close(template, state.take(template.shape, template.marks, template.keys, told))
     while fields and not fields[-1]:
         del fields[-1]
     return "|".join(fields)
 
 
 def _field(leaf: Leaf, own: Expected) -> str:
-    """A leaf as a field that no reader takes for a distance."""
-    if own.mark == LATER and own.text == (type(leaf) is str):
-        text = leaf if type(leaf) is str else leaf.decode()  # type: ignore[union-attr]
-        if _WHOLE(text):
-            return "=" + (json_field(quoted(text)) if own.text else text)
-    return field(leaf, own.text)
+    """A leaf as a field that no reader takes for a distance: text bare where it can be, all else JSON, behind ``=``
+    where a text is expected."""
+    begins = own.text
+    if type(leaf) is bytes:
+        text = leaf.decode()
+        begins = begins or (own.mark == LATER and _WHOLE(text) is not None)
+    else:
+        assert type(leaf) is str
+        bare = own.text and leaf and leaf[0] not in "=&" and not ODD.search(leaf)
+        if bare and not (own.mark == LATER and _WHOLE(leaf)):
+            return _ESCAPED.sub(lambda found: found[1] * 2 + "\\|" * bool(found[2]), leaf)
+        text = quoted(leaf)
+    return "=" * begins + one_line(text.replace("|", "\\u007c"))
 
 
-def leaves_of(
-    state: State, template: Template, fields: Sequence[str], rare: Callable[[str, Expected], Leaf]
-) -> list[Leaf]:
-    """The leaves of the event in a row. rare: reads a field that is not simply a text, a number or nothing.
-
-    Raises ValueError for an empty field where nothing was seen that it stands for, and what ``rare`` raises.
-    """
+def leaves_of(state: State, template: Template, fields: Sequence[str]) -> list[Leaf]:
+    """The leaves of the event in a row. Raises ValueError for a field that no writer makes, and for an empty one where
+    nothing was seen that it stands for."""
 
     def read(place: int) -> Leaf:
         own, at = template.leaves[place], template.fields.get(place, len(fields))
         given = fields[at] if at < len(fields) else ""
         if not given:
-            leaf = state.expect(own, place, template.number)
-            if leaf is None:
-                raise ValueError("a field is empty, and no earlier value can fill it")
-            return leaf
-        if own.mark != LATER:
-            if own.text and given[0] not in "=&":
-                return given
-            if not own.text and _PLAIN_NUMBER(given):
-                return given.encode()
-        return rare(given, own)
+            return what_is(state.expect(own, place, template), "a field is empty")
+        if given[0] == "&":
+            raise ValueError("a field does not begin with &")
+        if own.mark == LATER and _FAR(given):
+            if given[0] == "-" and own.form is None:
+                raise ValueError("the distance of a number is not negative")
+            return what_is(state.moved(own, int(given)), "there is no time to count from")
+        is_equal = given[0] == "="
+        if own.text and not is_equal:
+            return given
+        return leaf_of(parsed(given[1:] if is_equal and (own.text or own.mark == LATER) else given))
 
     leaves = state.take(template.shape, template.marks, template.keys, read)
-    state.close(template.number, leaves)
+    state.close(template, leaves)
     return leaves
+
+
+def what_is(expected: Leaf | None, unless: str) -> Leaf:
+    """The leaf that is expected. Raises ValueError where no earlier value says it."""
+    if expected is None:
+        raise ValueError(f"{unless}, and no earlier value can fill it")
+    return expected
+
+
+def split(fields: str) -> list[str]:
+    """The fields of a row. Raises ValueError for an odd number of backslashes at the end."""
+    if "\\" not in fields:
+        return fields.split("|")
+    *parts, rest = _BAR.split(fields + "|")
+    if rest:
+        raise ValueError("a row ends in a lone backslash")
+    found = zip(parts[::2], parts[1::2], strict=True)
+    return [_INNER_BAR.sub(lambda bar: bar[1][::2][1:] + "|", text) + slashes[::2] for text, slashes in found]

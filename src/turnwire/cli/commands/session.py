@@ -67,7 +67,7 @@ def pack(sources: tuple[str, ...], events: bool, output: str | None, **settings:
     SOURCES are files, directories, globs, URLs, or - for standard input.
     """
     from turnwire.session import encode
-    from turnwire.session.encoding import paths_of
+    from turnwire.session.writing import paths_of
     from turnwire.tokens.loading import load
 
     names = _prepared(sources, output)

@@ -1,0 +1,206 @@
+"""The frame of a session: its first line, how it is cut into records, anchors, and the checks that records end in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import chain
+from typing import NamedTuple
+from zlib import crc32
+
+HEADER = "%1"
+"""The beginning of the first line: version 1 of the form."""
+BARE = "-"
+"""The end of the setting that says that UUIDs are written without their hyphens."""
+_EXPLAINED = {
+    "?": "? same",
+    "+": "+ next",
+    "=": "=p last p",
+    "^": "^ last+1",
+    "~": "~ n later",
+    "#": "# table",
+    "$": "$ JSON text",
+    "b=a": "b=a{…} changed a",
+}
+ALL = (*_EXPLAINED, "&", BARE)
+PAIRS = r"""
+!! !' !( !) !, !; '' ') ', '. ': '; '> '] '} () ([ (` ({ )! )' )( )) ), ). ): ); )> )? )] )` ){ )} *) **
+*/ ++ ,) ,{ -- .' .) .* ., .. .; ._ /) /* /, /. // /> :) :: :; :[ :] :{ ;; ;} <> <? == =[ ={ >' >( >) >,
+>. >; >> >[ >` >{ >} ?) ?, ?; ?> [] ]' ]) ], ]. ]: ]; ]> ]] ]} _) _, _; __ `) `, `. `; `} ." }' }) }, }.
+}; }> }] }` }{ }} %% ## %; &) ") ", ". "; "} "] )" }" "> ": ," :" /"
+""".split()  # noqa: SIM905 - one look at the table says more than 128 quoted strings
+"""128 pairs of marks, which with the line feed after them are one token in o200k_base, cl100k_base, llama3 and qwen3,
+as the line feed alone would be. None of them is a JSON line, which what is left of a session could begin with."""
+_COUNT = "(0|[1-9][0-9]{0,17})"
+_MARK = re.compile(rf"(?:\.{_COUNT}|\^{_COUNT}((?: @\S+)*)(?: &(\S{{1,2}}))?)(?: [0-9]{{3}})?", re.ASCII).fullmatch
+_FEEDS = re.compile("\n").finditer
+_ENDS = re.compile(r"(?<!\n)\n++(?! |\Z)").finditer
+"""The line feeds behind a record: the next line that is not empty begins another one."""
+_UNFOLDED = re.compile(r"\n(?!\n)")
+_FOLDED = re.compile(r"\n.?")
+
+
+class Settings(NamedTuple):
+    """Settings of the records behind a header or an anchor.
+
+    keys: the paths that name the conversation. aliases: the first letter of their alphabet, if there are any, and ``-``
+    where UUIDs have no hyphens.
+    """
+
+    keys: tuple[str, ...] = ()
+    aliases: str = ""
+
+    def words(self) -> list[str]:
+        """As they are written."""
+        return [*(f"@{key}" for key in self.keys), *([f"&{self.aliases}"] if self.aliases else [])]
+
+
+def explanation(parts: Collection[str] = ALL, checks: bool = True, letter: str = "あ") -> str:
+    """The text that explains a session in which these parts occur. letter: what aliases are explained by."""
+    found = ["a={…}: event; a x|y: like it with x, y at marks."]
+    if words := [text for part, text in _EXPLAINED.items() if part in parts]:
+        found.append("Empty: " + ", ".join(words) + ".")
+    if "&" in parts:
+        found.append(f"{letter}x{letter}: {letter}=x.")
+    if BARE in parts:
+        found.append("UUIDs without -.")
+    if checks:
+        found.append("Ends: checks.")
+    return " ".join(found)
+
+
+def prompt() -> str:
+    """A short text that explains the form to a model, for sessions that were written without (``prompt=False``)."""
+    return explanation() + "\n"
+
+
+def header(settings: Settings, explained: str) -> str:
+    """The first line of a session."""
+    return " ".join([HEADER, *settings.words(), *([explained] if explained else [])])
+
+
+def settings_of(line: str) -> Settings:
+    """The settings in a first line. Raises ValueError for a line that is none of version 1."""
+    first, *words = line.split(" ")
+    if first != HEADER:
+        raise ValueError("the first line names another version")
+    keys: list[str] = []
+    for word in words:
+        if word[:1] != "@":
+            return Settings(tuple(keys), word[1:] if word[:1] == "&" else "")
+        keys.append(word[1:])
+    return Settings(tuple(keys))
+
+
+def mark_of(line: str) -> tuple[int | None, Settings | None]:
+    """The number of events before an anchor, and the settings behind it; that before the end, and None. None where a
+    line is neither."""
+    found = _MARK(line)
+    if found is None or found[1]:
+        return (None, None) if found is None else (int(found[1]), None)
+    return int(found[2]), Settings(tuple([key[1:] for key in found[3].split()]), found[4] or "")
+
+
+def folded(body: str) -> str:
+    """A body as lines: those after the first begin with a space, but for empty ones in between."""
+    return _UNFOLDED.sub("\n ", body)
+
+
+def unfolded(lines: str) -> str:
+    """A body of its lines."""
+    return _FOLDED.sub("\n", lines)
+
+
+class Record(NamedTuple):
+    """A record, or a JSON line in front of the header: its lines without the check, the two marks at their end (""
+    in a session without checks; None: it is a JSON line), its first line (from 1 on), its place in characters and in
+    bytes, and whether a line feed follows."""
+
+    raw: str
+    pair: str | None
+    line: int
+    start: int
+    offset: int
+    closed: bool
+
+
+def beginning(text: str) -> int:
+    """The place of a session's header, behind the JSON lines before it; the text's length where there is none."""
+    return 0 if text[:1] == HEADER[:1] else text.find("\n" + HEADER[:1]) + 1 or len(text)
+
+
+def ends_record(text: str) -> bool:
+    """True if another record begins in a text, behind one that began before."""
+    return any(_ENDS(text))
+
+
+def size_of(text: str) -> int:
+    """The bytes of a text."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def records(text: str, sealed: bool, header: int = 0, line: int = 1, offset: int = 0) -> Iterator[Record]:
+    """JSON lines up to the header and the records from there on, in order. Their checks are not compared yet; a last
+    line without its feed is one, too. header: where it begins. line, offset: of the text, what is before it counted."""
+    lines = (feed.start() for feed in _FEEDS(text, 0, header))
+    # of several feeds behind a record, each but the first ends an empty one
+    ends = (end for run in _ENDS(text, header) for end in range(run.start(), run.end()))
+    start = 0
+    for end in chain(lines, ends, [len(text)]):
+        whole, is_closed = text[start:end], end < len(text)
+        if not is_closed:
+            if not whole:
+                break
+            is_closed, whole = whole[-1] == "\n", whole.removesuffix("\n")
+        raw, pair = (whole[:-2], whole[-2:]) if sealed and start >= header else (whole, "")
+        yield Record(raw, pair if start >= header else None, line, start, offset, is_closed)
+        line += 1 + whole.count("\n")
+        offset += 1 + size_of(whole)
+        start = end + 1
+
+
+class Chain:
+    """The checks of a session's records in order: each record ends in two marks, by all records before it. Begins anew
+    at each anchor, but for the sum of everything."""
+
+    def __init__(self) -> None:
+        self.since = self.all = 0
+        self.whole = True
+
+    def cover(self, lines: str) -> None:
+        """Takes JSON lines in front of the header, which its check covers."""
+        self.since = self.all = _crc(lines, self.all)
+
+    def sum(self) -> str:
+        """Three digits over all records so far."""
+        return f"{(self.all >> 7) % 1000:03}"
+
+    def sealed(self, body: str) -> str:
+        """A record with its check, folded or not. Anchors and ends get the sum of all before them, too."""
+        if body[:1] in ("^", "."):
+            body = f"{body} {self.sum()}"
+        return f"{body}{self._add(body, None)}\n"
+
+    def follows(self, body: str, pair: str | None) -> bool:
+        """Takes a record that is the next one by the marks that it ends in; False: it is not, and was not taken."""
+        if body[:1] in ("^", ".") and self.whole and not body.endswith(f" {self.sum()}"):
+            return False
+        return pair is not None and self._add(body, pair) == pair
+
+    def resume(self, anchor: str) -> None:
+        """Goes on behind an anchor after a damage: sums of everything cannot be compared any longer."""
+        self.since = _crc(anchor)
+        self.whole = False
+
+    def _add(self, body: str, pair: str | None) -> str:
+        """The two marks that end the next record. It is taken unless another ``pair`` stands there."""
+        since = _crc(body + "\n", self.since)
+        found = PAIRS[since & 127]
+        if pair in (None, found):
+            self.all = _crc(body + "\n", self.all)
+            self.since = _crc(body) if body[:1] == "^" else since
+        return found
+
+
+def _crc(text: str, before: int = 0) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"), before)

@@ -1,0 +1,473 @@
+"""Events as sessions: a whole block at once, compared with plain JSON lines, or event by event."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice, product
+from operator import ne
+from string import ascii_letters
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from turnwire.errors import EncodeError, expect_number
+from turnwire.session.aliases import Shortener, bare
+from turnwire.session.framing import Chain, Settings, explanation, folded, header
+from turnwire.session.notation import changes, one_line, told, written
+from turnwire.session.planning import Plan, Planner
+from turnwire.session.reading import lines_of
+from turnwire.session.shapes import Event, Leaf, Shape, Shapes
+from turnwire.session.templates import LATER, MORE, SAME, SEEN, TURN, State, Template, expected, row_of
+
+if TYPE_CHECKING:
+    from turnwire.tokens.tokenizer import Tokenizer
+
+DEFAULT = "o200k_base"
+EVERY = 200
+TRIED = 50
+"""Events that decide by which paths conversations are told apart."""
+MOST_KEYS = 3
+ALIKE = 1.03
+"""So much longer may a session be, before its aliases, by another path that tells conversations apart as well."""
+WORTH = 0.97
+"""So much of its tokens a session may keep at most for conversations to be told apart."""
+BASES, LIKELY, WIDEST = 8, 3, 256
+"""Templates that a new one may be derived from, the last ones; of these, those that are tried, the most alike; leaves
+of an event that may be derived."""
+WINDOW = 48
+"""Events that a writer plans a template by."""
+MOST_TEMPLATES = 16
+"""Templates of one structure that a writer tries."""
+_ALWAYS = frozenset(["#", "$", "b=a"])
+"""Parts that a writer may use whatever its options are; it has neither aliases nor UUIDs without hyphens."""
+_NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
+_PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
+
+
+class Guess:
+    """About how many tokens texts are, by their letters: a counter without the extra ``tokens``."""
+
+    def count(self, text: str) -> int:
+        """The tokens of one text."""
+        return len(_PIECES(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        return list(map(self.count, texts))
+
+
+Meter: TypeAlias = "Tokenizer | Guess"
+
+
+def _meter(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Meter:
+    """A counter of tokens. Raises what ``turnwire.tokens.load`` raises."""
+    if tokenizer is None:
+        return Guess()
+    from turnwire.tokens.loading import load
+
+    return load(tokenizer)
+
+
+class Options(NamedTuple):
+    """Options of a session. every: events from one anchor to the next. prompt: whether it begins with a text that
+    explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: one
+    character for what comes again in a block, and no hyphens in UUIDs. checks: two marks at the end of each record."""
+
+    every: int = EVERY
+    prompt: bool = True
+    counters: bool = True
+    before: bool = True
+    aliases: bool = True
+    checks: bool = True
+
+    def marks(self) -> frozenset[str]:
+        """The marks that templates may have."""
+        return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
+
+
+def _checked(options: Mapping[str, Any]) -> Options:
+    """Options by their names. Raises TypeError for an unknown one, ValueError for less than one event to an anchor."""
+    chosen = Options(**options)
+    expect_number(chosen.every, "every", 1)
+    return chosen
+
+
+def paths_of(key: str | Sequence[str]) -> tuple[str, ...]:
+    """The paths that name the conversation, as ``encode`` takes them. Raises ValueError for one with white space."""
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    if not all(map(_can_be_written, keys)):
+        raise ValueError("a path has no white space in it")
+    return keys
+
+
+def _can_be_written(key: str) -> bool:
+    return bool(key) and not re.search(r"\s", key)
+
+
+class Composer:
+    """Makes the bodies of records: definitions, rows and JSON, by a state that a reader has too.
+
+    keys: paths that name the conversation. before: whether what is as in the last event of the template may be left
+    out. derive: whether a template may be told by another.
+
+    Attributes:
+        names: those that templates may have, one after the other: all of one letter, then all of two. used: what the
+        definitions need explained, as ``explanation`` takes it.
+    """
+
+    def __init__(self, keys: tuple[str, ...], before: bool = True, derive: bool = True) -> None:
+        self.keys = keys
+        self.derive = derive
+        self.state = State(before)
+        self.templates: dict[str, Template] = {}
+        self.names = ("".join(letters) for size in count(1) for letters in product(ascii_letters, repeat=size))
+        self.used: set[str] = set()
+
+    def bare(self, event: Event) -> str:
+        """An event as its own JSON text, behind a mark where it is not an object."""
+        self.state.take(event.shape, [""] * len(event.leaves), self.keys, event.leaves.__getitem__)
+        return "!" * (event.line[0] == '"') + one_line(event.line)
+
+    def row(self, name: str, event: Event) -> str:
+        """An event by a template that was defined."""
+        fields = row_of(self.state, self.templates[name], event.leaves)
+        return f"{name} {fields}" if fields else name
+
+    def define(self, name: str, event: Event, marks: Sequence[str]) -> str:
+        """An event that defines a template; without a name, one that is told by another or repeats what was seen, or
+        its own JSON text, whichever is shorter."""
+        line, shape, leaves = event
+        template = Template(shape, marks, leaves, self.keys)
+        bases = self._bases(template, leaves) if self.derive and len(marks) <= WIDEST else {}
+        texts, known = self._tell(template, list(bases.values()), leaves)
+        prefix, text = "", written(template.draft, texts)
+        least = len(text)
+        for (base_name, base), same in zip(bases.items(), known, strict=True):
+            draft = changes(base.draft, template.draft, same)
+            if draft is not None and len(shorter := written(draft, texts)) + 2 < least:
+                least, prefix, text = len(shorter) + 2, base_name, shorter
+        whole = f"{name}={prefix}{text}"
+        if not name and len(whole) >= len(line):
+            return one_line(line)
+        self.used |= template.parts
+        if prefix:
+            self.used.add("b=a")
+        if name:
+            self.templates[name] = template
+        return whole
+
+    def _bases(self, template: Template, leaves: Sequence[Leaf]) -> dict[str, Template]:
+        """The templates that this one is most like: by the letters that need not be told, of paths, marks, values."""
+        alike = {}
+        for name, base in list(self.templates.items())[-BASES:]:
+            alike[name] = -len(base.marks)
+            for path, mark, leaf in zip(template.shape.paths, template.marks, leaves, strict=True):
+                there = base.shape.numbers.get(path)
+                if there is not None and base.marks[there] == mark:
+                    alike[name] += len(path) + (8 if mark else 0)
+                    if base.leaves[there].first == leaf:
+                        alike[name] += len(leaf)
+        most = sorted(alike, key=lambda name: -alike[name])[:LIKELY]
+        return {name: self.templates[name] for name in most}
+
+    def _tell(
+        self, template: Template, bases: Sequence[Template], leaves: Sequence[Leaf]
+    ) -> tuple[list[str], list[list[int]]]:
+        """Each leaf as the definition of a template tells it, and what each base knows of them.
+
+        A leaf is ``null`` where it is expected, or its distance from the last time or number. Of each base, by leaves:
+        the one of the base by which it need not be told, or -1.
+        """
+        state = self.state
+        texts = [""] * len(leaves)
+        known = [[-1] * len(leaves) for _ in bases]
+
+        def tell(place: int) -> Leaf:
+            leaf, own, mark = leaves[place], template.leaves[place], template.marks[place]
+            for base, same in zip(bases, known, strict=True):
+                there = base.shape.numbers.get(own.path)
+                if there is None or (base.leaves[there].mark == SAME and not state.before):
+                    continue
+                if state.expect(base.leaves[there], there, base) == leaf:
+                    same[place] = there
+            texts[place] = told(leaf, mark)
+            if own.mark == LATER:
+                later = state.later(own.path)
+                far = None if later is None else state.distance(later, leaf)
+                if far is not None:
+                    texts[place] = f"+{far}" if far >= 0 else f'"{far}"'
+            elif mark and leaf != b"null" and state.expect(expected(mark, own.path, None)) == leaf:
+                texts[place] = "null"
+            return leaf
+
+        state.take(template.shape, template.marks, self.keys, tell)
+        state.close(template, leaves)
+        return texts, known
+
+
+def read_events(given: Iterable[Any]) -> Iterator[Event]:
+    """Events, looked at one by one. Raises EncodeError for what cannot be written; its path begins with the event's
+    number."""
+    shapes = Shapes()
+    for number, each in enumerate(given):
+        try:
+            event = shapes.event(each)
+        except EncodeError as error:
+            error.path = f"{number}{error.path or ''}"
+            raise
+        yield event
+
+
+class Draft(NamedTuple):
+    """A session before its aliases. keys: the paths that tell conversations apart. blocks: the bodies of the records of
+    each. used: what they need explained."""
+
+    keys: tuple[str, ...]
+    blocks: list[list[str]]
+    used: set[str]
+
+
+def drafted(events: Iterable[Event], keys: tuple[str, ...], options: Options) -> Draft:
+    """The events as bodies of records, a block at a time, without aliases. Where these come later, no template is told
+    by another: what templates have in common is an alias, and that takes fewer tokens."""
+    draft = Draft(keys, [], set())
+    plan: Plan | None = None
+    events = iter(events)
+    while block := list(islice(events, options.every)):
+        objects = [event for event in block if event.leaves]
+        plan = (plan and plan.again(objects)) or Planner(objects, keys, options.marks()).plan()
+        composer = Composer(keys, before=options.before, derive=not options.aliases)
+        draft.blocks.append(_bodies(block, plan, composer))
+        draft.used.update(composer.used)
+    return draft
+
+
+def _bodies(block: Sequence[Event], plan: Plan, composer: Composer) -> list[str]:
+    """The bodies of the records of a block."""
+    times = Counter(plan.kinds)
+    called: dict[int, str] = {}
+    kinds = iter(plan.kinds)
+    found: list[str] = []
+    for event in block:
+        if not event.leaves:
+            found.append(composer.bare(event))
+        elif (kind := next(kinds)) in called:
+            found.append(composer.row(called[kind], event))
+        else:
+            name = ""
+            if times[kind] > 1:
+                name = called[kind] = next(composer.names)
+            found.append(composer.define(name, event, plan.marks[kind]))
+    return found
+
+
+def finished(draft: Draft, options: Options, meter: Meter) -> str:
+    """A draft with aliases, a header, anchors, an end and checks."""
+    shortener = Shortener(meter)
+    records: list[str] = []
+    used = set(draft.used)
+    first = letter = ""
+    done = 0
+    for number, bodies in enumerate(draft.blocks):
+        aliases = ""
+        if options.aliases:
+            uuids, bodies = bare(bodies)
+            named, bodies = shortener.shortened(bodies)
+            aliases = named + uuids
+            letter = letter or named
+            used |= {"&"[: len(named)], uuids}
+        if number:
+            records.append(" ".join([f"^{done}", *Settings(draft.keys, aliases).words()]))
+        else:
+            first = aliases
+        records += map(folded, bodies)
+        done += len(bodies)
+    explained = explanation(used, options.checks, letter) if options.prompt else ""
+    lines = [header(Settings(draft.keys, first), explained), *records, f".{done}"]
+    checks = Chain()
+    return "".join([checks.sealed(line) if options.checks else line + "\n" for line in lines])
+
+
+def encode(
+    events: Iterable[Any],
+    tokenizer: str | os.PathLike[str] | Tokenizer | None = DEFAULT,
+    key: str | Sequence[str] | None = None,
+    **options: Any,
+) -> str:
+    """Events as one text that a model reads with far fewer tokens than JSON lines; ``decode`` gives them back exactly.
+
+    events: messages of any wire, dicts, or text. An object in text keeps its numbers as they are written; other text is
+    an event, too. tokenizer: whose tokens are saved, as ``turnwire.tokens.load`` takes it; None: guess by characters,
+    without the extra ``tokens``. key: the path (or paths) of the member that names the conversation, such as
+    "header.session_id"; None: what saves most; (): none. options: those of :class:`Options`.
+
+    Where nothing is saved, the text that explains the session counted, the result is JSON lines. Raises EncodeError for
+    events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
+    """
+    chosen = _checked(options)
+    meter = _meter(tokenizer)
+    plain: list[int] = []
+    given = _counted(read_events(events), meter, plain)
+    draft = drafted(given, paths_of(key), chosen) if key is not None else _best_draft(given, chosen, meter)
+    if not draft.blocks:
+        return ""
+    text = finished(draft, chosen, meter)
+    return text if meter.count(text) < sum(plain) else "\n".join(lines_of(text, sealed=chosen.checks))
+
+
+def _counted(events: Iterator[Event], meter: Meter, tokens: list[int]) -> Iterator[Event]:
+    """The events. The tokens of their JSON lines, which a session falls back to, are added piece by piece."""
+    while piece := list(islice(events, EVERY)):
+        tokens.append(meter.count("\n".join([event.line for event in piece])))
+        yield from piece
+
+
+def _best_draft(events: Iterator[Event], options: Options, meter: Meter) -> Draft:
+    """The events by the paths that tell conversations apart, tried on the first events: each that saves tokens. Where
+    these are all events, by the one path with which the finished session is shortest, of those that do as well."""
+    sample = list(islice(events, TRIED))
+    paths = candidates(sample)
+    if not paths:
+        return drafted(chain(sample, events), (), options)
+    best = drafted(sample, (), options)
+    least = _size(best, meter)
+    for path in paths:
+        tried = drafted(sample, (*best.keys, path), options)
+        size = _size(tried, meter)
+        if size < least * WORTH:
+            best, least = tried, size
+    if (more := next(events, None)) is not None:
+        return drafted(chain(sample, [more], events), best.keys, options)
+    if len(best.keys) != 1:
+        return best
+    others = [drafted(sample, (path,), options) for path in paths if path not in best.keys]
+    alike = [best, *(draft for draft in others if _size(draft, meter) <= least * ALIKE)]
+    return min(alike, key=lambda draft: meter.count(finished(draft, options, meter)))
+
+
+def _size(draft: Draft, meter: Meter) -> int:
+    """About the tokens of a session without aliases, a token for each check."""
+    lines = [header(Settings(draft.keys), explanation(draft.used)), *(body for block in draft.blocks for body in block)]
+    return meter.count("\n".join(lines)) + len(lines)
+
+
+def candidates(events: Sequence[Event]) -> list[str]:
+    """Paths that may name conversations: their values come back, but not all at once."""
+    values: dict[str, list[Leaf]] = {}
+    for event in events:
+        for path, leaf in zip(event.shape.paths, event.leaves, strict=True):
+            values.setdefault(path, []).append(leaf)
+    found = []
+    for path, leaves in values.items():
+        times = len(leaves)
+        if times < 6 or not 1 < (many := len(set(leaves))) <= times // 2:
+            continue
+        turns = 1 + sum(map(ne, leaves, leaves[1:]))
+        if turns > many and _can_be_written(path):
+            found.append((not _NAMED(path), -times, path))
+    return [path for _, _, path in sorted(found)[:MOST_KEYS]]
+
+
+class Writer:
+    """Writes a session event by event: ``text = writer.add(event)`` is what comes next, ``close()`` ends it.
+
+    Until a session has gained more than its explanation costs, events are JSON lines; then its header comes. tokenizer,
+    key, options: as ``encode`` takes them (key None: no conversations are told apart; there are no aliases). Every
+    ``every`` events, and whenever ``anchor()`` is called, an anchor makes what follows readable by itself: call it when
+    the context of the model was compacted. Not for several threads at once.
+    """
+
+    def __init__(
+        self,
+        tokenizer: str | os.PathLike[str] | Tokenizer | None = DEFAULT,
+        key: str | Sequence[str] | None = None,
+        **options: Any,
+    ) -> None:
+        self._options = _checked(options)
+        self._count = _meter(tokenizer).count
+        self._settings = Settings(paths_of(key or ()))
+        self._marks = self._options.marks()
+        explained = explanation(self._marks | _ALWAYS, self._options.checks) if self._options.prompt else ""
+        self._header = header(self._settings, explained)
+        self._shapes = Shapes()
+        self._chain = Chain()
+        self._begun = False
+        self._gain = -self._count(self._header)
+        self._begin()
+        self.events = 0
+        self.closed = False
+
+    def _begin(self) -> None:
+        """Forgets what came before, so that what follows needs nothing of it."""
+        self._composer = Composer(self._settings.keys, before=self._options.before)
+        self._called: dict[Shape, list[str]] = {}
+        self._window: deque[Event] = deque(maxlen=WINDOW)
+        self._planned = self._seen = self._since = 0
+
+    def add(self, event: Any) -> str:
+        """The text of the next event, with its line feed. Raises EncodeError, and writes nothing then."""
+        if self.closed:
+            raise ValueError("the session is closed")
+        made = self._shapes.event(event)
+        anchor = self.anchor() if self._since >= self._options.every else ""
+        body = folded(self._body(made))
+        self.events += 1
+        if self._begun:
+            self._since += 1
+            return anchor + self._record(body)
+        line = made.line + "\n"
+        self._chain.cover(line)
+        self._gain += self._count(line) - self._count(body) - 1
+        if self._gain <= 0:
+            return line
+        self._begin()
+        self._begun = True
+        return line + self._record(self._header)
+
+    def anchor(self) -> str:
+        """The text that makes all that follows readable without what came before: "" where there is no header yet."""
+        if not self._begun:
+            return ""
+        self._begin()
+        return self._record(" ".join([f"^{self.events}", *self._settings.words()]))
+
+    def close(self) -> str:
+        """The end of the session: "" where all events are JSON lines."""
+        self.closed = True
+        return self._record(f".{self.events}") if self._begun else ""
+
+    def _record(self, body: str) -> str:
+        return self._chain.sealed(body) if self._options.checks else body + "\n"
+
+    def _body(self, event: Event) -> str:
+        """The body of the next event: a row where a template fits, else a new template, else JSON."""
+        composer = self._composer
+        if not event.leaves:
+            return composer.bare(event)
+        self._seen += 1
+        self._window.append(event)
+        called = self._called.get(event.shape)
+        fitting = [name for name in called or () if composer.templates[name].fits(event.leaves)]
+        if fitting:
+            name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
+            return composer.row(name, event)
+        if called is None or self._planned * 4 > self._seen + 16 or len(called) >= MOST_TEMPLATES:
+            self._called[event.shape] = []  # nothing came back yet, or hardly anything does: templates would not pay
+            return composer.bare(event)
+        self._planned += 1
+        name = next(composer.names)
+        called.append(name)
+        marks = Planner(self._window, self._settings.keys, self._marks, event.shape).marks_of_last()
+        return composer.define(name, event, marks)
+
+    def _missed(self, name: str, event: Event) -> int:
+        """About the letters of the fields of a row."""
+        template, state = self._composer.templates[name], self._composer.state
+        key, _ = event.shape.order(self._settings.keys)
+        state.enter(None if key is None else event.leaves[key])
+        missed = 0
+        for place in template.fields:
+            if state.expect(template.leaves[place], place, template) != event.leaves[place]:
+                missed += len(event.leaves[place]) + 1
+        return missed
