@@ -185,7 +185,6 @@ def entries() -> Iterator[tuple[str, Entry]]:
     yield "csp.expand", Entry(_text(lambda text: csp.expand(text, {"A": "b"})), b"see A, B and ")
     yield "kick.parse_space", Entry(_refused(lambda data: kick.parse_space(data, mode="lenient")), SPACE)
     yield "kick.lint", Entry(_refused(lambda data: kick.lint(kick.parse_space(data, mode="lenient"))), SPACE)
-    yield "kick.salvage_space", Entry(_refused(kick.salvage_space), SPACE)
     yield "kick.Monitor", Entry(_timed, GOOD["kick"])
     yield "sstp.salvage", Entry(_text(sstp.salvage), GOOD["sstp"])
     yield "sstp.Session", Entry(lambda data: _watched(sstp.Session(), "sstp", data), GOOD["sstp"])
@@ -211,7 +210,7 @@ def _repeated(unit: bytes) -> Make:
 
 
 ALWAYS = ("scan all", "feed all", "extract", "decode", "conform csp", "conform kick", "csp.lint")
-ALWAYS += ("kick.parse_space", "kick.salvage_space", "sstp.salvage", "session.decode", "session.encode", *HISTORIES)
+ALWAYS += ("kick.parse_space", "sstp.salvage", "session.decode", "session.encode", *HISTORIES)
 OFTEN = (
     "{}",
     "@a",

@@ -347,12 +347,3 @@ def has_section(str source not None):
     if text.kind == 1 or not checked_up_to(&text, text.size):
         return False
     return begin(&text, tw_mark(text.kind, text.data, text.size), NULL) < text.size
-
-
-def next_header(bytes data not None, Py_ssize_t start):
-    """The first offset >= start where a line begins with the sigil, or the length: where reading can begin anew."""
-    cdef Text text = view(data)
-    text.checked = text.size
-    if start <= 0:
-        return begin(&text, 0, NULL)
-    return tw_next(text.kind, text.data, start, text.size, LEVEL) if <size_t>start < text.size else text.size

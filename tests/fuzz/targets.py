@@ -184,7 +184,6 @@ def _salvage(package: ModuleType, data: bytes) -> Any:
     choose_simd(package, len(data))
     return (
         outcome(lambda: package.sstp.salvage(text), package),
-        outcome(lambda: package.kick.salvage_space(text), package),
         [(one.wire, one.start, one.end, shown(one.message)) for one in package.extract(text)],
     )
 

@@ -20,7 +20,7 @@ from tests.levels import each_level
 from turnwire import kick
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.fences import fence_behind
-from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
+from turnwire.kick import Section, Space, lint, parse_space, space
 
 native = import_module("turnwire._native.kick.format") if BACKENDS[0] == "native" else pure
 
@@ -342,37 +342,6 @@ def test_buffers(twin: str) -> None:
         assert caught.value.reason is Reason.WRONG_TYPE
     with pytest.raises(ValueError, match="mode"):
         parse_space("", mode="loose")
-
-
-@pytest.mark.parametrize("front", ["", "\ufeff"])
-@pytest.mark.parametrize("blank", ["", "\n", "\n\n", "x\n", "x"])
-def test_the_first_header_is_found_behind_whatever_is_in_front(twin: str, front: str, blank: str) -> None:
-    found = salvage_space((front + blank + "⫻a\nb\n⫻c\n").encode())
-    named = ["a", "c"] if blank != "x" else ["c"]
-    assert [good.section.name for good in found.sections] == named
-    assert [bad.reason for bad in found.rejects] == (["bom"] if front else [])
-
-
-def test_salvage(twin: str) -> None:
-    data = b"\xef\xbb\xbfintro\n" + "⫻a\none\n⫻ b\ntwo\n⫻c\n".encode() + b"\xff\n" + "⫻d\nfour".encode()
-    found = salvage_space(data)
-    assert found.preamble == "intro\n"
-    assert [(good.section.name, good.section.content) for good in found.sections] == [("a", "one"), ("d", "four")]
-    assert [(bad.reason, bad.line) for bad in found.rejects] == [("bom", 1), ("bad_header", 4), ("bad_utf8", 7)]
-    pieces = [(good.offset, good.length) for good in found.sections]
-    pieces += [(bad.offset, bad.length) for bad in found.rejects] + [(3, len("intro\n"))]
-    place = 0
-    for offset, length in sorted(pieces):
-        assert offset == place
-        place += length
-    assert place == len(data)
-    assert all(data[bad.offset : bad.offset + bad.length] == bad.raw for bad in found.rejects)
-
-
-def test_next_header(core: Callable[[str], ModuleType]) -> None:
-    data = "⫻a\nx⫻\n⫻b\n".encode()
-    find = core("kick.format").next_header
-    assert [find(data, start) for start in (-1, 0, 1, 10, 11, 99)] == [0, 0, 10, 10, len(data), len(data)]
 
 
 def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:

@@ -16,13 +16,9 @@ from turnwire.kick.policy import (
 )
 from turnwire.kick.rules import lint as lint
 from turnwire.kick.space import (
-    RejectedPiece as RejectedPiece,
-    SalvagedSection as SalvagedSection,
-    SalvagedSpace as SalvagedSpace,
     Section as Section,
     Space as Space,
     parse_space as parse_space,
-    salvage_space as salvage_space,
 )
 from turnwire.kick.spec import (
     ROLES as ROLES,

@@ -19,7 +19,7 @@ from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
 from turnwire.kick.section_methods import content_end
-from turnwire.kick.spec import SIGIL, SIGIL_BYTES
+from turnwire.kick.spec import SIGIL
 
 _BOM = "\ufeff"
 _AT_LINE_START = "\n" + SIGIL
@@ -304,13 +304,3 @@ def has_section(source: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def next_header(data: bytes, start: int) -> int:
-    """The first offset >= start where a line begins with the sigil, or the length: where reading can begin anew."""
-    if start <= 0:
-        if data.startswith(SIGIL_BYTES):
-            return 0
-        start = 1
-    found = data.find(b"\n" + SIGIL_BYTES, start - 1)
-    return len(data) if found < 0 else found + 1

@@ -43,23 +43,14 @@ CLAUSES = (
 )
 
 REASONS: dict[Reason, str] = {
-    Reason.ID_NOT_UUID4: "ids",
-    Reason.CORRELATION_ID_NOT_UUID4: "ids",
+    **dict.fromkeys((Reason.ID_NOT_UUID4, Reason.CORRELATION_ID_NOT_UUID4), "ids"),
     Reason.BAD_TIMESTAMP: "times",
-    Reason.BAD_CHANNEL: "channels",
-    Reason.UNKNOWN_CHANNEL_FAMILY: "channels",
-    Reason.CHANNEL_NOT_ALLOWED: "channels",
-    Reason.TYPE_CHANNEL_MISMATCH: "channels",
-    Reason.RECEIVER_NOT_ALLOWED: "channels",
+    **dict.fromkeys((Reason.BAD_CHANNEL, Reason.UNKNOWN_CHANNEL_FAMILY, Reason.CHANNEL_NOT_ALLOWED), "channels"),
+    **dict.fromkeys((Reason.TYPE_CHANNEL_MISMATCH, Reason.RECEIVER_NOT_ALLOWED), "channels"),
     Reason.CONTENT_NOT_SPACE: "space",
-    Reason.BAD_UTF8: "documents",
-    Reason.BOM: "documents",
-    Reason.NO_SECTIONS: "documents",
-    Reason.EMPTY_HEADER: "headers",
-    Reason.LEADING_SPACE: "headers",
-    Reason.TRAILING_SPACE: "headers",
-    Reason.NESTED_SIGIL: "headers",
-    Reason.SPACE_IN_QUALIFIER: "headers",
+    **dict.fromkeys((Reason.BAD_UTF8, Reason.BOM, Reason.NO_SECTIONS), "documents"),
+    **dict.fromkeys((Reason.EMPTY_HEADER, Reason.LEADING_SPACE, Reason.TRAILING_SPACE), "headers"),
+    **dict.fromkeys((Reason.NESTED_SIGIL, Reason.SPACE_IN_QUALIFIER), "headers"),
     Reason.ROLE_NOT_ALLOWED: "roles",
     Reason.MISSING_CORRELATION_ID: "correlation",
 }
@@ -67,17 +58,12 @@ REASONS: dict[Reason, str] = {
 does bad_utf8 in one."""
 
 EVENTS: dict[EventKind, str] = {
-    EventKind.DUPLICATE: "ids",
-    EventKind.ID_REUSED: "ids",
+    **dict.fromkeys((EventKind.DUPLICATE, EventKind.ID_REUSED), "ids"),
     EventKind.UNAUTHORISED: "roles",
     EventKind.UNCORRELATED: "correlation",
-    EventKind.DUPLICATE_TASK: "loop",
-    EventKind.OUT_OF_ORDER: "loop",
-    EventKind.UNKNOWN_STATUS: "loop",
+    **dict.fromkeys((EventKind.DUPLICATE_TASK, EventKind.OUT_OF_ORDER, EventKind.UNKNOWN_STATUS), "loop"),
     EventKind.LATE: "loop",
-    EventKind.WHILE_PAUSED: "escalation",
-    EventKind.UNESCALATED: "escalation",
-    EventKind.MISDIRECTED: "escalation",
+    **dict.fromkeys((EventKind.WHILE_PAUSED, EventKind.UNESCALATED, EventKind.MISDIRECTED), "escalation"),
 }
 """Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; OVERDUE goes by what began it."""
 BEGINS: dict[EventKind, str] = {
@@ -86,7 +72,6 @@ BEGINS: dict[EventKind, str] = {
     EventKind.VIOLATION: "escalation",
 }
 """Event that begins something that has to end -> the clause by which it has to."""
-_MOST_MET, _LONGEST_CHANNEL = 1024, 128
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
@@ -135,7 +120,6 @@ class KickChecklist(checklists.RecordChecklist):
         self._monitor = Monitor(policy)
         self._begun: dict[str, _Begun] = {}
         self._overdue: dict[str, list[str]] = {}
-        self._met: set[tuple[str, bool]] = set()  # channels, with whether there was a correlation_id
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one envelope or document."""
@@ -144,9 +128,7 @@ class KickChecklist(checklists.RecordChecklist):
             return
         if type(message) is not Envelope:
             expect(message, Envelope, "an envelope or its text is judged")
-        met = message.channel, message.correlation_id is not None
-        if met not in self._met:
-            self._meet(*met)
+        self.applied |= _applies(channel_parts(message.channel)[0], message.correlation_id is not None)
         issues = check(message, self._policy)
         broken = self._tell(issues, line, offset) if issues else set()
         events: list[Event] = []
@@ -159,12 +141,6 @@ class KickChecklist(checklists.RecordChecklist):
         self._monitor.judged(message, seconds(message.timestamp), issues, tell)
         for event in events:
             self._event(event, message, line, offset, broken)
-
-    def _meet(self, channel: str, correlated: bool) -> None:
-        """Notes the clauses that have something to say of an envelope on a channel."""
-        self.applied |= _applies(channel_parts(channel)[0], correlated)
-        if not self._tries and len(self._met) < _MOST_MET and len(channel) <= _LONGEST_CHANNEL:
-            self._met.add((channel, correlated))
 
     def _tell(self, issues: list[Issue], line: int, offset: int | None) -> set[str]:
         """Keeps what ``check`` found; the clauses that it breaks."""
@@ -243,13 +219,12 @@ def _applies(family: str | None, correlated: bool) -> frozenset[str]:
     return frozenset(found)
 
 
-def _policy_in(path: str) -> Policy:
-    """The policy in a TOML file. Raises OSError, and DecodeError for what is none."""
-    return Policy.from_toml(Path(path))
-
-
 CHECKLIST = Specification(
-    CLAUSES, UNJUDGED, KickChecklist, options=("policy", "now", "own_lines"), loads={"policy": _policy_in}
+    CLAUSES,
+    UNJUDGED,
+    KickChecklist,
+    options=("policy", "now", "own_lines"),
+    loads={"policy": lambda path: Policy.from_toml(Path(path))},
 )
 """The specification that KickLang is judged by."""
 

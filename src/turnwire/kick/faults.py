@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.json.faults import input_bytes
 from turnwire.kick.spec import WIRE
 
 _TEXT = {
@@ -44,23 +45,7 @@ def utf8_fault(source: str | bytes) -> DecodeError:
 
 def input_source(data: object) -> str | bytes:
     """A str or bytes as it is, any other contiguous buffer as bytes. Raises DecodeError(wrong_type)."""
-    if isinstance(data, str):
-        return data if type(data) is str else str(data)
-    if type(data) is bytes:
-        return data
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except TypeError:
-        raise type_fault(data) from None
-    if not view.c_contiguous:
-        raise type_fault(data)
-    return view.tobytes()
-
-
-def type_fault(value: object) -> DecodeError:
-    """The error of reading something that is not text: a ValueError like every other refusal."""
-    kind = type(value).__name__
-    return DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE)
+    return str(data) if isinstance(data, str) else input_bytes(data, WIRE)
 
 
 def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:

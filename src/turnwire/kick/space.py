@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, message as contract
 from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.kick.faults import input_source, space_fault
 from turnwire.kick.section_methods import header_text
-from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, SIGIL_BYTES, WIRE
+from turnwire.kick.spec import BOM_ISSUE, DOCUMENT, HEADER_ISSUES, WIRE
 from turnwire.kick.writing import space_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MOST_SHOWN = 60
 """Sections that a notebook shows."""
 _new = tuple.__new__  # makes an Issue in half the time: a header of four bytes may have one
 
-__all__ = ["RejectedPiece", "SalvagedSpace", "Section", "Space", "parse_space", "salvage_space"]
+__all__ = ["Section", "Space", "parse_space"]
 
 
 class Space(contract.Message):
@@ -165,12 +165,6 @@ def _rebuild(
     return Space(preamble, sections, issues, bom=bom, fences=fences, stuffing=stuffing)
 
 
-def is_lenient(mode: str) -> bool:
-    """True if ``mode`` says lenient. Raises UnknownName for anything but "strict" and "lenient"."""
-    expect_one_of(mode, "mode", ("strict", "lenient"))
-    return mode == "lenient"
-
-
 def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:
     """Reads a Space document from text or contiguous bytes; ``text()`` of the result is the input.
 
@@ -180,7 +174,8 @@ def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = Fals
     text. stuffing: a content line that starts with ``\\`` and the sigil loses that one backslash.
     Rule 1 of section 004.
     """
-    lenient = is_lenient(mode)
+    expect_one_of(mode, "mode", ("strict", "lenient"))
+    lenient = mode == "lenient"
     source = input_source(text)
     first, start, sections, marks = _core.parse(source, lenient, fences, stuffing)
     head = source[first:start]
@@ -225,73 +220,3 @@ def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
 def _said(bits: int) -> list[tuple[Reason, str]]:
     """The reasons and words that the marks of a header stand for."""
     return [(reason, words) for bit, reason, words in HEADER_ISSUES if bits & bit]
-
-
-class RejectedPiece(NamedTuple):
-    """A piece of a document that is not a section: the bytes, where they were, and why they were refused."""
-
-    reason: Reason
-    offset: int
-    length: int
-    line: int
-    raw: bytes
-
-
-class SalvagedSection(NamedTuple):
-    """A good section and its bytes in the damaged document."""
-
-    section: Section
-    offset: int
-    length: int
-
-
-class SalvagedSpace(NamedTuple):
-    """The findings of :func:`salvage_space`: the preamble, the good sections, and the rejected pieces, each in
-    order."""
-
-    preamble: str
-    sections: list[SalvagedSection]
-    rejects: list[RejectedPiece]
-
-
-def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = False) -> SalvagedSpace:
-    """Every good section of a damaged document; what is bad is rejected up to the next newline and sigil.
-
-    Every byte belongs to the preamble, to a section, to a reject, or is the byte order mark of lenient reading. A
-    section is bad when its header or its UTF-8 is; so is a preamble with bad UTF-8, and in strict mode a byte order
-    mark. Fences are not looked at: damage may have eaten half of one.
-    """
-    lenient = is_lenient(mode)
-    source = input_source(data)
-    raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
-    preamble = ""
-    sections: list[SalvagedSection] = []
-    rejects: list[RejectedPiece] = []
-    line = 1
-    for start, end in _pieces(raw):
-        piece = raw[start:end]
-        try:
-            first, head, found, _ = _core.parse(piece, lenient, False, stuffing)
-            if found:
-                sections.append(SalvagedSection(found[0], start, end - start))
-            elif head > first:
-                preamble = piece[first:head].decode()
-        except DecodeError as error:
-            rejects.append(RejectedPiece(error.reason, start, end - start, line + (error.line or 1) - 1, piece))
-        line += piece.count(b"\n")
-    return SalvagedSpace(preamble, sections, rejects)
-
-
-_BOM = b"\xef\xbb\xbf"
-
-
-def _pieces(raw: bytes) -> list[tuple[int, int]]:
-    """The byte order mark, the preamble and the sections as byte ranges, those that are there."""
-    begin = len(_BOM) if raw.startswith(_BOM) else 0
-    edges = [0, begin]
-    place = begin if raw.startswith(SIGIL_BYTES, begin) else _core.next_header(raw, begin + 1)
-    while place < len(raw):
-        edges.append(place)
-        place = _core.next_header(raw, place + 1)
-    edges.append(len(raw))
-    return [(a, b) for a, b in pairwise(edges) if b > a]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from turnwire.errors import Reason
 
@@ -32,18 +32,13 @@ PARTS = ("name", "type", "qualifier", "place", "index", "inline", "content", "ra
 # Envelopes (section 001) -----------------------------------------------------------------------------------------
 
 
-class MessageType(str, Enum):
+class MessageType(StrEnum):
     """The four types of an envelope, a closed set (section 001). A member equals its string and hashes like it."""
 
     COMMAND = "Command"
     QUERY = "Query"
     INFO = "Info"
     ALERT = "Alert"
-
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
 
 
 TYPES = {member.value: member for member in MessageType}
@@ -85,12 +80,6 @@ DEFAULT_ROWS = (
 )
 
 RULES = {
-    Reason.ID_NOT_UUID4: "001",
-    Reason.CORRELATION_ID_NOT_UUID4: "001",
-    Reason.BAD_TIMESTAMP: "001",
-    Reason.UNKNOWN_KEY: "001",
-    Reason.UNKNOWN_ROLE: "001",
-    Reason.BAD_CHANNEL: "001",
     Reason.UNKNOWN_CHANNEL_FAMILY: "002",
     Reason.CHANNEL_NOT_ALLOWED: "002",
     Reason.TYPE_CHANNEL_MISMATCH: "002",
@@ -99,42 +88,15 @@ RULES = {
     Reason.ROLE_NOT_ALLOWED: "004.2",
     Reason.MISSING_CORRELATION_ID: "004.3",
 }
-"""Reason of an issue of ``check`` -> its section, or rule of section 004."""
+"""Reason of an issue of ``check`` -> its section, or rule of section 004; that of all others is 001."""
 
 # The two loops (section 003) as transition tables --------------------------------------------------------------------
 
 
-class TaskState(str, Enum):
-    """The state of a task in the dispatch-execute-report loop."""
-
-    DISPATCHED = "dispatched"
-    ACCEPTED = "accepted"
-    RUNNING = "running"
-    DELIVERED = "delivered"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
-
-
-class Signal(str, Enum):
-    """The report of an agent about a task, as far as the loop is concerned."""
-
-    ACCEPTED = "accepted"
-    PROGRESS = "progress"
-    ARTIFACT = "artifact"
-    COMPLETED = "completed"
-    FAILED = "failed"
-
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
-
+TaskState = StrEnum("TaskState", "DISPATCHED ACCEPTED RUNNING DELIVERED COMPLETED FAILED STOPPED")
+"""The state of a task in the dispatch-execute-report loop."""
+Signal = StrEnum("Signal", "ACCEPTED PROGRESS ARTIFACT COMPLETED FAILED")
+"""The report of an agent about a task, as far as the loop is concerned."""
 
 STATUS_WORDS = {
     "Accepted": Signal.ACCEPTED,
@@ -178,44 +140,15 @@ ESCALATION_CHANNEL = f"{SIGIL}command/escalate"
 ESCALATION_RECEIVERS = ("Human", "Supervisor")
 
 
-class EventKind(str, Enum):
-    """The kinds of the monitor's events. Kinds in ``FAULTS`` are faults, the others tell how the work goes."""
-
-    DISPATCHED = "dispatched"
-    ACCEPTED = "accepted"
-    PROGRESS = "progress"
-    ARTIFACT = "artifact"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    STOPPED = "stopped"
-    PAUSED = "paused"
-    RESUMED = "resumed"
-    ASKED = "asked"
-    ANSWERED = "answered"
-    ALERT = "alert"
-    VIOLATION = "violation"
-    ESCALATED = "escalated"
-    DECIDED = "decided"
+EventKind = StrEnum(
+    "EventKind",
+    "DISPATCHED ACCEPTED PROGRESS ARTIFACT COMPLETED FAILED STOPPED PAUSED RESUMED ASKED ANSWERED ALERT VIOLATION "
+    "ESCALATED DECIDED "
     # Faults
-    INVALID = "invalid"
-    UNAUTHORISED = "unauthorised"
-    DUPLICATE = "duplicate"
-    ID_REUSED = "id_reused"
-    UNCORRELATED = "uncorrelated"
-    DUPLICATE_TASK = "duplicate_task"
-    OUT_OF_ORDER = "out_of_order"
-    UNKNOWN_STATUS = "unknown_status"
-    LATE = "late"
-    WHILE_PAUSED = "while_paused"
-    UNESCALATED = "unescalated"
-    MISDIRECTED = "misdirected"
-    OVERDUE = "overdue"
-
-    __hash__ = str.__hash__
-
-    def __str__(self) -> str:
-        return self.value
-
+    "INVALID UNAUTHORISED DUPLICATE ID_REUSED UNCORRELATED DUPLICATE_TASK OUT_OF_ORDER UNKNOWN_STATUS LATE "
+    "WHILE_PAUSED UNESCALATED MISDIRECTED OVERDUE",
+)
+"""The kinds of the monitor's events. Kinds in ``FAULTS`` are faults, the others tell how the work goes."""
 
 FAULTS = frozenset(list(EventKind)[list(EventKind).index(EventKind.INVALID) :])
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
-from functools import lru_cache
+from datetime import date, datetime, timedelta
 
-
-def _grammar(dash: str, colon: str) -> re.Pattern[str]:
-    day = (
-        f"(?P<month>[0-9]{{2}}){dash}(?P<day>[0-9]{{2}})"
-        f"|W(?P<week>[0-9]{{2}}){dash}(?P<weekday>[1-7])"
-        "|(?P<nth>[0-9]{3})"
-    )
-    clock = f"(?P<hour>[0-9]{{2}})(?:{colon}(?P<minute>[0-9]{{2}})(?:{colon}(?P<second>[0-9]{{2}}))?)?"
-    zone = f"(?P<zone>Z|[+-][0-9]{{2}}(?:{colon}[0-9]{{2}})?)?"
-    return re.compile(f"(?P<year>[0-9]{{4}}){dash}(?:{day})T{clock}(?P<fraction>[.,][0-9]+)?{zone}")
-
-
-_EXTENDED = _grammar("-", ":")
-_SECONDS = {f"{second:02}{zone}": float(second) for second in range(60) for zone in ("", "Z")}
-_USUAL = re.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):")
-"""Most timestamps are of this form with seconds behind it, and are read at once."""
-_BASIC = _grammar("", "")
+_FORM = re.compile(
+    r"(?P<year>\d{4})(?P<extended>-)?"
+    r"(?:(?P<month>\d\d)(?(extended)-)(?P<day>\d\d)|W(?P<week>\d\d)(?(extended)-)(?P<weekday>[1-7])|(?P<nth>\d{3}))"
+    r"T(?P<hour>\d\d)(?:(?(extended):)(?P<minute>\d\d)(?:(?(extended):)(?P<second>\d\d))?)?(?P<fraction>[.,]\d+)?"
+    r"(?P<zone>Z|[+-]\d\d(?:(?(extended):)\d\d)?)?",
+    re.ASCII,
+)
+_USUAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z?")
+"""Most timestamps are of this form, and are read at once."""
 _CYCLE = 146_097  # days of 400 years, after which the calendar repeats; it gives the year 0000 a place
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -37,40 +28,20 @@ def is_timestamp(text: str) -> bool:
 
 def seconds(text: str) -> float | None:
     """Seconds since 1970-01-01 UTC, or None for what is not a timestamp. Without a zone, UTC is taken."""
-    second = _SECONDS.get(text[17:])
-    if second is not None:
-        start = _minute(text[:17])
-        if start is not None:
-            return start + second
-    return _of_grammar(text)
+    if _USUAL.fullmatch(text) is not None:
+        try:
+            return datetime.fromisoformat(f"{text[:19]}+00:00").timestamp()
+        except ValueError:
+            pass  # the year 0000, the hour 24, a leap second, or none
+    return _of_form(text)
 
 
-def _of_grammar(text: str) -> float | None:
-    match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
+def _of_form(text: str) -> float | None:
+    match = _FORM.fullmatch(text)
     if match is None:
         return None
-    day = _day(match)
-    clock = _clock(match)
-    zone = _zone(match["zone"])
-    if day is None or clock is None or zone is None:
-        return None
-    return day * 86400 + clock - zone
-
-
-@lru_cache(1024)
-def _minute(text: str) -> float | None:
-    """The beginning of a minute of the form 2026-01-31T12:30: begins: messages that follow each other are of few."""
-    usual = _USUAL.fullmatch(text)
-    start = None if usual is None else _midnight(usual[1])
-    return None if usual is None or start is None else start + int(usual[2]) * 3600 + int(usual[3]) * 60
-
-
-@lru_cache(64)
-def _midnight(day: str) -> float | None:
-    """The beginning of a day of the form 2026-01-31."""
-    match = _EXTENDED.fullmatch(f"{day}T00")
-    found = None if match is None else _day(match)
-    return None if found is None else found * 86400.0
+    day, clock, zone = _day(match), _clock(match), _zone(match["zone"])
+    return None if day is None or clock is None or zone is None else day * 86400 + clock - zone
 
 
 def _day(match: re.Match[str]) -> int | None:

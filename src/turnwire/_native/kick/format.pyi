@@ -1,7 +1,6 @@
 from turnwire.kick._format_py import (
     Section as Section,
     has_section as has_section,
-    next_header as next_header,
     opening as opening,
     parse as parse,
 )
