@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits
-from turnwire.csp._scanner_py import tables
+from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE, tables
+from turnwire.csp.faults import decode_fault, issue
 from turnwire.csp.messages import (
     AnyBlock,
     CspMessage,
@@ -16,14 +17,17 @@ from turnwire.csp.messages import (
     Error,
     FileOp,
     Generic,
+    Junk,
     Op,
     Patch,
+    Preamble,
     Record,
     Result,
     Task,
+    Template,
 )
-from turnwire.csp.spec import BLOCK_WORD, FIELDS, INTENTS, TEMPLATE, Intent
-from turnwire.errors import Issue
+from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, INTENTS, PREAMBLE, TEMPLATE, Intent
+from turnwire.errors import Issue, Reason
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -92,7 +96,7 @@ def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | Non
 
 
 class Spans:
-    """Makes messages from rows; ``text`` gives a span as str."""
+    """Makes records from rows; ``text`` gives a span as str."""
 
     def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
         self.raw: bytes | str = raw.decode() if raw.isascii() else raw
@@ -102,6 +106,23 @@ class Spans:
         """The text of a span."""
         part = self.raw[start : start + length]
         return part if isinstance(part, str) else part.decode()
+
+    def record(self, row: tuple[int, ...], issues: list[Issue] | None = None) -> Record:
+        """The record of a row; what is wrong in a preamble is added to the issues, or raised where none are taken."""
+        code = row[3] & 0xFF
+        line = row[2] + 1
+        if code < TEMPLATE:
+            return self.message(row)
+        text = self.text(row[0], row[1])
+        if code == PREAMBLE:
+            return _preamble(text, line, row[0], issues)
+        first, *lines = (one.removesuffix("\r") for one in text.split("\n"))
+        if code == FENCE:
+            return Junk(line, first)
+        if lines and not lines[-1]:
+            lines.pop()
+        flags = self.text(row[12], row[13])
+        return Template(flags.split(";") if flags else [], lines, mode=first.startswith("CSP/1 MODE;"), line=line)
 
     def message(self, row: tuple[int, ...]) -> CspMessage:
         """The message of a row."""
@@ -137,3 +158,24 @@ class Spans:
             ]
             return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
         return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])
+
+
+def _preamble(text: str, line: int, offset: int, issues: list[Issue] | None) -> Preamble:
+    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError where none are taken."""
+    record = Preamble(line=line)
+    for number, row in enumerate(text.encode().split(b"\n"), line):
+        row_text = row.removesuffix(b"\r")
+        match = DEF_LINE.fullmatch(row_text)
+        kind: dict[str, str] = record.laws if match is None else record.defs
+        match = match or LAW_LINE.fullmatch(row_text)
+        if match is not None:
+            name = match[1].decode()
+            if name not in kind:
+                kind[name] = (match[2] or b"").decode()
+            else:
+                reason = Reason.DEF_EXISTS if kind is record.defs else Reason.DUPLICATE
+                if issues is None:
+                    raise decode_fault(reason, offset, number)
+                issues.append(issue(reason, number))
+        offset += len(row) + 1
+    return record

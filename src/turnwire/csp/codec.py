@@ -9,11 +9,10 @@ from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp._marks_py import has_title
 from turnwire.csp._objects_py import Spans
-from turnwire.csp._scanner_py import DEF_LINE, LAW_LINE
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently, without_prefix
-from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
-from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE
+from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record
+from turnwire.csp.spec import FILE_OPS, PREAMBLE, REASONS
 from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
 from turnwire.fences import BEGINNING, is_fence
@@ -57,7 +56,7 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     if _is_lenient(mode):
         return parse_leniently(raw, limits)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key), "first")
-    source = _Source(raw, extras)
+    source = Spans(raw, extras)
     records = [source.record(row) for row in rows]
     if rejects:
         start, length, _, code, offset, line = rejects[0]
@@ -74,10 +73,10 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
     found: list[tuple[int, int, Preamble]] = []
     damaged: list[DecodeError] = []
     rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key), "none")
-    source: _Source | None = None
+    source: Spans | None = None
     for row in rows:
         if row[3] & 0xFF == PREAMBLE:
-            source = source or _Source(data, extras)
+            source = source or Spans(data, extras)
             try:
                 record = source.record(row)
             except DecodeError as error:
@@ -134,51 +133,6 @@ def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> De
     for _ in range(line - 1):
         offset = raw.find(b"\n", offset) + 1
     return decode_fault(reason, offset, line, words)
-
-
-class _Source(Spans):
-    """Makes records of all kinds from rows."""
-
-    def record(self, row: tuple[int, ...]) -> Record:
-        code = row[3] & 0xFF
-        line = row[2] + 1
-        if code < TEMPLATE:
-            return self.message(row)
-        lines = self.text(row[0], row[1]).split("\n")
-        if code == FENCE:
-            return Junk(line, lines[0].removesuffix("\r"))
-        if code == PREAMBLE:
-            return preamble(self.text(row[0], row[1]).encode(), line, row[0])
-        return template(self.text(row[12], row[13]), lines, line)
-
-
-def template(flags: str, lines: list[str], line: int) -> Template:
-    """A template from its flags and its lines (the first of them the header, which is passed over)."""
-    kept = [text.removesuffix("\r") for text in lines[1:]]
-    if kept and not kept[-1]:
-        kept.pop()
-    return Template(flags.split(";") if flags else [], kept, mode=lines[0].startswith("CSP/1 MODE;"), line=line)
-
-
-def preamble(raw: bytes, line: int, offset: int, issues: list[Issue] | None = None) -> Preamble:
-    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError where none are taken."""
-    record = Preamble(line=line)
-    for number, row in enumerate(raw.split(b"\n"), line):
-        row_text = row.removesuffix(b"\r")
-        match = DEF_LINE.fullmatch(row_text)
-        kind: dict[str, str] = record.laws if match is None else record.defs
-        match = match or LAW_LINE.fullmatch(row_text)
-        if match is not None:
-            name = match[1].decode()
-            if name not in kind:
-                kind[name] = (match[2] or b"").decode()
-            else:
-                reason = Reason.DEF_EXISTS if kind is record.defs else Reason.DUPLICATE
-                if issues is None:
-                    raise decode_fault(reason, offset, number)
-                issues.append(issue(reason, number))
-        offset += len(row) + 1
-    return record
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

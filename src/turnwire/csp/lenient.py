@@ -13,17 +13,20 @@ from itertools import takewhile
 from typing import Any
 
 from turnwire.contract import Limits
-from turnwire.csp._marks_py import EXACT, NEAR, TEMPLATE as TEMPLATE_LINE, has_title
+from turnwire.csp._marks_py import EXACT, NEAR, has_title
+from turnwire.csp._objects_py import Spans
 from turnwire.csp._scanner_py import (
     CHECKPOINT,
     KEY,
     MAGIC,
     OP_WORD,
     OPENING,
-    TEMPLATE_HEAD,
     TOKEN,
     Cursor,
     Line,
+    ScanFault,
+    Stream,
+    Table,
     change_span,
     is_blank,
     is_delimiter,
@@ -42,11 +45,9 @@ from turnwire.csp.messages import (
     Junk,
     Op,
     Patch,
-    Preamble,
     Record,
     Result,
     Task,
-    Template,
 )
 from turnwire.csp.spec import (
     BLOCK_WORD,
@@ -61,7 +62,6 @@ from turnwire.csp.spec import (
     Intent,
 )
 from turnwire.errors import Issue, Reason
-from turnwire.fences import is_fence
 
 _BOM = b"\xef\xbb\xbf"
 _STEP = 1024  # bytes from one offset whose line is kept to the next
@@ -84,16 +84,6 @@ _ENCLOSED = re.compile(
 _TITLE = re.compile(rb"(?mi)CSP/1[*`:. \t]*\r?$")
 Known = type[Task] | type[Result] | type[Error]
 _KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
-
-
-class _Rejected(Exception):
-    """The message cannot be kept; the scan goes on at ``resume``."""
-
-    def __init__(self, reason: Reason, line: int, resume: int, run: int = 0) -> None:
-        self.reason = reason
-        self.line = line
-        self.resume = resume
-        self.run = run
 
 
 def parse_leniently(raw: bytes, limits: Limits) -> Document:
@@ -128,168 +118,93 @@ def _word(value: str) -> str:
     return value.strip() if match is None else match[1].rstrip(".,;") or value
 
 
-class _LenientReader:
+class _LenientReader(Stream):
+    """Cuts as strictly as ever, and makes records of the rows, and issues and Junk of the rejects."""
+
     def __init__(self, raw: bytes, limits: Limits) -> None:
+        super().__init__(
+            Cursor(raw, len(raw)), len(_BOM) * raw.startswith(_BOM), (limits.message, limits.fields, limits.key)
+        )
         self.raw = raw
-        self.cursor = Cursor(raw, len(raw))
-        self.limits = limits
         self.records: list[Record] = []
         self.issues: list[Issue] = []
-        self.tail = False
-        self.inside_until = 0  # what an unclosed heredoc would have swallowed ends here
-        self.lines = [1]
+        self.inside = False  # whether an unclosed heredoc would have swallowed what comes: it is not to be trusted
+        self._newlines = [0]
 
     def line_of(self, offset: int) -> int:
-        """1-based line of an offset, in any order: what is blamed of a message goes to and fro in it."""
+        """0-based line of an offset, in any order: what is blamed of a message goes to and fro in it."""
         step = offset // _STEP
-        for known in range(len(self.lines), step + 1):
-            self.lines.append(self.lines[-1] + self.raw.count(b"\n", (known - 1) * _STEP, known * _STEP))
-        return self.lines[step] + self.raw.count(b"\n", step * _STEP, offset)
+        for known in range(len(self._newlines), step + 1):
+            self._newlines.append(self._newlines[-1] + self.raw.count(b"\n", (known - 1) * _STEP, known * _STEP))
+        return self._newlines[step] + self.raw.count(b"\n", step * _STEP, offset)
 
     def blame(self, reason: Reason, offset: int) -> None:
-        self.issues.append(issue(reason, self.line_of(offset)))
+        self.issues.append(issue(reason, self.line_of(offset) + 1))
 
     def junk(self, start: int, stop: int, reason: Reason | None = None) -> None:
         text = self.raw[start:stop].decode()
         if text.count("\n") <= 1:
             text = text.removesuffix("\n").removesuffix("\r")
-        self.records.append(Junk(self.line_of(start), text, None if reason is None else str(reason)))
+        self.records.append(Junk(self.line_of(start) + 1, text, None if reason is None else str(reason)))
 
     def bound(self, start: int) -> int:
-        return min(len(self.raw), start + self.limits.message)
-
-    def swallow(self) -> None:
-        """A heredoc never closes: nothing after it is to be trusted unawares."""
-        self.inside_until = len(self.raw)
-
-    # --- the stream ---
+        return min(len(self.raw), start + self.limits[0])
 
     def read(self) -> None:
-        place = 0
-        if self.raw.startswith(_BOM):
+        if self.place:
             self.blame(Reason.BOM, 0)
-            place = len(_BOM)
-        while (line := self.cursor.line(place)) is not None:
-            place = self.item(line)
+        while self.place < len(self.raw):
+            self.place = self.item(self.place)
 
-    def item(self, line: Line) -> int:
-        text = line.text
-        if is_blank(text):
-            return line.next
-        if is_delimiter(text):
-            return self.delimited(line)
-        if is_preamble_line(text, laws=False):
-            return self.preamble(line)
-        opening = OPENING.fullmatch(text)
-        if self.tail:
-            self.blame(Reason.TRAILING_TEXT, line.start)
-            stop = self.skip(line) if opening else line.next
-            self.junk(line.start, stop)
-            return stop
-        alike = has_title(text)
-        if alike:
-            self.blame(Reason.LOOK_ALIKE, line.start)
-        self.junk(line.start, line.next, Reason.LOOK_ALIKE if alike else None)
-        return line.next
+    def row(
+        self, start: int, stop: int, code: int, spans: list[tuple[int, int]] | None = None, extras: Table | None = None
+    ) -> int:
+        super().row(start, stop, code, spans, extras)
+        self.records.append(Spans(self.raw, []).record(self.rows.pop(), self.issues))
+        return stop
+
+    def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
+        if reason is Reason.JUNK and has_title(self.raw[start:stop]):
+            reason = Reason.LOOK_ALIKE
+        if reason is not Reason.JUNK:
+            self.blame(reason, fault)
+        self.junk(start, stop, None if reason in (Reason.JUNK, Reason.TRAILING_TEXT) else reason)
+        return stop
+
+    def unclosed(self, run: int) -> None:
+        self.inside = True
 
     def skip(self, line: Line) -> int:
         """The end of a heredoc that no field owns; one that never closes is one line."""
-        closing = self.cursor.closing(line.next, len(line.text.rstrip(b"-")), self.bound(line.start))
+        run = len(line.text.rstrip(b"-"))
+        closing = self.cursor.closing(line.next, run, self.bound(line.start))
         if closing is not None:
             return closing.next
-        self.swallow()
+        self.unclosed(run)
         return line.next
 
-    def delimited(self, line: Line) -> int:
-        text = line.text
-        if is_fence(text):
-            self.tail = False
-            self.junk(line.start, line.next)
-            return line.next
-        if TEMPLATE_HEAD.match(text):
-            return self.template(line)
-        if text != MAGIC:
-            nearly = text.removeprefix(_BOM).strip(b" \t").upper() == MAGIC
-            alike = not nearly and (has_title(text) or is_look_alike(self.cursor, line, NEAR))
-            reason = Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC
-            self.blame(reason, line.start)
-            if not nearly:
-                self.tail = True
-                stop = self.rest(line.next)
-                self.junk(line.start, stop, reason)
-                return stop
-        return self.whole_message(line, int(text != MAGIC))
+    def near(self, first: Line) -> int:
+        if first.text.removeprefix(_BOM).strip(b" \t").upper() != MAGIC:
+            return super().near(first)
+        self.blame(Reason.BAD_MAGIC, first.start)
+        return self.message(first)
 
-    def rest(self, place: int) -> int:
-        """The end of a message that is not read: its next delimiter outside a heredoc."""
-        while (line := self.cursor.line(place)) is not None and not is_delimiter(line.text):
-            place = line.next
-            if OPENING.fullmatch(line.text):
-                before = self.inside_until
-                place = self.skip(line)
-                if self.inside_until != before:
-                    break
-        return place
-
-    def template(self, first: Line) -> int:
-        from turnwire.csp.codec import template
-
-        self.tail = False
-        head = TEMPLATE_HEAD.match(first.text)
-        assert head is not None
-        stop = first.next
-        while (line := self.cursor.line(stop)) is not None and not (is_blank(line.text) or is_delimiter(line.text)):
-            stop = line.next
-        if is_look_alike(self.cursor, first, TEMPLATE_LINE):
-            self.blame(Reason.LOOK_ALIKE, first.start)
-            self.junk(first.start, stop, Reason.LOOK_ALIKE)
-            return stop
-        flags = first.text[head.end() :].decode()
-        lines = self.raw[first.start : stop].decode().split("\n")
-        record: Template = template(flags, lines, self.line_of(first.start))
-        self.records.append(record)
-        return stop
-
-    def preamble(self, first: Line) -> int:
-        from turnwire.csp.codec import preamble
-
-        laws = first.text == b"LAWS"
-        place = stop = first.next
-        while (line := self.cursor.line(place)) is not None:
-            place = line.next
-            if is_blank(line.text):
-                continue
-            if is_delimiter(line.text) or not is_preamble_line(line.text, laws):
-                break
-            laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
-            stop = place
-        text = self.raw[first.start : stop]
-        record: Preamble = preamble(text, self.line_of(first.start), first.start, self.issues)
-        self.records.append(record)
-        return stop
-
-    def whole_message(self, first: Line, blamed: int) -> int:
-        """One message, with the marks taken back if it is rejected. blamed: how many its first line has already."""
+    def message(self, first: Line) -> int:
+        """One message, with the marks taken back if it is rejected."""
         records, issues = len(self.records), len(self.issues)
         self.records.append(Junk(0, ""))  # its place: Junk met inside it follows it
         try:
             message, stop = _MessageReader(self, first).read()
-            if stop - first.start > self.limits.message:
-                raise _Rejected(Reason.MESSAGE_TOO_LARGE, first.start, stop)
-        except _Rejected as rejected:
+            if stop - first.start > self.limits[0]:
+                raise ScanFault(Reason.MESSAGE_TOO_LARGE, first.start, stop)
+        except ScanFault as fault:
             del self.records[records:], self.issues[issues:]
-            if rejected.run:
-                self.swallow()
-                stop = rejected.resume
-            else:
-                stop = max(rejected.resume, self.rest(rejected.resume))
-            self.issues.append(issue(rejected.reason, self.line_of(rejected.line)))
-            self.junk(first.start, stop, rejected.reason)
-        else:
-            if first.start < self.inside_until:
-                self.blame(Reason.INSIDE_UNCLOSED_HEREDOC, first.start)
-            message.issues = tuple(sorted(self.issues[issues - blamed :], key=lambda found: int(found.where)))
-            self.records[records] = message
+            return self.recover(first.start, fault)
+        if self.inside:
+            self.blame(Reason.INSIDE_UNCLOSED_HEREDOC, first.start)
+        blamed = self.issues[issues - (first.text != MAGIC) :]
+        message.issues = tuple(sorted(blamed, key=lambda found: int(found.where)))
+        self.records[records] = message
         self.tail = True
         return stop
 
@@ -307,7 +222,7 @@ class _MessageReader:
 
     def read(self) -> tuple[CspMessage, int]:
         if is_look_alike(self.cursor, self.first, EXACT if self.first.text == MAGIC else NEAR):
-            raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
+            raise ScanFault(Reason.LOOK_ALIKE, self.first.start, self.place)
         header, headless = self.header()
         sender, receiver, ctx, word = (header.get(key) for key in HEADERS)
         intent: Intent | str | None = word
@@ -317,14 +232,14 @@ class _MessageReader:
             elif word in BLOCK_WORD:
                 intent = Intent(word)
             elif is_form(word.encode()):
-                raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
+                raise ScanFault(Reason.LOOK_ALIKE, self.first.start, self.place)
             else:
                 self.blame(Reason.BAD_INTENT, self.first.start)
                 if _word(word).upper() in BLOCK_WORD:
                     word = _word(word).upper()
                     intent = Intent(word)
         block = self.body(word, headless)
-        line = self.reader.line_of(self.first.start)
+        line = self.reader.line_of(self.first.start) + 1
         return CspMessage(sender, receiver, ctx, intent, block, line=line), self.place
 
     def blame(self, reason: Reason, offset: int) -> None:
@@ -431,9 +346,8 @@ class _MessageReader:
         self.blame(reason, line.start)
         self.place = line.next
         if OPENING.fullmatch(line.text):
-            before = self.reader.inside_until
             self.place = self.reader.skip(line)
-            self.swallowed = self.reader.inside_until != before
+            self.swallowed = self.place == line.next
         self.reader.junk(line.start, self.place)
 
     def is_field(self, keys: Collection[str], found: list[tuple[str, str]], text: str) -> bool:
@@ -476,8 +390,8 @@ class _MessageReader:
             if keys is not None:  # which bounds them by itself
                 if any(name == key for name, _ in found):
                     self.blame(Reason.DUP_FIELD, line.start)
-            elif len(key) > self.reader.limits.key or len(found) >= self.reader.limits.fields:
-                too_long = len(key) > self.reader.limits.key
+            elif len(key) > self.reader.limits[2] or len(found) >= self.reader.limits[1]:
+                too_long = len(key) > self.reader.limits[2]
                 self.blame(Reason.KEY_TOO_LONG if too_long else Reason.TOO_MANY_FIELDS, line.start)
             value, heredoc = self.value(line, key)
             open_value = not heredoc and key not in ENUMS
@@ -515,8 +429,8 @@ class _MessageReader:
         closing = self.cursor.closing(following.next, run, bound)
         if closing is None:
             if bound < len(self.reader.raw):
-                raise _Rejected(Reason.MESSAGE_TOO_LARGE, self.first.start, following.next, run)
-            raise _Rejected(Reason.UNCLOSED_HEREDOC, following.start, following.next, run)
+                raise ScanFault(Reason.MESSAGE_TOO_LARGE, self.first.start, following.next, run)
+            raise ScanFault(Reason.UNCLOSED_HEREDOC, following.start, following.next, run)
         self.place = closing.next
         content = self.reader.raw[following.next : closing.start].decode()
         return content.removesuffix("\n") if opening[2] else content, True
