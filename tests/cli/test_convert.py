@@ -137,15 +137,3 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     assert run("convert", str(tmp_path / "no"), "--to", "csp").code == 3
     assert run("convert", "-", "--to", "csp", "--context", str(tmp_path / "no.toml"), stdin=b"").code == 3
     assert run("convert", "-", stdin=b"").code == 2
-
-
-@pytest.mark.parametrize("time", ["2026-01-01", "2026-01-01T00:00:00Z", "1767225600", "12:00", "yesterday"])
-def test_now_is_a_switch(tmp_path: Path, time: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A time behind it is told from a file that is not there."""
-    monkeypatch.chdir(tmp_path)
-    done = run("convert", "-", "--to", "csp", "--now", time, stdin=NSLIP.encode())
-    assert done.code == 2
-    assert f"--now takes no time: {time} is read as a file; 'now' in --context can be a time" in done.err
-    assert run("convert", time, "--to", "csp").err == f"turnwire: {time}: No such file or directory\n"
-    (tmp_path / time).write_text(NSLIP)
-    assert run("convert", time, "--to", "csp", "--now").code == 0

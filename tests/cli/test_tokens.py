@@ -90,7 +90,7 @@ def test_damaged_records_are_not_counted(log: Path) -> None:
     done = turnwire("tokens", log, "--wire", "nslip", "--json")
     assert done.code == 1
     assert done.records[0]["tokens"] == sum(count(GOOD, WIDE))
-    assert "2 damaged records are not counted" in done.err
+    assert "2 damaged records left out" in done.err
     for option in ("-q", "--quiet"):
         quiet = turnwire("tokens", log, "--wire", "nslip", "--json", "--max", 1, option)
         assert quiet == (1, done.out, "")

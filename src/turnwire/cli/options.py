@@ -17,10 +17,11 @@ from turnwire.cli.outcome import misused
 from turnwire.cli.terminal import printable
 from turnwire.contract import COMMON, FORMATS, BulkScanner, Column
 from turnwire.errors import WireError
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.conversion import Context
-    from turnwire.log import Scan
+    from turnwire.log import Batch, Counts, Scan
 
     StrChoice = click.Choice[str]
 else:  # generic in newer versions of click only
@@ -180,6 +181,26 @@ def scanned(
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
     except (TypeError, ValueError) as error:
         raise misused(error) from None
+
+
+def read_all(
+    names: Sequence[str],
+    wire: str | None,
+    columns: Sequence[str],
+    options: dict[str, Any],
+    take: Callable[[Batch], object],
+) -> tuple[Counts, KeyboardInterrupt | None]:
+    """Hands each batch of the scan that the options ask for to ``take``, and shows progress. Gives what was counted,
+    and the interruption that ended it. Raises as :func:`scanned`."""
+    stopped = None
+    with Progress(inputs.size(names)) as progress:
+        found = scanned(names, wire, columns, {**options, "errors": "skip"}, progress=progress.of_scan)
+        try:
+            for batch in found:
+                take(batch)
+        except KeyboardInterrupt as interruption:
+            stopped = interruption
+    return found.counts, stopped
 
 
 # --- --where --------------------------------------------------------------------------------------------------------

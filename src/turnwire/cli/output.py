@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Self
 
 from turnwire.characters import escaped_json
 from turnwire.cli.terminal import printable, shown_as_lines
+from turnwire.phrases import counted
 from turnwire.places import explained
 
 STANDARD_OUTPUT = "standard output"
@@ -156,6 +157,12 @@ def complain(line: str) -> None:
         with suppress(OSError):
             sys.stderr.write(f"{printable(line)}\n")
             sys.stderr.flush()
+
+
+def tell_left_out(damaged: int, command: str = "scan") -> None:
+    """Tells how many damaged records were left out, if any, and which command shows them."""
+    if damaged:
+        complain(f"{counted(damaged, 'damaged record')} left out (turnwire {command} shows them)")
 
 
 class Notes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import uuid
 from collections.abc import Iterator
@@ -17,14 +16,11 @@ from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, OPEN, in_options
 from turnwire.cli.output import Notes, complain, shown_output
-from turnwire.cli.terminal import printable
 from turnwire.errors import DecodeError, Reason, WireError
 
 if TYPE_CHECKING:
     from turnwire.conversion import Converted
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{9,}$|\d\d?:\d\d|(now|today|yesterday|tomorrow)$")
-"""Finds what somebody may take for the value of --now."""
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
@@ -68,9 +64,6 @@ def command(
     with 1 when a record could not be read or converted, with 4 when there is no message, with 5 when something is
     unfinished that its source had finished.
     """
-    if settings["use_clock"] and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
-        missing = printable(times[0])
-        raise click.UsageError(f"--now takes no time: {missing} is read as a file; 'now' in --context can be a time")
     names = inputs.checked(files)
     context = turnwire.Context() if settings["context"] is None else options.context_of(settings["context"])
     if settings["use_clock"]:

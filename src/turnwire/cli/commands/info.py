@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,23 +14,6 @@ from turnwire.cli.terminal import printable
 if TYPE_CHECKING:
     from turnwire.contract import Wire
 
-EXTRAS: dict[str, tuple[str, ...]] = {
-    "zstd": ("zstandard",),
-    "fsspec": ("fsspec",),
-    "cli": ("rich",),
-    "sql": ("polars", "duckdb", "pytz"),
-    "files": ("pyarrow",),
-    "dask": ("pyarrow", "dask", "distributed"),
-    "sign": ("cryptography",),
-    "schema": ("jsonschema",),
-    "http": ("starlette", "httpx"),
-    "mcp": ("mcp",),
-    "nats": ("nats-py",),
-    "tokens": ("splintr-rs",),
-    "formats": ("toon-format", "gcf-python", "soon-format", "PyYAML", "msgpack"),
-    "plot": ("matplotlib",),
-}
-"""Extra -> the distributions that it brings, as in pyproject.toml."""
 HINT = "(pip install 'turnwire[EXTRA]' brings what is missing; '.[EXTRA]' in a checkout)"
 
 
@@ -57,7 +41,7 @@ def facts() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu_features": list(_backend.cpu_features()),
         "wires": {name: _abilities(wire) for name, wire in registry.wires().items()},
-        "extras": {name: {each: _version(each) for each in needed} for name, needed in EXTRAS.items()},
+        "extras": {name: {each: _version(each) for each in needed} for name, needed in _extras().items()},
         "limits": turnwire.LIMITS._asdict(),
     }
 
@@ -65,6 +49,21 @@ def facts() -> dict[str, Any]:
 def _abilities(wire: Wire) -> list[str]:
     """The abilities of a wire: read and write it, and where it can be, scan it in bulk."""
     return ["read", "write", *(["scan"] if wire.is_scanned else [])]
+
+
+def _extras() -> dict[str, list[str]]:
+    """Extra of those in ``all`` -> the distributions that it brings; none where turnwire is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("turnwire") or []
+    except PackageNotFoundError:
+        return {}
+    of_all = "".join(line for line in lines if line.endswith('extra == "all"'))
+    names = of_all.partition("[")[2].partition("]")[0].split(",")
+    brought = {name: [line for line in lines if line.endswith(f'extra == "{name}"')] for name in names if name}
+    found = {name: [re.split(r"[^\w.-]", line)[0] for line in several] for name, several in brought.items()}
+    return {name: [each for each in several if each != "turnwire"] for name, several in found.items()}
 
 
 def _version(distribution: str) -> str | None:
@@ -88,7 +87,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
-        lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}")
+        lines.append(f"{'extras' if name == next(iter(found['extras'])) else '':<11}{name:<9} {state}")
     if not all(all(needed.values()) for needed in found["extras"].values()):
         lines.append(f"{'':<11}{HINT}")
     limits = [f"{name} {value:,}" for name, value in found["limits"].items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -52,39 +53,38 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is
     written whole or not at all. Exits with 1 when a record is damaged.
     """
-    from turnwire.report import report
-
     names = inputs.checked(sources)
     inputs.refuse_overwriting(output, names)
     inputs.expect_writable(output)
-    chosen = None if tokenizer == "none" else tokenizer
-
-    def read(**changes: Any) -> Any:
-        with Progress(inputs.size(names), wanted=not quiet) as progress:
-            try:
-                return report(list(names), tokenizer=chosen, progress=progress.update, **{**settings, **changes})
-            except WireError:
-                raise
-            except ValueError as error:
-                raise misused(error) from None
-
-    made = read()
-    if settings["wire"] is None and not _found(made.data) and inputs.of_formats(names):
-        made = read(wire=FORMATS)
+    settings["tokenizer"] = None if tokenizer == "none" else tokenizer
+    made = _read(names, quiet, settings)
+    totals, rejects = made.data["totals"], made.data["reject_counts"]
     if output == "-":
         write_text(made.html())
     else:
         made.write(output)
     if not quiet:
         _summarize(made.data, output)
-        if not _found(made.data):
-            inputs.tell_nothing(names, settings["wire"], bool(made.data["totals"]["bytes"]["all"]))
-    return BAD_RECORDS if made.data["reject_counts"] else GOOD
+        if not totals["records"] and not rejects:
+            inputs.tell_nothing(names, settings["wire"], bool(totals["bytes"]["all"]))
+    return BAD_RECORDS if rejects else GOOD
 
 
-def _found(data: dict[str, Any]) -> bool:
-    """True if there is a record or a reject in what was read."""
-    return bool(data["totals"]["records"] or data["reject_counts"])
+def _read(names: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Any:
+    """The report on sources: of the formats of real traffic, where nothing is of a wire and files look like them."""
+    from turnwire.report import report
+
+    with Progress(inputs.size(names), wanted=not quiet) as progress:
+        try:
+            made = report(list(names), progress=progress.update, **settings)
+        except WireError:
+            raise
+        except ValueError as error:
+            raise misused(error) from None
+    met = made.data["totals"]["records"] or made.data["reject_counts"]
+    if settings["wire"] is None and not met and inputs.of_formats(names):
+        return _read(names, quiet, {**settings, "wire": FORMATS})
+    return made
 
 
 def _summarize(data: dict[str, Any], output: str) -> None:

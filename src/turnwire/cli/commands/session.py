@@ -13,9 +13,8 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, CommandRefused, misused
-from turnwire.cli.output import complain, write_json, write_lines, write_whole
+from turnwire.cli.output import complain, tell_left_out, write_json, write_lines, write_whole
 from turnwire.errors import DecodeError
-from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 _TEXT = click.argument("file", type=options.SOURCE)
@@ -119,9 +118,8 @@ class _Events:
 
     def tell_left(self) -> None:
         """Tells how many records were damaged, or that the sources hold no event, and what they hold instead."""
-        if self.failed:
-            complain(f"{counted(self.failed, 'damaged record')} {'was' if self.failed == 1 else 'were'} left out")
-        elif not self.count:
+        tell_left_out(self.failed)
+        if not self.count and not self.failed:
             inputs.tell_none(self._names, what="event" if self._as_lines else "message")
 
 
@@ -211,28 +209,10 @@ def _session(name: str) -> str:
         complain(f"{inputs.shown(name)}: is empty")
         raise click.exceptions.Exit(NOTHING)
     text = data.decode("utf-8", "surrogateescape")
-    if why := _why_none(data, text):
-        complain(f"{inputs.shown(name)}: is no session: {why}")
+    if not _RECORD(text) and not _has_json_lines(text):
+        complain(f"{inputs.shown(name)}: is no session: its lines are neither JSON objects or strings nor its records")
         raise click.exceptions.Exit(BAD_RECORDS)
     return text
-
-
-def _why_none(data: bytes, text: str) -> str | None:
-    """The reason that a text is no session, not even a damaged one; None where it may be one."""
-    if _RECORD(text) or _has_json_lines(text):
-        return None
-    if data.startswith(inputs.UTF_16):
-        return "it is UTF-16, and a session is UTF-8"
-    if inputs.is_binary(data[: inputs.BEGINNING]):
-        return "it looks binary"
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        if found := inputs.wires_in(data[: inputs.LOOKED_AT]):
-            return f"it is a log with messages ({found}); 'turnwire session pack' makes a session of it"
-        return "its lines are neither JSON objects or strings nor records of a session"
-    what = "array" if isinstance(value, list) else "object over several lines" if isinstance(value, dict) else "value"
-    return f"it is a JSON {what}; a session has an event on each line"
 
 
 def _has_json_lines(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +9,8 @@ import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import tell_left_out, write_json, write_lines
 from turnwire.cli.terminal import milliseconds, printable
-from turnwire.phrases import counted
 
 FOLDED = 200
 """Characters that are shown of calls and results."""
@@ -34,21 +32,17 @@ def command(sources: tuple[str, ...], wire: str | None, conversation: str | None
     from turnwire.read.conversation import turns
 
     names = inputs.checked(sources)
-    output = standard_output()
     found = turns(list(names), wire=wire, conversation=conversation)
     for turn in found:
         if as_json:
-            output.write(f"{json.dumps(turn, ensure_ascii=False)}\n".encode("utf-8", "backslashreplace"))
+            write_json([turn])
         else:
-            output.write("".join(_lines(turn, full)).encode("utf-8", "backslashreplace"))
-    output.flush()
+            write_lines(_lines(turn, full))
     counts = found.counts
-    if counts.rejects:
-        complain(f"{counted(counts.rejects, 'damaged record')} left out (turnwire scan --wire formats shows them)")
+    tell_left_out(counts.rejects, "scan --wire formats")
     if not counts.records:
         inputs.tell_nothing(names, None, bool(counts.bytes))
-        return BAD_RECORDS if counts.rejects else NOTHING
-    return BAD_RECORDS if counts.rejects else GOOD
+    return BAD_RECORDS if counts.rejects else GOOD if counts.records else NOTHING
 
 
 def _lines(turn: dict[str, Any], full: bool) -> Iterator[str]:
@@ -59,7 +53,7 @@ def _lines(turn: dict[str, Any], full: bool) -> Iterator[str]:
     failed = " failed" if turn["failed"] else ""
     aside = " (aside)" if turn["sidechain"] else ""
     who = " ".join(part for part in (turn["kind"], turn["tool"], turn["model"]) if part)
-    yield printable(f"[{when}] {who}{failed}{aside}") + "\n"
+    yield printable(f"[{when}] {who}{failed}{aside}")
     if turn["arguments"] is not None and turn["text"] is not None:
         said = f"{turn['text']}\n{turn['arguments']}"
     said = said or ""
@@ -68,4 +62,4 @@ def _lines(turn: dict[str, Any], full: bool) -> Iterator[str]:
         more = len(one_line) - FOLDED
         said = f"{one_line[:FOLDED]}… ({more:,} more)" if more > 0 else one_line
     for line in said.splitlines():
-        yield f"  {printable(line)}\n"
+        yield f"  {printable(line)}"

@@ -11,11 +11,10 @@ from turnwire import registry
 from turnwire.cli import inputs, options
 from turnwire.cli.closing import last_line, next_command, records_of, worst_reason
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import complain, write_json, write_text
 from turnwire.cli.terminal import milliseconds, table
 from turnwire.contract import FORMATS
 from turnwire.phrases import counted
-from turnwire.progress import Progress
 
 BY = ["conversation", "sender", "receiver", "kind", "wire", "model", "day"]
 """What records are added up by: ``turnwire.read.grouping.BY``, which needs NumPy."""
@@ -51,51 +50,37 @@ def command(
 
     SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
-    names = inputs.checked(sources)
-    found, gathered, result = _read(names, wire, by, settings)
-    if wire is None and not found.counts.records + found.counts.rejects and inputs.of_formats(names):
-        found, gathered, result = _read(names, wire := FORMATS, by, settings)
-    _show(list(result.rows(top)), by, as_json)
-    if not as_json and found.counts.records + found.counts.rejects:
-        complain(_closing(found.counts, gathered.pairs.found.values(), names, wire))
-    if not found.counts.records + found.counts.rejects:
-        inputs.tell_nothing(names, wire, bool(found.counts.bytes))
-    return BAD_RECORDS if found.counts.reasons else GOOD
+    return _count(inputs.checked(sources), wire, by, top, as_json, settings)
 
 
-def _read(names: Sequence[str], wire: str | None, by: str | None, settings: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """The scan that was read to its end, what gathered its batches, and the result."""
+def _count(
+    names: Sequence[str], wire: str | None, by: str | None, top: int, as_json: bool, settings: dict[str, Any]
+) -> int:
     from turnwire.read.grouping import COLUMNS, Aggregation, Grouped
     from turnwire.read.stats import STATISTICS, statistics
 
-    progress = Progress(inputs.size(names))
-    found = options.scanned(
-        names,
-        wire,
-        COLUMNS,
-        {**settings, "errors": "skip"},
-        progress=progress.of_scan,
-    )
     gathered = Aggregation(STATISTICS if by is None else [by], latencies=by is not None)
-    with progress:
-        for batch in found:
-            gathered.take(batch)
-    if by is None:
-        return found, gathered, statistics(gathered, found.counts)
-    return found, gathered, Grouped(by, gathered.groups[by], found.counts, False)
+    counts, stopped = options.read_all(names, wire, COLUMNS, settings, gathered.take)
+    if wire is None and not counts.records + counts.rejects and inputs.of_formats(names):
+        return _count(names, FORMATS, by, top, as_json, settings)
+    result = statistics(gathered, counts) if by is None else Grouped(by, gathered.groups[by], counts, False)
+    _show(list(result.rows(top)), by, as_json)
+    if not counts.records + counts.rejects:
+        inputs.tell_nothing(names, wire, bool(counts.bytes))
+    elif not as_json:
+        complain(_closing(counts, gathered.pairs.found.values(), names, wire))
+    if stopped is not None:
+        raise stopped
+    return BAD_RECORDS if counts.reasons else GOOD
 
 
 def _show(rows: list[dict[str, Any]], by: str | None, as_json: bool) -> None:
-    from turnwire.log.output.json_lines import json_line
-
-    output = standard_output()
     if as_json:
-        output.write(b"".join(map(json_line, rows)))
+        write_json(rows)
     elif by is None:
-        output.write("\n".join(_tables(rows)).encode())
+        write_text("\n".join(_tables(rows)))
     elif rows:
-        output.write(group_table(rows).encode())
-    output.flush()
+        write_text(group_table(rows))
 
 
 def _closing(counts: Any, pairings: Iterable[Any], names: Sequence[str], wire: str | None) -> str:

@@ -11,7 +11,7 @@ import click
 from turnwire.cli import inputs, options
 from turnwire.cli.commands.stats import BY, TOP, group_table
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
-from turnwire.cli.output import complain, standard_output, write_text
+from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import printable, table, text_table
 from turnwire.phrases import counted
 from turnwire.progress import Progress
@@ -141,7 +141,7 @@ def _by(names: list[str], counters: list[Tokenizer], price: Price | None, settin
             rows = [_priced(row, price) for row in rows]
         if settings["as_json"]:
             for row in rows:
-                _write_json({"tokenizer": counter.name, **row})
+                write_json([{"tokenizer": counter.name, **row}])
         elif rows:
             write_text(group_table(rows) if len(counters) == 1 else f"{printable(counter.name)}\n{group_table(rows)}")
         code = BAD_RECORDS if found.counts.rejects else code
@@ -164,7 +164,7 @@ def _tools(names: Sequence[str], counters: list[Tokenizer], settings: dict[str, 
         total = {name: sum(row[name] for row in rows) for name in ("tokens", "schema", "bytes")}
         if settings["as_json"]:
             for row in rows:
-                _write_json({"tokenizer": counter.name, **row})
+                write_json([{"tokenizer": counter.name, **row}])
         else:
             shown = [*rows, {"tool": f"total ({len(rows)})", **total}]
             write_text(table(list(shown[0]), [list(row.values()) for row in shown]))
@@ -211,19 +211,11 @@ def _price(text: str) -> Price:
     return priced({"--price": numbers})["--price"]
 
 
-def _write_json(row: dict[str, Any]) -> None:
-    from turnwire.log.output.json_lines import json_line
-
-    output = standard_output()
-    output.write(json_line(row))
-    output.flush()
-
-
 def _show(found: CountedLog, settings: dict[str, Any]) -> None:
     rows = [_row(spent, settings["per"]) for spent in found.spent.values()]
     if settings["as_json"]:
         for row in rows:
-            _write_json(row)
+            write_json([row])
     elif rows:
         for row in rows:
             row["where"] = _place(row)
@@ -279,7 +271,7 @@ def _compare(found: CountedLog, counters: list[Tokenizer], context: Any, as_json
 
     for one in means(found, counters, context=context):
         if as_json:
-            _write_json({"comparison": one.to_dict()})
+            write_json([{"comparison": one.to_dict()}])
             continue
         decimals = {name: digits for name, digits in COMPARED.items() if digits is not None}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
@@ -313,7 +305,7 @@ def _advise(found: CountedLog, counters: list[Tokenizer], context: Any, price: A
     if settings["html"] is not None:
         advice.html(settings["html"])
     if settings["as_json"]:
-        _write_json({"advice": advice.to_dict()})
+        write_json([{"advice": advice.to_dict()}])
     else:
         write_text(f"\n{advice.table(text_table)}")
 
@@ -323,8 +315,7 @@ def _verdict(found: CountedLog, settings: dict[str, Any]) -> int:
     code = GOOD
     say = (lambda _: None) if settings["quiet"] else complain
     if found.damaged:
-        verb, them = ("is", "it") if found.damaged == 1 else ("are", "them")
-        say(f"{counted(found.damaged, 'damaged record')} {verb} not counted (turnwire scan shows {them})")
+        tell_left_out(0 if settings["quiet"] else found.damaged)
         code = BAD_RECORDS
     budget, per = settings["budget"], settings["per"]
     if budget is None:

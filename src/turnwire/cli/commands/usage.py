@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from turnwire.cli import inputs, options
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import complain, tell_left_out, write_json, write_text
 from turnwire.cli.terminal import table
-from turnwire.phrases import counted
-from turnwire.progress import Progress
 
 BY = ["session", "project", "model", "tool", "day", "wire"]
 """``turnwire.read.usage.BY``, which needs NumPy."""
@@ -52,57 +49,39 @@ def command(
         raise click.UsageError("no known folder of sessions is here; name files or folders")
     given = None if prices is None else options.settings_of(prices, packaged.priced)
     gathered = usage.UsageSum()
-    progress = Progress(inputs.size(names))
-    found = options.scanned(
-        names,
-        wire or FORMATS,
-        usage.COLUMNS,
-        {**settings, "errors": "skip"},
-        progress=progress.of_scan,
-    )
-    stopped = False
-    with progress:
-        try:
-            for batch in found:
-                gathered.take(batch)
-        except KeyboardInterrupt:
-            stopped = True
+    counts, stopped = options.read_all(names, wire or FORMATS, usage.COLUMNS, settings, gathered.take)
     try:
-        made = gathered.finish(by, found.counts, given)
+        made = gathered.finish(by, counts, given)
     except ValueError as error:
         raise misused(error) from None
     _write(made, form)
     for model, spent in made.unpriced.items():
         complain(f"no price is known of {model or 'responses without a model'}: {spent:,} tokens")
-    if made.counts.rejects:
-        complain(f"{counted(made.counts.rejects, 'damaged record')} left out (turnwire scan --wire formats shows them)")
+    tell_left_out(counts.rejects, "scan --wire formats")
     if not made.total["responses"]:
-        inputs.tell_nothing(names, None, bool(made.counts.bytes))
+        inputs.tell_nothing(names, None, bool(counts.bytes))
         return NOTHING
     if form is None:
         when = f"prices of {packaged.DATE}" if given is None else f"prices of {prices}"
         complain(f"said again and not counted: {made.copies:,}; {when}")
-    if stopped:
-        raise KeyboardInterrupt
-    return BAD_RECORDS if made.counts.rejects else GOOD
+    if stopped is not None:
+        raise stopped
+    return BAD_RECORDS if counts.rejects else GOOD
 
 
 def _write(made: Any, form: str | None) -> None:
-    rows = made.rows if form == "json" else [*made.rows, {made.by: "total", **made.total}]
-    output = standard_output()
+    rows = [*made.rows, {made.by: "total", **made.total}]
+    names = list(rows[-1])
+    cells = [[row[name] for name in names] for row in rows]
     if form == "json":
-        output.write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
+        write_json(made.rows)
     elif form == "csv":
         import csv
         import io
 
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(rows[-1])
-        writer.writerows([row[name] for name in rows[-1]] for row in rows)
-        output.write(text.getvalue().encode())
+        csv.writer(text, lineterminator="\n").writerows([names, *cells])
+        write_text(text.getvalue())
     else:
-        names = [name.removesuffix("_tokens") for name in rows[-1]]
-        cells = [["(none)" if row[name] is None else row[name] for name in rows[-1]] for row in rows]
-        output.write(table(names, cells, {"cost": 2}).encode())
-    output.flush()
+        shown = [["(none)" if value is None else value for value in row] for row in cells]
+        write_text(table([name.removesuffix("_tokens") for name in names], shown, {"cost": 2}))
